@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-import typing
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from sim_node.ecs.components import Carrier, array_of, carrier_of
-from sim_node.ecs.errors import EcsError, place_of
+from sim_node.ecs.annotations import resolved, scope_of
+from sim_node.ecs.components import Carrier, carrier_of
+from sim_node.ecs.errors import EcsError, caller
 from sim_node.world.problems import NOWHERE, Where
 
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
@@ -21,14 +21,18 @@ class Archetype:
     A class of its own `__init__` works, too, if it sets one attribute for each field.
     """
 
+    # Of each class of its own: what its annotations may name, where it is, and its components once they are resolved.
     _scope: ClassVar[dict[str, Any]] = {}
+    _where: ClassVar[Where] = NOWHERE
+    _carriers: ClassVar[dict[str, Carrier] | None] = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # Annotations as texts may name variables of the function that defines the class.
         frame = sys._getframe(1)
-        if frame.f_locals is not frame.f_globals and any(isinstance(a, str) for a in cls.__annotations__.values()):
-            cls._scope = dict(frame.f_locals)
+        texts = any(isinstance(each, str) for each in vars(cls).get("__annotations__", {}).values())
+        cls._scope = {**cls._scope, **scope_of(frame)} if texts else cls._scope
+        cls._where = caller()
+        cls._carriers = None
 
     @classmethod
     def archetype_name(cls) -> str:
@@ -42,12 +46,12 @@ class Archetype:
         Raises:
             EcsError: An annotation names something unknown, or is no component.
         """
-        where = _class_place(cls)
-        try:
-            hints = typing.get_type_hints(cls, include_extras=True, localns=cls._scope)
-        except NameError as error:
-            raise EcsError(f"annotation: {error}", where, cls.__name__) from None
-        return {name: carrier_of(hint, where) for name, hint in hints.items() if not name.startswith("_")}
+        if cls._carriers is None:
+            hints = resolved(cls, cls._scope, cls._where, cls.__name__)
+            cls._carriers = {
+                name: carrier_of(hint, cls._where) for name, hint in hints.items() if not name.startswith("_")
+            }
+        return cls._carriers
 
     def values(self) -> Iterator[tuple[Carrier, Any]]:
         """Yield each component and its value as an array.
@@ -55,13 +59,11 @@ class Archetype:
         Raises:
             EcsError: A field is not set, or its value does not fit the component.
         """
-        where = _class_place(type(self))
-        for name, carrier in type(self).carriers().items():
+        kind = type(self)
+        for name, carrier in kind.carriers().items():
             if not hasattr(self, name):
-                raise EcsError(f"{name} is not set; use @dataclass, or set it in __init__", where, type(self).__name__)
-            assert carrier.component.type is not None
-            what = f"{type(self).__name__}.{name}"
-            yield carrier, array_of(getattr(self, name), carrier.component.type, what, where)
+                raise EcsError(f"{name} is not set; use @dataclass, or set it in __init__", kind._where, kind.__name__)
+            yield carrier, carrier.array(getattr(self, name), f"{kind.__name__}.{name}", caller())
 
 
 class C:
@@ -78,21 +80,11 @@ class C:
     def __init__(self, types: Any, values: Any) -> None:
         types, values = (types, values) if isinstance(types, tuple) else ((types,), (values,))
         if not isinstance(values, tuple) or len(types) != len(values):
-            raise EcsError(f"C: {len(types)} components need as many values in a tuple")
+            found = len(values) if isinstance(values, tuple) else type(values).__name__
+            raise EcsError(f"{len(types)} components need as many values in a tuple; found {found}", caller(), "C")
         self._pairs = [(carrier_of(each), value) for each, value in zip(types, values, strict=True)]
 
     def values(self) -> Iterator[tuple[Carrier, Any]]:
         """Yield each component and its value as an array. Raises EcsError if a value does not fit."""
         for carrier, value in self._pairs:
-            assert carrier.component.type is not None
-            yield carrier, array_of(value, carrier.component.type, carrier.component.name, carrier.component.where)
-
-
-def _class_place(cls: type) -> Where:
-    """Return where a class is defined, as far as one of its own methods shows."""
-    for value in vars(cls).values():
-        place = place_of(value) if callable(value) else NOWHERE
-        if place.file and not place.file.startswith("<"):
-            return place
-    module = sys.modules.get(cls.__module__)
-    return Where(getattr(module, "__file__", None) or "", 0, 0)
+            yield carrier, carrier.array(value, carrier.component.name, caller())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -64,9 +65,11 @@ class ComponentType:
         if not isinstance(self.ty, PrimitiveType):
             raise TypeError(f"ComponentType: {self.ty!r} is not a PrimitiveType, such as PrimitiveType.F64")
         try:
-            shape = tuple(int(length) for length in self.shape)
+            shape = tuple(operator.index(length) for length in self.shape)
         except TypeError:
-            raise TypeError(f"ComponentType: the shape is a tuple of whole numbers; found {self.shape!r}") from None
+            shape = (-1,)
+        if any(length < 0 for length in shape):
+            raise TypeError(f"ComponentType: the shape is a tuple of whole numbers; found {self.shape!r}")
         object.__setattr__(self, "shape", shape)
 
     @property
@@ -123,6 +126,7 @@ class Component:
 
     Raises:
         TypeError: The name is not a text, or the type is not a ComponentType.
+        EcsError: The name has a dot, which separates the names of entity and component.
     """
 
     name: str
@@ -136,11 +140,18 @@ class Component:
             raise TypeError(f"Component: the name is a text; found {self.name!r}")
         if self.type is not None and not isinstance(self.type, ComponentType):
             raise TypeError(f"Component {self.name!r}: the type is a ComponentType; found {self.type!r}")
+        if "." in self.name:
+            raise EcsError("the name of a component has no dots: entity.component", self.where, self.name)
 
     @staticmethod
     def of(annotation: Any) -> Component:
         """Return the component of an annotated class. Raises EcsError if it has none."""
         return carrier_of(annotation).component
+
+    @staticmethod
+    def id(annotation: Any) -> str:
+        """Return the name of an annotated class's component, as `Component.name` does. Deprecated."""
+        return str(carrier_of(annotation).component.name)
 
     @staticmethod
     def index(annotation: Any) -> ShapeIndexer:
@@ -191,6 +202,23 @@ class Carrier:
         """Return an array as an object of the class."""
         return array if self.base is jax.Array else self.base.from_array(array)
 
+    def array(self, value: Any, what: str, where: Where) -> Any:
+        """Return a value as an array of the component's layout.
+
+        Args:
+            value: An object of the class, an array, a number or a list.
+            what: Whose value it is, for the message.
+            where: Where it comes from, for the message.
+
+        Raises:
+            EcsError: It is of another class with a layout of its own, or does not fit. See `array_of`.
+        """
+        of_class = hasattr(type(value), "component_type")
+        if of_class and self.base is not jax.Array and type(value) is not self.base:
+            found, needed = type(value).__name__, getattr(self.base, "__name__", str(self.base))
+            raise EcsError(f"is a {found}; it needs a {needed}", where, what)
+        return array_of(value, layout_of(self.component), what, where)
+
 
 class RevEdge:
     """Marks an edge component to be followed from right to left: `Annotated[Edge, Component(...), RevEdge]`."""
@@ -220,11 +248,16 @@ def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
         message = f"{found} is not a component; write Annotated[jax.Array, Component('name', ComponentType(...))]"
         raise EcsError(message, where or caller())
     base = get_args(annotation)[0]
+    layout = getattr(base, "component_type", None)
+    if layout is None and base is not jax.Array:
+        raise EcsError(f"{base!r} holds no component; annotate jax.Array", component.where, component.name)
     if component.type is None:
-        layout = getattr(base, "component_type", None)
         if layout is None:
-            raise EcsError("has no type; write Component(name, ComponentType(...))", component.where, component.name)
+            layout_of(component)
         object.__setattr__(component, "type", layout)
+    elif layout is not None and layout != component.type:
+        found = f"has the type {component.type}; a {base.__name__} is {layout}"
+        raise EcsError(found, component.where, component.name)
     return Carrier(component, base, RevEdge in marks)
 
 
@@ -266,6 +299,9 @@ class Edge:
 def array_of(value: Any, layout: ComponentType, what: str, where: Where) -> Any:
     """Return a value as an array of a layout: traced values stay traced, all others become NumPy arrays.
 
+    Numbers are converted where the layout can represent them: whole numbers to other whole numbers of the same value,
+    or to floating point, but never the reverse. Of traced numbers only the types are known; they wrap around.
+
     Args:
         value: An array, a number, a list, or an object of a spatial class.
         layout: The layout that it must have. A value of as many numbers in another shape of ones is reshaped.
@@ -276,19 +312,25 @@ def array_of(value: Any, layout: ComponentType, what: str, where: Where) -> Any:
         EcsError: It has another shape, or numbers that the layout's type cannot represent.
     """
     leaves = jax.tree_util.tree_leaves(value)
-    if len(leaves) != 1:
-        leaves = [np.asarray(value)] if leaves else []
     if not leaves:
         raise EcsError(f"has no value; it needs {layout}", where, what)
-    leaf = leaves[0]
-    traced = isinstance(leaf, jax.core.Tracer)
-    array = leaf if traced else np.asarray(leaf)
-    if array.dtype.kind not in "fiub" or not np.can_cast(array.dtype, layout.dtype, "same_kind"):
-        whole = array.dtype.kind in "iu" and layout.dtype.kind in "iu" and not traced
-        if not (whole and (array >= 0).all()):
-            raise EcsError(f"has numbers of type {array.dtype}; it needs {layout}", where, what)
+    traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+    try:
+        whole = leaves[0] if len(leaves) == 1 else value
+        array = jnp.asarray(whole) if traced else np.asarray(whole)
+    except (TypeError, ValueError) as error:
+        raise EcsError(f"is not an array ({error}); it needs {layout}", where, what) from None
+    kind, needed = array.dtype.kind, layout.dtype.kind
+    integers = kind in "iu" and needed in "iu"
+    if kind not in "fiub" or not (integers or np.can_cast(array.dtype, layout.dtype, "same_kind")):
+        raise EcsError(f"has numbers of type {array.dtype}; it needs {layout}", where, what)
     if array.shape != layout.shape:
         if [n for n in array.shape if n != 1] != [n for n in layout.shape if n != 1]:
             raise EcsError(f"has the shape {array.shape}; it needs {layout}", where, what)
         array = array.reshape(layout.shape)
-    return jnp.asarray(array, layout.dtype) if traced else array.astype(layout.dtype)
+    if traced:
+        return jnp.asarray(array, layout.dtype)
+    converted = array.astype(layout.dtype)
+    if integers and (converted != array).any():
+        raise EcsError(f"has numbers out of the range of {layout}", where, what)
+    return converted

@@ -44,16 +44,47 @@ class Bodies(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """The equations of motion, evaluated: accelerations (n, 6), forces (n, 6), and the state that effectors left."""
+    """The equations of motion, evaluated.
 
+    Attributes:
+        bodies: The motion for which they were, as the effectors left it.
+        accel: Accelerations (n, 6).
+        force: Forces (n, 6).
+        state: The state that the effectors left.
+    """
+
+    bodies: Bodies
     accel: Any
     force: Any
     state: State
 
 
-Accelerations = Callable[[State, Bodies], Evaluated]
-# Returns bodies after a time step, s, and the state that the effectors left.
-Integrate = Callable[[Accelerations, State, Bodies, Any, float, float], tuple[Bodies, State]]
+class Motion(NamedTuple):
+    """One tick of `six_dof`, to be integrated.
+
+    Attributes:
+        evaluate: Evaluates the equations of motion, from a state and a motion of the bodies.
+        state: The state before the tick.
+        start: The bodies before the tick.
+        inertia: Their inertias (n, 7) before the tick.
+        step: The time to integrate over, s.
+        tick: The time between two ticks, s.
+        written: The names of the components that effectors write.
+        where: The place of `six_dof` in the user's file, for messages.
+    """
+
+    evaluate: Callable[[State, Bodies], Evaluated]
+    state: State
+    start: Bodies
+    inertia: Any
+    step: float
+    tick: float
+    written: frozenset[str]
+    where: Where
+
+
+# Returns the bodies after a tick, and the state that the effectors left.
+Integrate = Callable[[Motion], tuple[Bodies, State]]
 
 
 class Numerics(Protocol):
@@ -112,48 +143,58 @@ def _velocity(q: Quat, moments: Vector, momentum: Vector) -> Vector:
     return rows.rotate(q, (x / moments[0], y / moments[1], z / moments[2]))
 
 
-def _rk4(
-    accelerate: Accelerations, state: State, start: Bodies, inertia: Any, step: float, _: float
-) -> tuple[Bodies, State]:
-    """Integrate dq/dt = [w / 2, 0] q, dp/dt = v, and momenta, whose derivative is the force."""
-    moments, mass = rows.columns(inertia[:, :3]), inertia[:, 6]
-    q0, p0 = rows.columns(start.pos[:, :4]), rows.columns(start.pos[:, 4:])
-    w0, v0 = rows.columns(start.vel[:, :3]), rows.columns(start.vel[:, 3:])
-    momentum0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0))
+def _rk4(motion: Motion) -> tuple[Bodies, State]:
+    """Integrate dq/dt = [w / 2, 0] q, dp/dt = v, and momenta, whose derivative is the force.
 
-    def at(q: Quat, p: Vector, momentum: tuple[Any, ...]) -> Bodies:
-        vel = (*_velocity(q, moments, momentum[:3]), *(each / mass for each in momentum[3:]))
+    Where effectors write the inertia, its momentum jumps with it and its velocity does not: what leaves a body takes
+    its momentum along. Velocities are integrated instead then, and their derivative is the acceleration.
+    """
+    moved = sorted(motion.written & {_POS.name, _VEL.name})
+    if moved:
+        message = f"an effector writes {' and '.join(moved)}, which Rk4 integrates; run it before or after six_dof"
+        raise EcsError(message, motion.where, "six_dof")
+    momenta = _INERTIA.name not in motion.written
+    moments, mass = rows.columns(motion.inertia[:, :3]), motion.inertia[:, 6]
+    q0, p0 = _split(motion.start.pos, 4)
+    w0, v0 = _split(motion.start.vel, 3)
+    moved0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0)) if momenta else (*w0, *v0)
+
+    def at(q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
+        vel = (*_velocity(q, moments, moved[:3]), *(each / mass for each in moved[3:])) if momenta else moved
         return Bodies(jnp.stack([*q, *p], axis=1), jnp.stack(vel, axis=1))
 
-    bodies, left = start, state
-    # For each stage: the rates of orientation, position and momentum.
+    bodies, left = motion.start, motion.state
+    # For each stage: the rates of orientation, position, and momentum or velocity.
     slopes: list[tuple[Any, Any, Any]] = []
     for fraction in (0.5, 0.5, 1.0, None):
-        _, force, left = accelerate(state, bodies)
-        w, v = rows.columns(bodies.vel[:, :3]), rows.columns(bodies.vel[:, 3:])
+        _, accel, force, left = motion.evaluate(motion.state, bodies)
+        w, v = _split(bodies.vel, 3)
         turn = rows.multiply((*(0.5 * each for each in w), 0.0), rows.columns(bodies.pos[:, :4]))
-        slopes.append((turn, v, rows.columns(force)))
+        slopes.append((turn, v, rows.columns(force if momenta else accel)))
         if fraction:
-            of = fraction * step
-            bodies = at(*(rows.plus(a, of, b) for a, b in zip((q0, p0, momentum0), slopes[-1], strict=True)))
+            of = fraction * motion.step
+            bodies = at(*(rows.plus(a, of, b) for a, b in zip((q0, p0, moved0), slopes[-1], strict=True)))
     sums = [
         tuple(a + 2.0 * b + 2.0 * c + d for a, b, c, d in zip(*each, strict=True)) for each in zip(*slopes, strict=True)
     ]
-    q, p, momentum = (rows.plus(a, step / 6.0, b) for a, b in zip((q0, p0, momentum0), sums, strict=True))
-    return at(rows.normalized(q), p, momentum), left
+    q, p, moved1 = (rows.plus(a, motion.step / 6.0, b) for a, b in zip((q0, p0, moved0), sums, strict=True))
+    return at(rows.normalized(q), p, moved1), left
 
 
-def _semi_implicit(
-    accelerate: Accelerations, state: State, start: Bodies, inertia: Any, step: float, _: float
-) -> tuple[Bodies, State]:
+def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
     """Integrate velocities, then poses with the new velocities; the rotation of a tick is exact."""
-    accel, _, left = accelerate(state, start)
-    vel = start.vel + step * accel
-    w, v = rows.columns(vel[:, :3]), rows.columns(vel[:, 3:])
-    turn = rows.exponential((step * w[0], step * w[1], step * w[2]))
-    q = rows.normalized(rows.multiply(turn, rows.columns(start.pos[:, :4])))
-    p = rows.plus(rows.columns(start.pos[:, 4:]), step, v)
-    return Bodies(jnp.stack([*q, *p], axis=1), vel), left
+    start, accel, _, left = motion.evaluate(motion.state, motion.start)
+    vel = start.vel + motion.step * accel
+    (x, y, z), v = _split(vel, 3)
+    q0, p0 = _split(start.pos, 4)
+    turn = rows.exponential((motion.step * x, motion.step * y, motion.step * z))
+    q = rows.normalized(rows.multiply(turn, q0))
+    return Bodies(jnp.stack([*q, *rows.plus(p0, motion.step, v)], axis=1), vel), left
+
+
+def _split(array: Any, at: int) -> tuple[Any, Any]:
+    """Return the coordinates (n,) of the angular and of the linear part of spatial vectors (n, k)."""
+    return rows.columns(array[:, :at]), rows.columns(array[:, at:])
 
 
 @dataclass(frozen=True)
@@ -166,13 +207,14 @@ class SixDof(System):
     where: Where
 
     def compiled(self, structure: Structure) -> Apply:
-        """Return the motion of all bodies over one tick. Raises EcsError if there is none."""
+        """Return the motion of all bodies over one tick. Raises EcsError if no entity is a body."""
         components = (_POS, _VEL, _INERTIA, _FORCE, _ACCEL)
         entities = structure.matching(components, self.where, "six_dof")
         rows = {each.name: structure.rows(each.name, entities) for each in components}
         forces = self.effectors.compiled(structure)
+        written = self.effectors.writes()
         numerics = structure.numerics
-        step = structure.step if self.time_step is None else numerics.step(self.time_step)
+        step = structure.step if self.time_step is None else self.time_step
         integrate = numerics.methods()[self.integrator]
 
         def read(state: State, name: str) -> Any:
@@ -184,17 +226,19 @@ class SixDof(System):
                 changed[name] = array if rows[name] is None else state[name].at[rows[name]].set(array)
             return changed
 
-        def accelerate(state: State, bodies: Bodies) -> Evaluated:
+        def evaluate(state: State, bodies: Bodies) -> Evaluated:
             cleared = dict(write(state, world_pos=bodies.pos, world_vel=bodies.vel))
             cleared[_FORCE.name] = jnp.zeros_like(state[_FORCE.name])
             left = forces(cleared)
             force = read(left, _FORCE.name)
+            bodies = Bodies(read(left, _POS.name), read(left, _VEL.name))
             accel = numerics.acceleration(bodies, read(left, _INERTIA.name), force)
-            return Evaluated(accel, force, write(left, world_accel=accel))
+            return Evaluated(bodies, accel, force, write(left, world_accel=accel))
 
         def apply(state: State) -> State:
             start = Bodies(read(state, _POS.name), read(state, _VEL.name))
-            end, left = integrate(accelerate, state, start, read(state, _INERTIA.name), step, structure.step)
+            inertia = read(state, _INERTIA.name)
+            end, left = integrate(Motion(evaluate, state, start, inertia, step, structure.step, written, self.where))
             return write(left, world_pos=end.pos, world_vel=end.vel)
 
         return apply
@@ -214,8 +258,10 @@ def six_dof(time_step: float | None = None, sys: Any = None, integrator: Integra
     """Return a system that moves all entities with the components of Body.
 
     In each evaluation of the equations of motion it clears `force`, runs the effectors, which add to it, and computes
-    `world_accel`. With Rk4 these are four in each tick, all from the values that other components had before the tick;
-    the components that effectors write keep the values of the last evaluation.
+    `world_accel`. With Rk4 these are four in each tick. Each starts from the values that the other components had
+    before the tick, and what effectors write in the last one is kept: an effector acts once in a tick, however often
+    it is evaluated. `SimulationTick` is the same in all of them. An inertia that effectors write acts at once, and
+    does not change the velocity: mass that leaves takes its momentum along. Thrust is a force of its own.
 
     Args:
         time_step: The time over which it integrates in each tick, s; by default the time between two ticks.
@@ -230,6 +276,7 @@ def six_dof(time_step: float | None = None, sys: Any = None, integrator: Integra
         raise EcsError(f"integrator: {integrator!r} is not an Integrator, such as Integrator.Rk4", where, "six_dof")
     if isinstance(time_step, System):
         raise EcsError("time_step comes first; write six_dof(sys=...)", where, "six_dof")
-    if time_step is not None and not (np.isfinite(time_step) and time_step > 0):
+    number = isinstance(time_step, (int, float, np.number)) and np.isfinite(time_step) and time_step > 0
+    if time_step is not None and not number:
         raise EcsError(f"time_step: {time_step!r} is not a number of seconds above zero", where, "six_dof")
     return SixDof(None if time_step is None else float(time_step), system_of(sys), integrator, where)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.ecs.components import Carrier, Component, ComponentType, EntityId, layout_of
+from sim_node.ecs.components import Carrier, Component, EntityId, layout_of
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Where
@@ -17,6 +18,8 @@ from sim_node.world.problems import Where
 # The entity of what belongs to the world as a whole: the tick, the time step.
 GLOBALS = EntityId(0)
 GLOBALS_NAME = "globals"
+# Its components, which no other entity can have.
+_OF_WORLD = ("tick", "simulation_time_step")
 
 
 class Values(Protocol):
@@ -59,6 +62,8 @@ class Entities:
     places: dict[EntityId, Where] = field(default_factory=dict)
     _components: dict[str, Component] = field(default_factory=dict)
     _values: dict[str, dict[EntityId, Any]] = field(default_factory=dict)
+    _numbers: dict[str, EntityId] = field(default_factory=dict)
+    _last: int = 0
 
     def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
         """Add an entity.
@@ -75,16 +80,17 @@ class Entities:
             EcsError: The name or the number is in use, or a value does not fit its component.
         """
         where = caller()
-        entity = EntityId(max(self.names, default=0) + 1 if id is None else id)
+        entity = EntityId(self._last + 1) if id is None else _number(id, where, "spawn")
         if entity in self.names or entity == GLOBALS:
             raise EcsError(f"entity {int(entity)} exists already", where, "spawn")
         name = f"entity_{int(entity)}" if name is None else name
         if not isinstance(name, str) or not name or "." in name:
             raise EcsError(f"the name of an entity is a text without dots; found {name!r}", where, "spawn")
-        if name in self.names.values() or name == GLOBALS_NAME:
+        if name in self._numbers or name == GLOBALS_NAME:
             raise EcsError(f"there is an entity named {name!r} already", where, "spawn")
         self._set(entity, given, where, name)
-        self.names[entity], self.places[entity] = name, where
+        self.names[entity], self.places[entity], self._numbers[name] = name, where, entity
+        self._last = max(self._last, entity)
         return entity
 
     def insert(self, id: int, given: Values | Iterable[Values]) -> None:
@@ -97,52 +103,60 @@ class Entities:
         Raises:
             EcsError: There is no such entity, or a value does not fit its component.
         """
-        where, entity = caller(), EntityId(id)
+        where = caller()
+        entity = _number(id, where, "insert")
         if entity not in self.names:
-            known = ", ".join(str(int(each)) for each in self.names) or "none yet"
+            known = f"1 to {self._last}" if self.names else "none yet"
             raise EcsError(f"there is no entity {int(entity)}; known: {known}", where, "insert")
         self._set(entity, given, where, self.names[entity])
 
     def number(self, name: str) -> EntityId:
         """Return the entity of a name. Raises KeyError; the message names the nearest."""
-        for entity, known in self.names.items():
-            if known == name:
-                return entity
-        raise KeyError(f"there is no entity {name!r}{did_you_mean(name, self.names.values())}")
+        if name in self._numbers:
+            return self._numbers[name]
+        raise KeyError(f"there is no entity {name!r}{did_you_mean(name, self._numbers)}")
 
     def tables(self) -> dict[str, Table]:
         """Return the components by name, in the order of their first use."""
-        return {
-            name: Table(
-                component,
-                tuple(self._values[name]),
-                np.stack([np.asarray(value) for value in self._values[name].values()]),
-            )
-            for name, component in self._components.items()
-        }
-
-    def declare(self, component: Component, where: Where) -> None:
-        """Note the layout of a component that a system uses. Raises EcsError if another one has its name."""
-        known = self._components.get(component.name)
-        if known is not None and layout_of(known) != layout_of(component):
-            raise EcsError(
-                f"is {layout_of(component)} here, and {layout_of(known)} at {known.where}", where, component.name
-            )
+        order = {entity: place for place, entity in enumerate(self.names)}
+        tables = {}
+        for name, component in self._components.items():
+            values = self._values[name]
+            entities = tuple(sorted(values, key=order.__getitem__))
+            tables[name] = Table(component, entities, np.stack([values[entity] for entity in entities]))
+        return tables
 
     def _set(self, entity: EntityId, given: Values | Iterable[Values], where: Where, name: str) -> None:
-        several: Iterable[Values] = [given] if hasattr(given, "values") and not isinstance(given, Mapping) else given
-        pairs: list[tuple[Carrier, Any]] = []
+        several = [given] if _has_values(given) or not isinstance(given, Iterable) else given
+        values: dict[str, tuple[Component, Any]] = {}
         for each in several:
-            if not hasattr(each, "values"):
-                raise EcsError(f"{type(each).__name__} is not an Archetype", where, name)
-            pairs.extend(each.values())
-        for carrier, _ in pairs:
-            self.declare(carrier.component, where)
-        for carrier, value in pairs:
-            component = self._components.setdefault(carrier.component.name, carrier.component)
-            self._values.setdefault(component.name, {})[entity] = value
+            if not _has_values(each):
+                kind = each.__name__ if isinstance(each, type) else type(each).__name__
+                called = "; call it with its values" if isinstance(each, type) else ""
+                raise EcsError(f"{kind} is not an Archetype with values{called}", where, name)
+            for carrier, value in each.values():
+                component = carrier.component
+                if component.name in values:
+                    raise EcsError(f"has the component {component.name!r} twice", where, name)
+                if component.name in _OF_WORLD:
+                    message = f"the component {component.name!r} belongs to the world; query it, do not spawn it"
+                    raise EcsError(message, where, name)
+                known = self._components.get(component.name, component)
+                if layout_of(known) != layout_of(component):
+                    message = f"is {layout_of(component)} here, and {layout_of(known)} at {known.where}"
+                    raise EcsError(message, where, component.name)
+                values[component.name] = known, value
+        for key, (component, value) in values.items():
+            self._components.setdefault(key, component)
+            self._values.setdefault(key, {})[entity] = value
 
 
-def scalar(value: float, layout: ComponentType = ComponentType.F64) -> npt.NDArray[Any]:
-    """Return a number as the array (1,) of one entity."""
-    return np.array([value], dtype=layout.dtype)
+def _has_values(given: object) -> TypeGuard[Values]:
+    return hasattr(given, "values") and not isinstance(given, (Mapping, type))
+
+
+def _number(given: Any, where: Where, what: str) -> EntityId:
+    try:
+        return EntityId(operator.index(given))
+    except TypeError:
+        raise EcsError(f"an entity is an EntityId; found {given!r}", where, what) from None

@@ -12,14 +12,16 @@ import numpy.typing as npt
 
 from sim_node.ecs.components import Component, ComponentType, carrier_of, layout_of
 from sim_node.ecs.dynamics import Numerics
-from sim_node.ecs.entities import GLOBALS, GLOBALS_NAME, Entities, Table, scalar
+from sim_node.ecs.entities import GLOBALS, GLOBALS_NAME, Entities, Table
+from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.jax_setup import jax
 from sim_node.ecs.standard import SimulationTick, SimulationTimeStep
 from sim_node.ecs.structure import State, Structure
 from sim_node.ecs.systems import Apply, System, system_of
 
-# Ticks that are computed and kept in one call: as many as fit, up to a limit.
-MAX_CHUNK, MAX_CHUNK_BYTES = 1024, 16_000_000
+# The most ticks, and bytes of components, that are computed and kept in one call.
+CHUNK = 1024
+RECORD_BYTES = 8 << 20
 TICK = carrier_of(SimulationTick).component
 TIME_STEP = carrier_of(SimulationTimeStep).component
 Array = npt.NDArray[Any]
@@ -47,9 +49,13 @@ class Program:
         Args:
             state: Arrays (n, *shape) of all components by name.
         """
-        counted = dict(state)
-        counted[TICK.name] = state[TICK.name] + 1.0
-        return self.apply(counted)
+        return self.apply({**state, TICK.name: state[TICK.name] + 1.0})
+
+    @cached_property
+    def chunk(self) -> int:
+        """How many ticks `record` keeps in one call: at most CHUNK, and as many as fit RECORD_BYTES."""
+        tick = sum(self.start[name].nbytes for name in self.changing)
+        return max(1, min(CHUNK, RECORD_BYTES // tick))
 
     @cached_property
     def tick(self) -> Any:
@@ -60,33 +66,23 @@ class Program:
     def advance(self) -> Any:
         """Compiled ticks: of changing components, constant ones and a number of ticks, returns the changing ones."""
 
-        def many(changing: State, constant: State, ticks: Any) -> State:
-            return jax.lax.fori_loop(0, ticks, lambda _, state: self._tick(state, constant), dict(changing))  # type: ignore[no-any-return]
+        def many(changing: State, constant: State, ticks: Any) -> Any:
+            return jax.lax.fori_loop(0, ticks, lambda _, state: self.tick(state, constant), dict(changing))
 
         return jax.jit(many)
-
-    @cached_property
-    def chunk(self) -> int:
-        """The largest number of ticks of one `record`."""
-        size = sum(self.start[name].nbytes for name in self.changing)
-        return max(1, min(MAX_CHUNK, MAX_CHUNK_BYTES // max(size, 1)))
 
     @cached_property
     def record(self) -> Any:
         """Compiled ticks as `advance`, at most `chunk`; also returns what changes after each (chunk, n, ...)."""
 
-        def many(changing: State, constant: State, ticks: Any) -> tuple[State, State]:
-            changing = dict(changing)
-            kept = {
-                name: jax.numpy.zeros((self.chunk, *array.shape), jax.numpy.asarray(array).dtype)
-                for name, array in changing.items()
-            }
+        def many(changing: State, constant: State, ticks: Any) -> Any:
+            kept = {name: jax.numpy.zeros((self.chunk, *array.shape), array.dtype) for name, array in changing.items()}
 
             def one(at: Any, both: tuple[State, State]) -> tuple[State, State]:
-                state = self._tick(both[0], constant)
+                state = self.tick(both[0], constant)
                 return state, {name: array.at[at].set(state[name]) for name, array in both[1].items()}
 
-            return jax.lax.fori_loop(0, ticks, one, (changing, kept))  # type: ignore[no-any-return]
+            return jax.lax.fori_loop(0, ticks, one, (dict(changing), kept))
 
         return jax.jit(many)
 
@@ -99,7 +95,8 @@ class Program:
         # Between barriers a tick is compiled in the same way wherever it stands, and gives the same bits.
         changing, constant = jax.lax.optimization_barrier((dict(changing), dict(constant)))
         after = self.step({**constant, **changing})
-        return jax.lax.optimization_barrier({name: after[name] for name in self.changing})  # type: ignore[no-any-return]
+        kept: dict[str, Any] = jax.lax.optimization_barrier({name: after[name] for name in self.changing})
+        return kept
 
 
 def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -> Program:
@@ -112,32 +109,47 @@ def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -
         numerics: The equations of motion.
 
     Raises:
-        EcsError: A system does not fit the entities.
+        EcsError: A system does not fit the entities, or raises an exception.
     """
+    where = caller()
     joined: System = system_of(system)
-    step = numerics.step(step)
+    if not (isinstance(step, (int, float, np.number)) and np.isfinite(step) and step > 0):
+        raise EcsError(f"{step!r} is not a number of seconds above zero", where, "sim_time_step")
+    step = numerics.step(float(step))
+    if step <= 0:
+        raise EcsError("is less than a nanosecond", where, "sim_time_step")
     tables = entities.tables()
-    of_world = {TICK: 0.0, TIME_STEP: step}
-    for component, value in of_world.items():
-        tables.setdefault(component.name, Table(component, (GLOBALS,), scalar(value)))
-    for component, where in joined.reads():
-        entities.declare(component, where)
+    for component, value in ((TICK, 0.0), (TIME_STEP, step)):
+        tables[component.name] = Table(component, (GLOBALS,), np.array([value]))
     structure = Structure(
         {name: table.component for name, table in tables.items()},
         {name: table.entities for name, table in tables.items()},
-        {name: _edges(table) for name, table in tables.items() if _is_edge(table.component)},
+        {name: _edges(table, entities) for name, table in tables.items() if _is_edge(table.component)},
         {**entities.names, GLOBALS: GLOBALS_NAME},
         step,
         numerics,
     )
     start = {name: table.values for name, table in tables.items()}
     changing = tuple(name for name in start if name in joined.writes() or name == TICK.name)
-    return Program(structure, start, changing, joined.compiled(structure))
+    try:
+        program = Program(structure, start, changing, joined.compiled(structure))
+        # Runs the systems once, on no numbers: what is wrong in them is found here.
+        program.tick.trace(*program.split(start))
+    except EcsError as error:
+        # Without the frames of JAX, through which it came.
+        raise EcsError.of(error) from None
+    return program
 
 
 def _is_edge(component: Component) -> bool:
     return layout_of(component) == ComponentType.Edge
 
 
-def _edges(table: Table) -> npt.NDArray[np.int64]:
-    return table.values.astype(np.int64).reshape(-1, 2)
+def _edges(table: Table, entities: Entities) -> npt.NDArray[np.int64]:
+    """Return the edges (e, 2) of an edge component. Raises EcsError if one ends at an entity that is not there."""
+    edges = table.values.astype(np.int64).reshape(-1, 2)
+    for owner, ends in zip(table.entities, edges.tolist(), strict=True):
+        for end in ends:
+            if end not in entities.names:
+                raise EcsError(f"there is no entity {end}", entities.places[owner], table.component.name)
+    return edges

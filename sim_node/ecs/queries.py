@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.ecs.components import Carrier, EntityId, RevEdge, array_of, carrier_of, layout_of
+from sim_node.ecs.components import Carrier, EntityId, RevEdge, carrier_of, layout_of
 from sim_node.ecs.errors import EcsError, place_of
 from sim_node.ecs.jax_setup import jax, jnp
 from sim_node.ecs.structure import State, Structure
@@ -20,9 +20,6 @@ if sys.version_info >= (3, 11):
     from typing import TypeVarTuple, Unpack
 else:
     from typing_extensions import TypeVarTuple, Unpack
-
-if TYPE_CHECKING:
-    pass
 
 A = TypeVarTuple("A")
 E = TypeVar("E")
@@ -101,18 +98,29 @@ class Query(Generic[Unpack[A]]):
 
     def join(self, other: Query[Any]) -> Query[Any]:
         """Return a query of the components of both, for the entities that are in both."""
-        both = tuple(entity for entity in self.entities if entity in set(other.entities))
+        others = set(other.entities)
+        both = tuple(entity for entity in self.entities if entity in others)
         if not both:
-            raise EcsError("join: no entity is in both queries", self.using.where, self.using.name)
+            raise EcsError("join: no entity is in both queries", *self._place())
         mine, theirs = self._only(both), other._only(both)
         return Query((*self.carriers, *other.carriers), both, [*mine, *theirs], self.using)
 
     def __getitem__(self, index: int) -> Any:
-        """Return the component of an entity, of a query of one component: the first entity has the index 0."""
+        """Return the component of an entity, of a query of one component: the first entity has the index 0.
+
+        Raises:
+            EcsError: The query has several components, or fewer entities.
+        """
         if len(self.carriers) != 1:
             found = ", ".join(carrier.component.name for carrier in self.carriers)
             raise EcsError(f"[{index}] needs a query of one component; found {found}", *self._place())
+        if isinstance(index, (int, np.integer)) and not -len(self) <= index < len(self):
+            # JAX itself would return the last one.
+            raise EcsError(f"[{index}] of a query of {len(self)} entities", *self._place())
         return self.carriers[0].read(self.bufs[0][index])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
 
     def __len__(self) -> int:
         return len(self.entities)
@@ -130,10 +138,11 @@ class Query(Generic[Unpack[A]]):
     def _each(self, ret_type: Any, function: Callable[..., Any]) -> tuple[Callable[..., list[Any]], list[Carrier]]:
         wanted = returned(ret_type, self.using)
         place = place_of(function)
+        place = place if place.file else self.using.where
 
         def each(*arrays: Any) -> list[Any]:
             results = function(*(carrier.read(array) for carrier, array in zip(self.carriers, arrays, strict=True)))
-            return fitted(results, wanted, ret_type, place if place.file else self.using.where, self.using.name)
+            return fitted(results, wanted, ret_type, place, self.using.name)
 
         return each, wanted
 
@@ -155,7 +164,8 @@ class GraphQuery(Generic[E]):
     ) -> Query[Any]:
         """Compute components of the entities on the left of edges, by going through their edges.
 
-        Edges of an entity are taken in the order in which they were spawned. Entities without edges keep their values.
+        Edges of an entity are taken in the order in which they were spawned. Entities without edges to an entity of
+        the right query keep their values.
 
         Args:
             left_query: Components of the left entity of an edge.
@@ -177,14 +187,8 @@ class GraphQuery(Generic[E]):
         place = place_of(fold_fn)
         place = place if place.file else where
         start = [jnp.asarray(array) for array in fitted(init_value, wanted, return_type, where, f"{name}: init_value")]
-        lefts: dict[int, int] = {entity: row for row, entity in enumerate(left_query.entities)}
-        rights: dict[int, int] = {entity: row for row, entity in enumerate(right_query.entities)}
-        edges = self._all(left_query, right_query)
-        peers: dict[int, list[int]] = {}
-        for left, right in edges:
-            if left in lefts and right in rights:
-                peers.setdefault(lefts[left], []).append(rights[right])
-        if not peers:
+        lefts, rights = self._rows(left_query, right_query)
+        if not lefts.size:
             raise EcsError("no edge connects the entities of the two queries", where, name)
 
         def fold(left: Sequence[Any], rights: Sequence[Any]) -> list[Any]:
@@ -203,20 +207,32 @@ class GraphQuery(Generic[E]):
         # Entities of as many edges are computed at once.
         order: list[int] = []
         parts: list[list[Any]] = []
-        for count in sorted({len(rows) for rows in peers.values()}):
-            rows = [row for row in peers if len(peers[row]) == count]
-            ends = np.array([peers[row] for row in rows])
-            some = [buf[np.array(rows)] for buf in left_query.bufs]
+        owners, counts = np.unique(lefts, return_counts=True)
+        for count in np.unique(counts):
+            rows = owners[counts == count]
+            ends = rights[np.isin(lefts, rows)].reshape(len(rows), count)
+            some = [buf[rows] for buf in left_query.bufs]
             parts.append(jax.vmap(fold)(some, [buf[ends] for buf in right_query.bufs]))
             order.extend(rows)
         arrays = [jnp.concatenate(each) if len(each) > 1 else each[0] for each in zip(*parts, strict=True)]
         entities = tuple(left_query.entities[row] for row in order)
         return Query(wanted, entities, arrays, self._using)
 
-    def _all(self, left: Query[Any], right: Query[Any]) -> list[tuple[int, int]]:
-        if self._edges is not None:
-            return [(int(a), int(b)) for a, b in self._edges]
-        return [(a, b) for a in left.entities for b in right.entities if a != b]
+    def _rows(self, left: Query[Any], right: Query[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the rows (e,) of the edges' ends in the two queries, edges of one left entity side by side."""
+        ours, theirs = (np.array(query.entities, dtype=np.int64) for query in (left, right))
+        if self._edges is None:
+            lefts, rights = (each.ravel() for each in np.meshgrid(ours, theirs, indexing="ij"))
+            edges = np.stack([lefts, rights], axis=1)[lefts != rights]
+        else:
+            edges = self._edges
+        edges = edges[np.isin(edges[:, 0], ours) & np.isin(edges[:, 1], theirs)]
+        lefts, rights = (
+            np.argsort(own)[np.searchsorted(own, ends, sorter=np.argsort(own))]
+            for own, ends in ((ours, edges[:, 0]), (theirs, edges[:, 1]))
+        )
+        side_by_side = np.argsort(lefts, kind="stable")
+        return lefts[side_by_side], rights[side_by_side]
 
 
 def returned(ret_type: Any, using: Using) -> list[Carrier]:
@@ -237,7 +253,7 @@ def fitted(results: Any, wanted: Sequence[Carrier], ret_type: Any, where: Where,
     else:
         results = (results,)
     return [
-        array_of(result, layout_of(carrier.component), f"{what}: {carrier.component.name}", where)
+        carrier.array(result, f"{what}: {carrier.component.name}", where)
         for result, carrier in zip(results, wanted, strict=True)
     ]
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.ecs.annotations import resolved, scope_of
 from sim_node.ecs.components import Component, EntityId
-from sim_node.ecs.errors import EcsError, caller, place_of
+from sim_node.ecs.errors import EcsError, caller, place_of, user_code
 from sim_node.ecs.jax_setup import jnp
 from sim_node.ecs.queries import GraphQuery, Parameter, Query, Using
 from sim_node.ecs.structure import State, Structure
@@ -87,7 +88,8 @@ class FunctionSystem(System):
     """A function of queries that returns a query.
 
     Attributes:
-        function: The function.
+        function: The function, as the user wrote it.
+        run: Called with its arguments, returns a query.
         parameters: What its parameters stand for.
         result: What it returns.
         name: Its name.
@@ -95,6 +97,7 @@ class FunctionSystem(System):
     """
 
     function: Callable[..., Any]
+    run: Callable[..., Any]
     parameters: Sequence[Parameter]
     result: Parameter
     name: str
@@ -109,7 +112,8 @@ class FunctionSystem(System):
             structure.check(carrier.component, self.where, self.name)
 
         def apply(state: State) -> State:
-            result = self.function(*(argument(state) for argument in arguments))
+            with user_code(self.where, self.name):
+                result = self.run(*(argument(state) for argument in arguments))
             if not isinstance(result, Query):
                 raise EcsError(f"returned {type(result).__name__}; it needs a Query", self.where, self.name)
             names = [carrier.component.name for carrier in result.carriers]
@@ -164,23 +168,26 @@ def system_of(given: Any) -> System:
     if isinstance(given, Iterable) and not isinstance(given, str):
         return Pipe(tuple(system_of(each) for each in given))
     if callable(given):
-        raise EcsError("is a plain function; decorate it with @map or @system", place_of(given), given.__name__)
+        name = getattr(given, "__name__", type(given).__name__)
+        place = place_of(given)
+        message = "is a plain function; decorate it with @map or @system"
+        raise EcsError(message, place if place.file else caller(), name)
     raise EcsError(f"{type(given).__name__} is not a system", caller(), "system")
 
 
 def hints_of(function: Callable[..., Any], frame: FrameType | None) -> dict[str, Any]:
-    """Return the annotations of a function, those written as texts, too, also of names of the function around it.
+    """Return the annotations of a function that is defined in a frame.
 
     Raises:
-        EcsError: An annotation is missing, or names something unknown.
+        EcsError: It is not a function, or an annotation is missing or names something unknown.
     """
-    scope = dict(frame.f_locals) if frame is not None else {}
+    if not inspect.isfunction(function):
+        raise EcsError(f"{function!r} is not a function", caller(), "decorator")
     where = place_of(function)
-    try:
-        hints = typing.get_type_hints(function, localns=scope, include_extras=True)
-    except NameError as error:
-        raise EcsError(f"annotation: {error}", where, function.__name__) from None
-    for name in inspect.signature(function).parameters:
+    hints = resolved(function, scope_of(frame), where, function.__name__)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise EcsError(f"the parameter {name!r} is not a positional one", where, function.__name__)
         if name not in hints:
             raise EcsError(f"the parameter {name!r} has no annotation", where, function.__name__)
     if hints.get("return") in (None, type(None)):
@@ -201,7 +208,7 @@ def system(function: Callable[..., Any]) -> FunctionSystem:
     returns = Parameter(result, where, name)
     if returns.is_graph:
         raise EcsError("returns a GraphQuery; a system returns a Query", where, name)
-    return FunctionSystem(function, parameters, returns, name, where)
+    return FunctionSystem(function, function, parameters, returns, name, where)
 
 
 def map(function: Callable[..., Any]) -> FunctionSystem:
@@ -242,4 +249,4 @@ def _mapped(
     query: Any = Query
     parameter = Parameter(query[tuple(annotations)], where, name)
     returns = Parameter(query[result if isinstance(result, tuple) else (result,)], where, name)
-    return FunctionSystem(lambda q: run(q, result, function), [parameter], returns, name, where)
+    return FunctionSystem(function, lambda q: run(q, result, function), [parameter], returns, name, where)
