@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from sim_node.ecs.step_context import StepContext
     from sim_node.ecs.systems import System, map, map_seq, system
+    from sim_node.ecs.world_file import JointEffort, JointPosition, JointTarget, JointVelocity
     from sim_node.session.ecs.exec import Exec
     from sim_node.session.ecs.jax_sim import JaxSim
     from sim_node.session.ecs.world import World
@@ -66,6 +67,10 @@ __all__ = [
     "Inertia",
     "Integrator",
     "JaxSim",
+    "JointEffort",
+    "JointPosition",
+    "JointTarget",
+    "JointVelocity",
     "Material",
     "Mesh",
     "PrimitiveType",
@@ -120,6 +125,10 @@ __getattr__, __dir__ = public(
         "Inertia": "standard",
         "Integrator": "dynamics",
         "JaxSim": ".session.ecs.jax_sim",
+        "JointEffort": "world_file",
+        "JointPosition": "world_file",
+        "JointTarget": "world_file",
+        "JointVelocity": "world_file",
         "Material": "assets",
         "Mesh": "assets",
         "PrimitiveType": "components",
