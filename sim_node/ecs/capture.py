@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sim_node.ecs.program import Program
 
 # Called as callback(tick, context) before or after each tick.
-Callback = Callable[[int, Any], None]
+Callback = Callable[[int, Any], object]
 
 
 class Stop(BaseException):
