@@ -225,6 +225,13 @@ class Stepper:
             self.tick = tick + 1
         return True
 
+    def go_on_at(self, tick: int) -> None:
+        """Let a tick be the next one, as when the state of an earlier run is put back."""
+        self.tick = tick
+        self._ticked = self.stamp(max(tick - 1, 0))
+        self._own.clear()
+        self.empty = set()
+
     def last_time(self, pair: Pair) -> int:
         """Return the time of the last value of a pair, us."""
         return self._own.get(pair, self._start) if pair.own else self._ticked
