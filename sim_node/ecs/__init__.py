@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from sim_node.ecs.systems import System, map, map_seq, system
     from sim_node.session.ecs.exec import Exec
     from sim_node.session.ecs.jax_sim import JaxSim
+    from sim_node.session.ecs.recorded import open_recording
     from sim_node.session.ecs.world import World
+    from sim_node.session.ecs.world_file import JointEffort, JointPosition, JointTarget, JointVelocity
 
 __all__ = [
     "Annotated",
@@ -66,6 +68,10 @@ __all__ = [
     "Inertia",
     "Integrator",
     "JaxSim",
+    "JointEffort",
+    "JointPosition",
+    "JointTarget",
+    "JointVelocity",
     "Material",
     "Mesh",
     "PrimitiveType",
@@ -94,6 +100,7 @@ __all__ = [
     "jax",
     "map",
     "map_seq",
+    "open_recording",
     "s10",
     "six_dof",
     "skew",
@@ -120,6 +127,10 @@ __getattr__, __dir__ = public(
         "Inertia": "standard",
         "Integrator": "dynamics",
         "JaxSim": ".session.ecs.jax_sim",
+        "JointEffort": ".session.ecs.world_file",
+        "JointPosition": ".session.ecs.world_file",
+        "JointTarget": ".session.ecs.world_file",
+        "JointVelocity": ".session.ecs.world_file",
         "Material": "assets",
         "Mesh": "assets",
         "PrimitiveType": "components",
@@ -147,6 +158,7 @@ __getattr__, __dir__ = public(
         "jax": "jax_setup",
         "map": "systems",
         "map_seq": "systems",
+        "open_recording": ".session.ecs.recorded",
         "s10": "s10",
         "six_dof": "dynamics",
         "skew": "algebra",

@@ -12,7 +12,6 @@ from sim_node.ecs.program import Program
 from sim_node.ecs.structure import State, Structure
 from sim_node.text import did_you_mean
 
-
 Step = Callable[[State], dict[str, Any]]
 
 
