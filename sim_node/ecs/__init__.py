@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sim_node.ecs.world_file import JointEffort, JointPosition, JointTarget, JointVelocity
     from sim_node.session.ecs.exec import Exec
     from sim_node.session.ecs.jax_sim import JaxSim
+    from sim_node.session.ecs.recorded import open_recording
     from sim_node.session.ecs.world import World
 
 __all__ = [
@@ -99,6 +100,7 @@ __all__ = [
     "jax",
     "map",
     "map_seq",
+    "open_recording",
     "s10",
     "six_dof",
     "skew",
@@ -156,6 +158,7 @@ __getattr__, __dir__ = public(
         "jax": "jax_setup",
         "map": "systems",
         "map_seq": "systems",
+        "open_recording": ".session.ecs.recorded",
         "s10": "s10",
         "six_dof": "dynamics",
         "skew": "algebra",

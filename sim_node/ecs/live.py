@@ -87,6 +87,14 @@ class Live:
         """Let the tick that systems see start from 1 again."""
         self.writable(TICK.name)[...] = 0
 
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks, without advancing."""
+        self._hand_over()
+        tick, record = self.program.tick, self.program.record
+        jax.block_until_ready(
+            tick(self._changing, self._constant) if ticks == 1 else record(self._changing, self._constant, 0)
+        )
+
     def tick(self) -> None:
         """Advance by one tick."""
         self._hand_over()

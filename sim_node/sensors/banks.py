@@ -263,7 +263,7 @@ class CameraBank:
         return self.newest
 
     def newest_by(self, step: int) -> Array | None:
-        """Return the newest images (S, ...) that are published, as others may not be rendered; None before the first."""
+        """Return the newest images (S, ...) that are published: others may not be rendered. None before the first."""
         return _last(self.newest)
 
     def columns(self, label: str) -> tuple[Column, ...]:
