@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +28,7 @@ from sim_node.world.writers.yaml import to_yaml
 
 # Packages whose versions affect the result of a run.
 PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "jax", "jaxlib", "mcap", "zstandard", "lz4")
+RUN = "run.json"
 # Larger files of a world (meshes, clouds) are left out; only name and hash are stored.
 MAX_BYTES = 16 * 1024 * 1024
 _TEXTS = {
@@ -66,16 +67,29 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
         contents = [(name, path.read_bytes()) for name, path in _named(world.files) if path.is_file()]
     else:
         contents, unwritten = _written(world)
-    run: dict[str, Any] = {
-        "world": world.name,
-        "seed": seed,
-        "randomised": randomised,
+    facts: dict[str, Any] = {"seed": seed, "randomised": randomised}
+    if unwritten:
+        facts["unwritten"] = unwritten
+    return run_attachments(world.name, contents, facts)
+
+
+def run_attachments(
+    name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any]
+) -> tuple[Attached, ...]:
+    """Return run.json and files.
+
+    Args:
+        name: The world.
+        contents: The files that made it, by path. Those larger than MAX_BYTES are left out.
+        facts: More of run.json.
+    """
+    run = {
+        "world": name,
+        **facts,
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in contents},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
-    if unwritten:
-        run["unwritten"] = unwritten
-    about = Attached("run.json", "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
+    about = Attached(RUN, "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
     files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= MAX_BYTES]
     return (about, *files)
 
@@ -140,7 +154,6 @@ def _version(package: str) -> str:
 
 # Prefix of a world's files; the loaded one is first.
 _FOLDER = "world/"
-RUN = "run.json"
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,8 +164,24 @@ class ComponentTopic:
         self._messages.stamp(memory, stamps_ns)
         return self._messages.messages(memory)
 
+    def fits(self, messages: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        """Return which of messages (T, size) differ from this topic's only in numbers and stamps."""
+        template, fixed = self._fixed
+        return (messages[:, fixed] == template[fixed]).all(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _fixed(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+        """A message, and which of its bytes are the same in all."""
+        memory = self._messages.memory(2)
+        for columns, _ in self._fields:
+            view = self._messages.view(memory, columns).view(np.uint8)
+            view[0], view[1] = 0, 255
+        self._messages.stamp(memory, np.array([0, 2**31 * 10**9 - 1]))
+        zeros, ones = self._messages.messages(memory)
+        return zeros, zeros == ones
+
     def decode(self, messages: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-        """Return the values (T, n, *shape) in messages (T, size) of this layout."""
+        """Return the values (T, n, *shape) in messages (T, size) that fit this topic."""
         memory = self._messages.loaded(messages)
         flat = np.empty((len(messages), len(self.entities), self._table.size), np.dtype(self._table.dtype))
         for columns, numbers in self._fields:
@@ -227,7 +244,7 @@ def topics_of_tables(tables: Sequence[ComponentTable], constant: Collection[str]
     used = {each.name: each.name for each in (CLOCK, TF, TF_STATIC)}
     framed = [table for table in tables if _is_pose(table)]
     others = [table for table in tables if not _is_pose(table)]
-    found = [_transforms(table) for table in framed]
+    found = [topic for table in framed for topic in _transforms(table)]
     many = sum(len(table.entities) for table in others) > MAX_TOPICS
     for table in others:
         qos = LATCHED if table.once or (table.name in constant and not table.external) else STATES
@@ -249,9 +266,14 @@ def _is_set(flag: Any) -> bool:
     return bool(flag) and str(flag).lower() not in ("false", "0", "no")
 
 
-def _transforms(table: ComponentTable) -> ComponentTopic:
+def _transforms(table: ComponentTable) -> list[ComponentTopic]:
+    """Return /tf: of all entities in one message; or of each, where callbacks write them at times of their own."""
     rows = [{"header.frame_id": FIXED_FRAME, "child_frame_id": frame} for frame in frames_of(table.entities)]
-    return ComponentTopic(TF, table, slice(0, len(rows)), MessageLayout(TF.type, {"transforms": rows}), _TRANSFORM)
+    each = [slice(row, row + 1) for row in range(len(rows))] if table.external else [slice(0, len(rows))]
+    return [
+        ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM)
+        for part in each
+    ]
 
 
 def _of_entity(table: ComponentTable, row: int, name: str, qos: Qos) -> ComponentTopic:
