@@ -134,13 +134,15 @@ class NewtonEuler:
 def _momentum(q: Quat, moments: Vector, w: Vector) -> Vector:
     """Return R diag(I) R^T w, along the world's axes."""
     x, y, z = rows.rotate(rows.conjugate(q), w)
-    return rows.rotate(q, (moments[0] * x, moments[1] * y, moments[2] * z))
+    x, y, z = rows.together((moments[0] * x, moments[1] * y, moments[2] * z))
+    return rows.together(rows.rotate(q, (x, y, z)))
 
 
 def _velocity(q: Quat, moments: Vector, momentum: Vector) -> Vector:
     """Return R diag(I)^-1 R^T L, along the world's axes."""
     x, y, z = rows.rotate(rows.conjugate(q), momentum)
-    return rows.rotate(q, (x / moments[0], y / moments[1], z / moments[2]))
+    x, y, z = rows.together((x / moments[0], y / moments[1], z / moments[2]))
+    return rows.together(rows.rotate(q, (x, y, z)))
 
 
 def _rk4(motion: Motion) -> tuple[Bodies, State]:
@@ -160,6 +162,7 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
     moved0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0)) if momenta else (*w0, *v0)
 
     def at(q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
+        q = rows.together(q)
         vel = (*_velocity(q, moments, moved[:3]), *(each / mass for each in moved[3:])) if momenta else moved
         return Bodies(jnp.stack([*q, *p], axis=1), jnp.stack(vel, axis=1))
 
@@ -178,7 +181,7 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
         tuple(a + 2.0 * b + 2.0 * c + d for a, b, c, d in zip(*each, strict=True)) for each in zip(*slopes, strict=True)
     ]
     q, p, moved1 = (rows.plus(a, motion.step / 6.0, b) for a, b in zip((q0, p0, moved0), sums, strict=True))
-    return at(rows.normalized(q), p, moved1), left
+    return at(rows.normalized(rows.together(q)), p, moved1), left
 
 
 def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
