@@ -314,7 +314,9 @@ def test_an_include_does_not_run_it(ran: Path, tmp_path: Path, capsys: pytest.Ca
     written(tmp_path, "include:\n  - inner.yaml\n  - {file: rocket.py, prefix: a}\n", "outer.yaml")
     assert main(["check", str(tmp_path / "outer.yaml")]) == 2
     errors = capsys.readouterr().err
-    assert "a world in Python is not included, because it would run; name it on the command line" in errors
+    refused = "rocket.py is not included, because it would run as a program; give its path to a command"
+    assert f"inner.yaml:2:5: include[0]: {refused}" in errors
+    assert f"outer.yaml:3:12: include[1].file: {refused}" in errors
     assert not ran.exists()
 
 
