@@ -32,7 +32,7 @@ def read_python(
 ) -> World | None:
     """Run a script, and return the world that it gives to World.run. Return None with the faults in `report`."""
     if including:
-        report.error("a world in Python is not included, because it would run; name it on the command line")
+        report.error("is not included, because it would run as a program; give its path to a command")
         return None
     try:
         captured, files = captured_world(path)
