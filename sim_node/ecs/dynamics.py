@@ -219,7 +219,7 @@ class SixDof(System):
         def write(state: State, **arrays: Any) -> State:
             changed = dict(state)
             for name, array in arrays.items():
-                changed[name] = array if rows[name] is None else state[name].at[rows[name]].set(array)
+                changed[name] = array if rows[name] is None else jnp.asarray(state[name]).at[rows[name]].set(array)
             return changed
 
         def evaluate(state: State, bodies: Bodies) -> Evaluated:

@@ -148,7 +148,7 @@ class FunctionSystem(System):
         rows, places = (np.array(each) for each in zip(*pairs, strict=True))
         if len(rows) == len(own):  # all of them, in another order: a gather costs less than a scatter
             return jnp.asarray(new, old.dtype)[places[np.argsort(rows)]]
-        return old.at[rows].set(jnp.asarray(new, old.dtype)[places])
+        return jnp.asarray(old).at[rows].set(jnp.asarray(new, old.dtype)[places])
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function itself."""
