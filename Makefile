@@ -119,8 +119,9 @@ clean:
 	@$(PYTHON) tools/bootstrap.py
 	@touch $@
 
-.venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock $(wildcard test/plugin/*.toml test/plugin/*/*.py)
-	@$(PYTHON) tools/bootstrap.py test
+.venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock requirements/ecs.lock requirements/ecs1.lock \
+		$(wildcard test/plugin/*.toml test/plugin/*/*.py)
+	@$(PYTHON) tools/bootstrap.py ecs test
 	@touch .venv/.ready $@
 
 # .venv was made for this folder and for the ROS 2 of the shell; in another one it is made anew.

@@ -72,6 +72,8 @@ setup(
         "recording": ["mcap>=1.2", "rosbags>=0.11.2"],
         # The browser viewer, plots, films.
         "view": ["viser>=1.0", "msgspec>=0.18", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
+        # Worlds in Python.
+        "ecs": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": [

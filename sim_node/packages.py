@@ -14,7 +14,13 @@ ROSDEP_KEYS = {
     "trimesh": "python3-trimesh-pip",
 }
 # Packages whose pip name differs from the module's, or that need a minimum version.
-_PIP_NAMES = {"serial": "pyserial", "PIL": "pillow", "mcap": "'mcap>=1.2'", "fastcrc": "'fastcrc>=0.3'"}
+_PIP_NAMES = {
+    "serial": "pyserial",
+    "PIL": "pillow",
+    "mcap": "'mcap>=1.2'",
+    "fastcrc": "'fastcrc>=0.3'",
+    "jax": "'jax>=0.6.2' polars",
+}
 # Packages of ROS 2 whose names do not show it.
 _ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "tf2_py", "tf2_ros")
 _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")

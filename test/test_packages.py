@@ -62,7 +62,7 @@ def test_commands_of_the_graph_name_what_is_missing(words: list[str]) -> None:
     assert len(ran.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("module", "code"), [("pymavlink", 0), ("geometry_msgs", 1), ("launch_ros", 0)])
+@pytest.mark.parametrize(("module", "code"), [("pymavlink", 0), ("geometry_msgs", 1), ("launch_ros", 0), ("jax", 0)])
 def test_doctor_names_what_is_missing(module: str, code: int) -> None:
     ran = _run_without(module, COMMAND.format(words=["doctor"]))
     assert ran.returncode == code

@@ -22,6 +22,8 @@ PLUGIN = os.path.join(ROOT, "test", "plugin")
 MADE_FOR = os.path.join(VENV, ".made-for")
 OLDEST, NEWEST = (3, 10), (3, 14)
 OLDEST_NUMPY = (1, 26)
+# Locks that have another one for numpy 1.
+FOR_NUMPY1 = {"ecs": "ecs1"}
 
 
 class Stop(Exception):
@@ -208,23 +210,27 @@ def make_venv(sourced):
 def install(parts, sourced):
     """The pinned packages of requirements/<part>.lock, checked by their hashes."""
     say("installing pinned packages (%s)" % ", ".join(parts))
-    locks = [os.path.join(ROOT, "requirements", part + ".lock") for part in parts]
-    if sourced:
-        locks = with_numpy_of_ros(locks)
+    locks = with_numpy_of_ros(parts) if sourced else [lock_of(part) for part in parts]
     requirements = [word for lock in locks for word in ("-r", lock)]
     pip(["--require-hashes", *requirements])
 
 
-def with_numpy_of_ros(locks):
+def lock_of(part):
+    return os.path.join(ROOT, "requirements", part + ".lock")
+
+
+def with_numpy_of_ros(parts):
     """The locks without numpy: the modules of a sourced ROS 2 were built against its own.
 
     Where that is older than sim_node can use, numpy 1.26 takes its place, which runs modules built against any
     older numpy 1; numpy 2 does not.
     """
     there = output_of([VENV_PYTHON, "-c", "import numpy; print(numpy.__version__)"])
-    kept = there and tuple(map(int, there.split(".")[:2])) >= OLDEST_NUMPY
-    entries = [] if kept else lock_entries(os.path.join(ROOT, "requirements", "numpy1.lock"))
-    for lock in locks:
+    version = tuple(map(int, there.split(".")[:2])) if there else (0, 0)
+    kept = version >= OLDEST_NUMPY
+    entries = [] if kept else lock_entries(lock_of("numpy1"))
+    for part in parts:
+        lock = lock_of(FOR_NUMPY1.get(part, part) if version < (2, 0) else part)
         entries += [entry for entry in lock_entries(lock) if not entry.startswith("numpy==")]
     path = os.path.join(VENV, "wanted.lock")
     write(path, "".join(dict.fromkeys(entries)))

@@ -95,6 +95,7 @@ OPTIONAL = (
     ("tf2_ros", "typed publishing and the Python listener"),
     ("launch_ros", "`ros2 launch`"),
     ("pymavlink", "`sim_node bridge`"),
+    ("jax", "worlds in Python"),
 )
 PROGRAMS = (("ros2", "the ros2 command line"), ("rviz2", "rviz"))
 

@@ -54,7 +54,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.packages import RosNotStarted
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
-    from sim_node.world.problems import Diverged, WorldError, counted
+    from sim_node.world.problems import RunFailed, WorldError, counted
 
     try:
         with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
             return _checked(command, code), not command.until_interrupted
     except WorldError as error:
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-    except (Diverged, PortInUse) as error:
+    except (RunFailed, PortInUse) as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return FAILED, False
     except (UsageError, BagError, RosNotStarted) as error:

@@ -100,6 +100,9 @@ class Numerics(Protocol):
     def step(self, seconds: float) -> float:
         """Return the time between two ticks that is used for a requested one, s."""
 
+    def microseconds(self, step: float, ticks: int) -> int:
+        """Return the time that a number of ticks of a step, s, take, us."""
+
 
 class NewtonEuler:
     """Newton's and Euler's equations, with the gyroscopic torque, and integrators of their stated order.
@@ -123,6 +126,10 @@ class NewtonEuler:
     def step(self, seconds: float) -> float:
         """Return the requested time itself."""
         return seconds
+
+    def microseconds(self, step: float, ticks: int) -> int:
+        """Return the time of ticks, rounded once: no error adds up."""
+        return round(ticks * step * 1e6)
 
 
 def _momentum(q: Quat, moments: Vector, w: Vector) -> Vector:

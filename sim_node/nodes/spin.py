@@ -23,7 +23,7 @@ from sim_node.packages import RosNotStarted
 from sim_node.plugins import blamed
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.world import WorldError
-from sim_node.world.problems import counted
+from sim_node.world.problems import RunFailed, counted
 
 FAILED = 1
 USER_MISTAKE = 2
@@ -100,7 +100,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         places = [each.where for each in overrides(command_line) if each.name == fault.name]
         print(f"{(places and str(places[-1])) or 'sim_node'}: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
-    except PortInUse as fault:
+    except (RunFailed, PortInUse) as fault:
         print(f"sim_node: {fault}", file=sys.stderr)
         return FAILED
     except BagError as error:
@@ -108,6 +108,10 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         return USER_MISTAKE
     except RecordingStopped:  # already reported
         return FAILED
+    except KeyboardInterrupt:
+        if not interrupt.asked:
+            raise
+        return 0  # nothing was started yet: a world in Python was read
     except Exception as error:
         theirs = blamed(error)
         if theirs is None:

@@ -107,7 +107,7 @@ class Handled(Protocol):
 Opener = Callable[[World, Layout, Columns], Engine | None]
 ENGINES: Registry[str, Opener] = Registry(
     "engine",
-    shipped=("sim_node.physics.keyframes", "sim_node.physics.rigid_bodies"),
+    shipped=("sim_node.physics.keyframes", "sim_node.physics.rigid_bodies", "sim_node.ecs.engine"),
     group="sim_node.engines",
 )
 # Decorator that registers an Opener under a name.

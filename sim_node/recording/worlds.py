@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -22,14 +22,22 @@ from sim_node.assembly import assemble
 from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
 from sim_node.world.load import randomised
+from sim_node.world.locate import is_program
 from sim_node.world.problems import Problem, Where, quoted, quoted_path
 from sim_node.world.writers.yaml import to_yaml
 
 # Packages whose versions affect the result of a run.
-PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "mcap", "zstandard", "lz4")
+PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "jax", "jaxlib", "mcap", "zstandard", "lz4")
+RUN = "run.json"
 # Larger files of a world (meshes, clouds) are left out; only name and hash are stored.
 MAX_BYTES = 16 * 1024 * 1024
-_TEXTS = {".yaml": "application/yaml", ".yml": "application/yaml", ".urdf": "application/xml", ".openplx": "text/plain"}
+_TEXTS = {
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".urdf": "application/xml",
+    ".openplx": "text/plain",
+    ".py": "text/x-python",
+}
 
 
 @dataclass(frozen=True)
@@ -59,16 +67,29 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
         contents = [(name, path.read_bytes()) for name, path in _named(world.files) if path.is_file()]
     else:
         contents, unwritten = _written(world)
-    run: dict[str, Any] = {
-        "world": world.name,
-        "seed": seed,
-        "randomised": randomised,
+    facts: dict[str, Any] = {"seed": seed, "randomised": randomised}
+    if unwritten:
+        facts["unwritten"] = unwritten
+    return run_attachments(world.name, contents, facts)
+
+
+def run_attachments(
+    name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any]
+) -> tuple[Attached, ...]:
+    """Return run.json and files.
+
+    Args:
+        name: The world.
+        contents: The files that made it, by path. Those larger than MAX_BYTES are left out.
+        facts: More of run.json.
+    """
+    run = {
+        "world": name,
+        **facts,
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in contents},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
-    if unwritten:
-        run["unwritten"] = unwritten
-    about = Attached("run.json", "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
+    about = Attached(RUN, "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
     files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= MAX_BYTES]
     return (about, *files)
 
@@ -133,14 +154,13 @@ def _version(package: str) -> str:
 
 # Prefix of a world's files; the loaded one is first.
 _FOLDER = "world/"
-RUN = "run.json"
 
 
 @contextmanager
 def recorded_world(bag: Bag) -> Iterator[World | None]:
     """Yield the assembled world, or None for a bag without one. Its files exist until the context ends.
 
-    Raises WorldError if they no longer make a world.
+    A world in Python is not loaded, because it would run. Raises WorldError if they no longer make a world.
     """
     with TemporaryDirectory(prefix="sim_node_world_") as folder:
         yield _world(bag, Path(folder))
@@ -156,7 +176,7 @@ def _world(bag: Bag, folder: Path) -> World | None:
         if attachment.name.startswith(_FOLDER):
             path = _unpacked(attachment, folder)
             first = first or path
-    if first is None:
+    if first is None or is_program(first):
         return None
     world = load(first)
     return assemble(world if seed is None else randomised(world, seed))

@@ -14,6 +14,7 @@ from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
 from sim_node.recording.channels import Channels, Offer, RecordedTopic
 from sim_node.recording.mcap_file import Entry, McapFile
+from sim_node.recording.mcap_rows import MessageRecords
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library
@@ -59,8 +60,8 @@ class BagWriter:
     """Writes one bag in batches of one instant each; `topics` count from 1.
 
     Topics may be added and replaced at any time, from any thread; their names and types stay. A batch earlier than the
-    last one starts a new file, as settings may too; each file starts with the latched messages so far. Raises BagError
-    if the folder exists or cannot be created.
+    last one starts a new file, as settings may too; each file starts with the latched messages so far. `compression` is
+    one of McapFile's, by default that of the settings. Raises BagError if the folder exists or cannot be created.
     """
 
     def __init__(
@@ -69,11 +70,13 @@ class BagWriter:
         settings: Settings,
         attached: Sequence[Attached] = (),
         custom: Mapping[str, str] | None = None,
+        compression: str = "",
     ) -> None:
         self.folder = folder
         self.topics: list[RecordedTopic] = []
         self.count = 0
         self._settings = settings
+        self._compression = compression or settings.compression
         self._attached = attached
         self._custom = custom or {}
         self._latched: dict[int, deque[bytes]] = {}
@@ -113,10 +116,13 @@ class BagWriter:
         if self._file is not None:
             self._file.flush()
         self._flushed_ns = time_ns
+        self._check_disk()
+        return True
+
+    def _check_disk(self) -> None:
         free = shutil.disk_usage(self.folder).free
         if free < self._settings.spare_bytes:
             raise BagFull(_too_little(free, self._settings))
-        return True
 
     def _append(self, time_ns: int, entries: list[Entry]) -> None:
         went_back = self._last_ns is not None and time_ns < self._last_ns
@@ -128,6 +134,30 @@ class BagWriter:
             self._begin(time_ns, entries)
         else:
             self._put(entries)
+
+    def write_chunk(self, records: MessageRecords) -> None:
+        """Write messages of topics with one publisher as one chunk, which the operating system has at once.
+
+        Their channels are the numbers of the topics. Times may go back. Raises BagFull, OSError.
+        """
+        if self._file is None:
+            self._begin(int(records.times[0]), [])
+        assert self._file is not None
+        self._file.write_chunk(records)
+        self.count += len(records.times)
+        self._check_disk()
+
+    def discard(self) -> None:
+        """Delete all files of the bag. What is written next begins it anew. Raises OSError."""
+        if self._file is not None:
+            self._file.abandon()
+            self._file.path.unlink()
+        for file in self._done:
+            (self.folder / file.name).unlink()
+        self._file, self._channels = None, None
+        self._done, self._done_bytes, self._totals, self._latched = [], 0, {}, {}
+        self._flushed_ns, self._last_ns, self.count = None, None, 0
+        self._write_metadata()
 
     def split(self) -> None:
         """End the current file."""
@@ -160,7 +190,7 @@ class BagWriter:
     def _begin(self, time_ns: int, entries: list[Entry]) -> None:
         name = f"{self.folder.resolve().name}_{len(self._done)}.mcap"
         file = self._file = McapFile(
-            self.folder / name, self._settings.compression, library(), durable=self._settings.durable
+            self.folder / name, self._compression, library(), durable=self._settings.durable
         )
         self._channels = Channels(file)
         self._file_start_ns = time_ns

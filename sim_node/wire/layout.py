@@ -106,6 +106,25 @@ class MessageLayout:
         """
         return 4 + self._body.place(path).end
 
+    def place(self, path: str) -> ByteRange:
+        """Return where the numbers of a field stand in the body, which begins 8 bytes into `doubles`.
+
+        Args:
+            path: Path of the field.
+
+        Returns:
+            Its bytes.
+
+        Raises:
+            LayoutFault: There is no such field.
+        """
+        return self._body.place(path)
+
+    @property
+    def stamps(self) -> npt.NDArray[np.intp]:
+        """Indices of the seconds of all stamps that are not given, in `doubles` as int32; nanoseconds follow each."""
+        return self._stamps
+
     def has_doubles(self, view: npt.NDArray[Any]) -> bool:
         """Return whether an array is a view of one or more float64 of this message, not a copy.
 

@@ -136,8 +136,13 @@ def topics_of(world: World, prefix: str) -> list[str]:
 
 def topic_of(sensor: str, name: str) -> str:
     """Return a topic for a sensor in characters that ROS allows: `drone/imu_main/data_raw` for `drone/IMU_MAIN`."""
+    return ros_name(f"{sensor.lower()}/{name}")
+
+
+def ros_name(name: str) -> str:
+    """Return a name in characters that ROS allows. Its parts between slashes must not be empty."""
     tokens = []
-    for token in f"{sensor.lower()}/{name}".split("/"):
+    for token in name.split("/"):
         plain = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in token)
         tokens.append(f"_{plain}" if plain[0].isdigit() else plain)
     return "/".join(tokens)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, tree_problems
-from sim_node.world.locate import LocateError, locate
+from sim_node.world.locate import PROGRAMS, LocateError, locate
 from sim_node.world.model import World
 from sim_node.world.model_checks import overridden_options
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
@@ -42,7 +42,7 @@ def randomised(world: World, seed: int) -> World:
 
 
 def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None) -> World:
-    """Load a world from a file.
+    """Load a world from a file. A Python file is run, as `python PATH` does.
 
     Args:
         path: A file, a package:// URI, or the name of a shipped world.
@@ -89,6 +89,8 @@ def loads(text: str, suffix: str = ".yaml", allow: Iterable[str | Path] = (), mo
     """
     if not isinstance(text, str):
         raise WorldError([Problem(NOWHERE, "", f"a world is read from a text, not from {_kind_of(text)}")])
+    if suffix.lower() in PROGRAMS:
+        raise WorldError([Problem(NOWHERE, "", "a text is not run as a program; write it to a file and load its path")])
     with tempfile.TemporaryDirectory(prefix="sim_node_text_") as folder:
         file = Path(folder, f"text{suffix}")
         file.write_text(text, encoding="utf-8")

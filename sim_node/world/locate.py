@@ -11,6 +11,8 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted, quoted_path
 
 PACKAGE = "sim_node"
+# Suffixes of worlds that run as programs when they are read: only a path that the user gives leads to one.
+PROGRAMS = (".py",)
 
 
 # The world to run, view or launch if none is given.
@@ -22,7 +24,10 @@ class LocateError(Exception):
 
 
 def locate(reference: str | Path) -> Path:
-    """Return the file of a path, a package:// URI or the name of a shipped world. Raises LocateError."""
+    """Return the file of a path, a package:// URI or the name of a shipped world. Raises LocateError.
+
+    Only a path leads to a world that runs as a program.
+    """
     text = str(reference)
     try:
         return _package_file(text) if text.startswith("package://") else _file_or_example(text)
@@ -31,8 +36,15 @@ def locate(reference: str | Path) -> Path:
         raise LocateError(f"no world {quoted_path(text)}: {reason}") from None
 
 
+def is_program(path: Path) -> bool:
+    """Return whether a world in this file runs as a program when it is read."""
+    return path.suffix.lower() in PROGRAMS
+
+
 def _package_file(uri: str) -> Path:
     path = package_path(uri)
+    if is_program(path):
+        raise LocateError(f"{quoted_path(uri)} would run as a program; give its path: {path}")
     if not path.is_file():
         raise LocateError(f"{quoted_path(uri)} is not a file: {path} does not exist")
     return path

@@ -138,7 +138,8 @@ class Kind(Generic[P]):
     def data(self, part: P, refer: Refer) -> dict[str, Any]:
         """Return a part as data of a world file: by default its fields.
 
-        refer: returns how a file is referred to. Raises NotImplementedError if world files cannot express the part.
+        refer: returns how a file is referred to. Raises NotImplementedError, with the reason if there is more to say,
+        if world files cannot express the part.
         """
         return data_of(part)
 
@@ -171,9 +172,13 @@ class Kind(Generic[P]):
 # By the name of the kind. Frames, problems and sections of a world are in this order.
 PARTS: Registry[str, Kind[Any]] = Registry(
     "kind of part",
-    shipped=tuple(
-        f"sim_node.world.parts.{name}"
-        for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "commands", "processes", "scene")
+    shipped=(
+        *(
+            f"sim_node.world.parts.{name}"
+            for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "commands", "processes")
+        ),
+        "sim_node.world.parts.scene",
+        "sim_node.ecs.part",
     ),
     group="sim_node.parts",
 )

@@ -95,7 +95,11 @@ class WorldError(Exception):
         return shown_lines(self.problems)
 
 
-class Diverged(Exception):
+class RunFailed(Exception):
+    """The run of a valid world cannot go on. The message is for the user."""
+
+
+class Diverged(RunFailed):
     """The simulation of a valid world diverged to numbers that are not finite.
 
     The message gives the time and advice.

@@ -15,7 +15,12 @@ from sim_node.world.readers.report import Report
 
 # Arguments: path, path as shown to the user, folders that may be read, report for faults, files that include this one.
 Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
-_SHIPPED = ("sim_node.world.readers.yaml_world", "sim_node.formats.xml_roots", "sim_node.formats.openplx")
+_SHIPPED = (
+    "sim_node.world.readers.yaml_world",
+    "sim_node.formats.xml_roots",
+    "sim_node.formats.openplx",
+    "sim_node.ecs.reader",
+)
 READERS: Registry[str, Reader] = Registry("reader", shipped=_SHIPPED, group="sim_node.readers")
 # Registers a reader for file suffixes such as ".yaml".
 reader = READERS.add

@@ -53,7 +53,9 @@ def to_yaml(world: World, refer: Refer = absolute) -> str:
             MuJoCo and the like.
     """
     sections = Sections.of(world, refer)
-    problems = [_wordless(kind, Where(world.source)) for kind in sections.wordless] or list(_unwritable(world))
+    where = Where(world.source)
+    wordless = [_wordless(kind, where, reason) for kind, reason in sections.wordless.items()]
+    problems = wordless or list(_unwritable(world))
     if problems:
         raise WorldError(problems)
     return yaml.dump(
@@ -65,30 +67,30 @@ class Sections(NamedTuple):
     """The sections of a world file as plain data, in the order in which they are read.
 
     spans: for each kind of part whose parts are in the list of another section: that section, the index of the first
-    part there, and the index after the last. wordless: the kinds that world files cannot express.
+    part there, and the index after the last. wordless: the kinds that world files cannot express, and why if known.
     """
 
     data: dict[str, Any]
     spans: dict[str, tuple[str, int, int]]
-    wordless: tuple[str, ...]
+    wordless: dict[str, str]
 
     @classmethod
     def of(cls, world: World, refer: Refer = absolute) -> Sections:
         """Return the sections of a world."""
         data: dict[str, Any] = {}
         spans: dict[str, tuple[str, int, int]] = {}
-        wordless = []
+        wordless: dict[str, str] = {}
         for kind in PARTS.values():
             if kind.parts(world):
                 first = len(data.get(kind.section, ()))
                 try:
                     kind.write(world, data, refer)
-                except NotImplementedError:
-                    wordless.append(kind.name)
+                except NotImplementedError as reason:
+                    wordless[kind.name] = str(reason)
                 if kind.section != kind.name:
                     spans[kind.name] = (kind.section, first, len(data.get(kind.section, ())))
         data.update(_settings(world))
-        return cls({key: data[key] for key in (*SECTIONS, *data) if key in data}, spans, tuple(wordless))
+        return cls({key: data[key] for key in (*SECTIONS, *data) if key in data}, spans, wordless)
 
 
 def _settings(world: World) -> dict[str, Any]:
@@ -131,8 +133,8 @@ def _unwritable(world: World) -> Iterator[Problem]:
                 yield _wordless(at, getattr(one, "place", NO_PLACE).where)
 
 
-def _wordless(at: str, where: Where) -> Problem:
-    return Problem(where, at, f"a world file cannot express {at.rpartition('.')[2]}")
+def _wordless(at: str, where: Where, reason: str = "") -> Problem:
+    return Problem(where, at, reason or f"a world file cannot express {at.rpartition('.')[2]}")
 
 
 def _differing(one: Any, other: Any, at: str) -> Iterator[str]:

@@ -1,0 +1,83 @@
+"""Worlds in Python as parts of a World: each entity with a WorldPos is a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_node.ecs.capture import Captured
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.checks import pose_faults
+from sim_node.world.model import World
+from sim_node.world.part import Entry, Kind, Mobility, Refer, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
+
+MESSAGE = "a world in Python is written by its script"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityFrame:
+    """The frame of an entity, below the fixed frame.
+
+    Attributes:
+        name: The name of the entity.
+        pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame at the start, m.
+        place: Where it was spawned.
+    """
+
+    name: str
+    pose: FloatArray
+    place: Place
+
+    @property
+    def mobility(self) -> Mobility:
+        """Always "dynamic"."""
+        return "dynamic"
+
+    def start(self) -> FloatArray:
+        """Return the pose (7,) at the start."""
+        return self.pose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonWorld:
+    """What a script made: entities, systems, and callbacks.
+
+    Attributes:
+        script: The file.
+        captured: What it gave to World.run.
+        frames: The frames of its entities, in the order of `world_pos`.
+    """
+
+    script: Path
+    captured: Captured
+    frames: tuple[EntityFrame, ...]
+
+
+@part("python", PythonWorld)
+class PythonWorlds(Kind[PythonWorld]):
+    """The entities and systems of a script; a world has at most one."""
+
+    single = True
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return the frames of the entities."""
+        for of in self.parts(world):
+            for frame in of.frames:
+                yield Entry(frame.name, world.fixed_frame, frame, frame.place, NO_PLACE, frame)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every start pose that is none."""
+        for of in self.parts(world):
+            poses = np.array([frame.pose for frame in of.frames]).reshape(-1, 7)
+            for row, message in pose_faults(poses):
+                frame = of.frames[row]
+                yield Problem(frame.place.where, f"{shown_key(frame.name)}: world_pos", message)
+
+    def data(self, part: PythonWorld, refer: Refer) -> dict[str, Any]:
+        """Raise NotImplementedError: world files have no entities and systems."""
+        raise NotImplementedError(MESSAGE)

@@ -1,0 +1,95 @@
+"""Worlds from Python files. The file is run, as any program; only a file that the user names is."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from sim_node.ecs.capture import Captured
+from sim_node.ecs.frame_names import FIXED_FRAME, WORLD_POS, frame_name
+from sim_node.ecs.part import EntityFrame, PythonWorld
+from sim_node.ecs.script import captured_world, located
+from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.poses import IDENTITY
+from sim_node.world.fields import nanoseconds
+from sim_node.world.locate import PROGRAMS
+from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, StaticFrame, TimeGrid, World
+from sim_node.world.problems import Place, WorldError
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.registry import reader
+from sim_node.world.readers.report import Report
+
+# Another name of the fixed frame: components call it so, as in `world_pos`.
+WORLD = "world"
+
+
+@reader(*PROGRAMS)
+def read_python(
+    path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()
+) -> World | None:
+    """Run a script, and return the world that it gives to World.run. Return None with the faults in `report`."""
+    if including:
+        report.error("a world in Python is not included, because it would run; name it on the command line")
+        return None
+    try:
+        captured, files = captured_world(path)
+        _trace(captured, path)
+    except WorldError as error:
+        report.errors.extend(error.problems)
+        return None
+    report.files.extend(files[1:])
+    report.read.extend(files)
+    time = _time(captured, report)
+    if time is None:
+        return None
+    frames = _frames(captured)
+    also = () if any(frame.name == WORLD for frame in frames) else (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
+    python = PythonWorld(path, captured, frames)
+    return World(path.stem, FIXED_FRAME, time=time, frames=also, python=python, source=str(shown))
+
+
+def _trace(captured: Captured, path: Path) -> None:
+    """Evaluate the shapes of a tick: errors in systems show up before anything starts. Raises WorldError."""
+    program = captured.program
+    try:
+        program.tick.eval_shape(*program.split(dict(program.start)))
+    except WorldError:
+        raise
+    except Exception as error:
+        raise located(error, path) from None
+
+
+def _time(captured: Captured, report: Report) -> TimeGrid | None:
+    """Return the instants of a run: the step in whole nanoseconds, from the start that the script gives, or from 0."""
+    step = captured.program.structure.step
+    start_us = captured.settings.get("start_timestamp")
+    if not math.isfinite(step) or not MIN_STEP_NS <= nanoseconds(step) <= MAX_STAMP_NS:
+        allowed = f"{MIN_STEP_NS * 1e-9:g} to {MAX_STAMP_NS * 1e-9:g} s"
+        report.error(f"found {step:g} s; allowed: {allowed}", key="sim_time_step")
+        return None
+    return TimeGrid(0 if start_us is None else int(start_us) * 1000, nanoseconds(step))
+
+
+def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
+    structure = captured.program.structure
+    entities = structure.entities.get(WORLD_POS, ())
+    if not entities:
+        return ()
+    places = captured.entities.places
+    poses = unit_poses(np.asarray(captured.program.start[WORLD_POS]))
+    return tuple(
+        EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]))
+        for entity, pose in zip(entities, poses, strict=True)
+    )
+
+
+def unit_poses(transforms: FloatArray) -> FloatArray:
+    """Return transforms (n, 7) [q p] as poses [p q] with unit quaternions; rows that are none stay as they are."""
+    poses = transforms[:, [4, 5, 6, 0, 1, 2, 3]]
+    with np.errstate(all="ignore"):
+        unit = poses[:, 3:] / np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+    fits = np.isfinite(unit).all(axis=1)
+    poses[fits, 3:] = unit[fits]
+    return poses

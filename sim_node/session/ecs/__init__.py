@@ -1,0 +1,1 @@
+"""Worlds written in Python: World, its runs and their history."""
