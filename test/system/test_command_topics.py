@@ -122,8 +122,8 @@ def test_a_wrench_gives_its_impulse(graph: Listener, tmp_path: Path) -> None:
         first, last = moving[0], moving[-1]
         assert (last[1] - first[1]) / (last[0] - first[0]) == pytest.approx(0.375, rel=1e-6)
     # One line for the publisher in ten seconds: the other refusals are only counted.
-    first, *later = [line for line in run.lines if "(published by /commander)" in line]
-    assert "a command is refused: there is no frame 'nowhere'" in first
+    refusal, *later = [line for line in run.lines if "(published by /commander)" in line]
+    assert "a command is refused: there is no frame 'nowhere'" in refusal
     assert all("more like this since the last one" in line for line in later)
 
 
