@@ -196,6 +196,9 @@ class FileLive:
         """All components: those that no system writes follow the run."""
         return tuple(self.program.start)
 
+    def warm(self, ticks: int) -> None:
+        """Do nothing: the tick at the start has compiled the systems."""
+
     def record(self, ticks: int) -> Mapping[str, Array]:
         """Run ticks, and return all components (ticks, n, *shape) after each of them."""
         rows: dict[str, list[Array]] = {name: [] for name in self.changing}
