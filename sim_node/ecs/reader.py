@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,8 @@ def read_python(
         return None
     report.files.extend(files[1:])
     report.read.extend(files)
+    if captured.source is not None:
+        return replace(captured.source, python=PythonWorld(path, captured, ()))
     time = _time(captured, report)
     if time is None:
         return None

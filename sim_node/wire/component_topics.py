@@ -271,8 +271,7 @@ def _transforms(table: ComponentTable) -> list[ComponentTopic]:
     rows = [{"header.frame_id": FIXED_FRAME, "child_frame_id": frame} for frame in frames_of(table.entities)]
     each = [slice(row, row + 1) for row in range(len(rows))] if table.external else [slice(0, len(rows))]
     return [
-        ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM)
-        for part in each
+        ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM) for part in each
     ]
 
 

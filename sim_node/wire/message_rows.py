@@ -97,6 +97,8 @@ class MessageRows:
 
     def view(self, memory: npt.NDArray[np.float64], columns: Columns) -> npt.NDArray[Any]:
         """Return numbers in a memory as a view (T, count, size)."""
+        if not len(memory):
+            return np.empty((0, columns.count, columns.at.size), columns.at.dtype)
         strides = (memory.strides[0], columns.stride, columns.at.dtype.itemsize)
         shape = (len(memory), columns.count, columns.at.size)
         found: npt.NDArray[Any] = np.ndarray(shape, columns.at.dtype, memory.data, _BODY + columns.at.start, strides)

@@ -24,10 +24,11 @@ from sim_node.ecs.program import Program, compiled
 from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.step_context import Callback
 from sim_node.session.ecs.exec import Exec
-from sim_node.session.ecs.jax_sim import JaxSim, StepFunction
+from sim_node.session.ecs.jax_sim import JaxSim, Step, step_function
 from sim_node.session.ecs.run import Run, Sink
 from sim_node.session.ecs.settings import Settings, settings_of
 from sim_node.text import did_you_mean
+from sim_node.world import World as ParsedWorld
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
@@ -63,6 +64,30 @@ class World(Entities):
         self.recipes: list[PyRecipe] = []
         self.assets: list[Asset] = []
         self.schematics: list[tuple[str, str | None]] = []
+
+    @staticmethod
+    def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:
+        """Return a world from a file: its frames, bodies, joints and sensors are entities of the same names.
+
+        MuJoCo moves its bodies; systems read them, push them, and set targets of joints. See docs/worlds-in-python.md.
+
+        Args:
+            world: A World, a path, a package:// URI, or the name of a shipped world.
+            compat: As for World; for bodies that systems move.
+
+        Raises:
+            WorldError: The world is invalid.
+        """
+        from sim_node.session.ecs.file_world import FileWorld
+
+        return FileWorld(world, compat)
+
+    def entity(self, name: str) -> EntityId:
+        """Return the number of an entity. Raises EcsError; the message has the nearest name."""
+        try:
+            return self.number(name)
+        except KeyError as error:
+            raise EcsError(error.args[0], caller(), "entity") from None
 
     def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None) -> EntityId:
         """Add an entity.
@@ -229,13 +254,15 @@ class World(Entities):
         """Compile the world to data and one pure function. Raises EcsError if a system does not fit the world."""
         return compiled(self, system, sim_time_step, NUMERICS[self.compat or ""]())
 
-    def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> StepFunction:
-        """Return one tick as a pure function of the state, for jax.grad and jax.vmap; `start` is the first state.
+    def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> tuple[Step, dict[str, Any]]:
+        """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the state at the start.
+
+        States are arrays (n, *shape) by the names of components.
 
         Raises:
             EcsError: A system does not fit the world.
         """
-        return StepFunction(self.program(system, sim_time_step))
+        return step_function(self.program(system, sim_time_step))
 
     def to_jax(self, system: Any, sim_time_step: float = 1 / 120, **later: Any) -> JaxSim:
         """Return the world as a pytree of JAX that runs tick by tick.
@@ -246,7 +273,8 @@ class World(Entities):
         later = {name: value for name, value in later.items() if name not in ("run_time_step", "max_ticks")}
         later.pop("default_playback_speed", None)
         settings = settings_of({"sim_time_step": sim_time_step}, later, caller(), "to_jax")
-        return JaxSim(self.step_function(system, settings.sim_time_step))
+        program = self.program(system, settings.sim_time_step)
+        return JaxSim(program.structure, *step_function(program))
 
     def get_dict(self) -> dict[str, int]:
         """Return the components by name, with their numbers in the order of their first use."""
