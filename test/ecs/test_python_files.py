@@ -227,7 +227,7 @@ def test_ctrl_c_ends_a_script(tmp_path: Path) -> None:
 # Errors
 
 
-FAULTS = {
+FAULTS: dict[str, tuple[str | bytes, str]] = {
     "syntax": ("x = 1\ny = (\n", "rocket.py:2:5: SyntaxError: '(' was never closed"),
     "name": ("import math\n\nmath.sqrtt(2)\n", "rocket.py:3:1: AttributeError: module 'math' has no attribute 'sqrtt'"),
     "import": ("import no_such_module\n", "rocket.py:1:1: ModuleNotFoundError: No module named 'no_such_module'"),
