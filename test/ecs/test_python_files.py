@@ -19,7 +19,7 @@ from sim_node.cli.main import main
 from sim_node.recording.opening import open_bag
 from sim_node.recording.worlds import recorded_world
 from sim_node.world import World, WorldError, load, loads
-from sim_node.world.locate import locate, shipped_worlds
+from sim_node.world.locate import LocateError, locate, shipped_worlds
 from sim_node.world.writers.yaml import to_yaml
 
 IMPORTS = "import jax.numpy as jnp\nimport numpy as np\nimport sim_node.ecs as el\n"
@@ -120,17 +120,19 @@ def test_it_is_not_written_as_yaml(falling: str) -> None:
         to_yaml(load(falling))
 
 
-@pytest.mark.parametrize("name", ["ball.py", "three_body.py"])
-def test_shipped_scripts_are_worlds(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path(__file__).parents[2] / "config" / "python" / name
+SHIPPED = Path(__file__).parents[2] / "config" / "python"
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.py")), ids=lambda path: path.stem)
+def test_shipped_scripts_are_worlds(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(path)]) == 0
-    assert "valid" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith(f"{path}: valid, ")
 
 
 def test_bodies_on_the_figure_eight_return_after_a_period(capsys: pytest.CaptureFixture[str]) -> None:
     """The period is 6.32591398 (Chenciner and Montgomery 2000)."""
-    path = str(Path(__file__).parents[2] / "config" / "python" / "three_body.py")
-    assert main(["lookup", path, "c", "a", "--at", "6.32591398", "--json"]) == 0
+    path = str(SHIPPED / "three_bodies.py")
+    assert main(["lookup", path, "charlie", "alpha", "--at", "6.32591398", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     np.testing.assert_allclose(found["translation"], [0.97000436, -0.24308753, 0.0], atol=1e-5)
 
@@ -199,6 +201,17 @@ def test_names_that_frames_cannot_have_are_changed(tmp_path: Path) -> None:
     assert [frame.name for frame in world.python.frames] == ["ball", "Falcon_9"]
 
 
+def test_recipes_are_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which only start on request, as those of world files."""
+    text = BALL + "w.recipe(el.s10.PyRecipe.process('firmware', 'sleep', ['100'], cwd='/tmp'))\nw.run(None)\n"
+    path = written(tmp_path, text)
+    (process,) = load(path).processes
+    assert (process.name, process.command, process.cwd) == ("firmware", ("sleep", "100"), "/tmp")
+    assert process.place.where.line == 6
+    assert main(["check", str(path)]) == 0
+    assert "  process firmware: sleep 100" in capsys.readouterr().out
+
+
 def test_ctrl_c_ends_a_script(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     path = written(tmp_path, f"import time\nopen({str(ready)!r}, 'w').close()\nwhile True: time.sleep(0.01)\n")
@@ -214,7 +227,7 @@ def test_ctrl_c_ends_a_script(tmp_path: Path) -> None:
 # Errors
 
 
-FAULTS = {
+FAULTS: dict[str, tuple[str | bytes, str]] = {
     "syntax": ("x = 1\ny = (\n", "rocket.py:2:5: SyntaxError: '(' was never closed"),
     "name": ("import math\n\nmath.sqrtt(2)\n", "rocket.py:3:1: AttributeError: module 'math' has no attribute 'sqrtt'"),
     "import": ("import no_such_module\n", "rocket.py:1:1: ModuleNotFoundError: No module named 'no_such_module'"),
@@ -338,8 +351,8 @@ def test_a_text_is_not_run() -> None:
 def test_no_shipped_name_runs_a_script() -> None:
     assert shipped_worlds()
     assert not [path for path in shipped_worlds().values() if path.suffix == ".py"]
-    with pytest.raises(Exception, match="no world 'three_body'"):
-        locate("three_body")
+    with pytest.raises(LocateError, match="no world 'three_bodies'"):
+        locate("three_bodies")
 
 
 @pytest.mark.parametrize("name", ["rocket.py", "rocket.PY"])
