@@ -51,7 +51,9 @@ def frames_of(entities: Iterable[str], fixed_frame: str = FIXED_FRAME) -> list[s
         if fault is not None:
             raise EcsError(f"the frame of entity {entity!r} {fault}", key=WORLD_POS)
         if frame in used:
-            raise EcsError(f"entity {entity!r} and {used[frame]} have the same frame, {frame}; rename the entity", key=WORLD_POS)
+            raise EcsError(
+                f"entity {entity!r} and {used[frame]} have the same frame, {frame}; rename the entity", key=WORLD_POS
+            )
         used[frame] = f"entity {entity!r}"
         found.append(frame)
     return found

@@ -120,7 +120,9 @@ class RecordedRun:
             flat = values.reshape(len(values), -1) if values.ndim > 1 else values
             filled = flat[np.maximum(at, 0)] if len(flat) else np.zeros((len(times), *flat.shape[1:]), flat.dtype)
             column = polars.Series(name, filled)
-            columns.append(column if (at >= 0).all() else column.zip_with(polars.Series(at >= 0), column.clear(len(at))))
+            columns.append(
+                column if (at >= 0).all() else column.zip_with(polars.Series(at >= 0), column.clear(len(at)))
+            )
         return polars.DataFrame(columns)
 
     def close(self) -> None:
