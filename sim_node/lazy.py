@@ -11,7 +11,8 @@ from typing import Any
 def public(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the `__getattr__` and `__dir__` (PEP 562) of a package whose public names are imported on first use.
 
-    A name must differ from those of the package's own modules: importing such a module would set the attribute.
+    A name must differ from those of the package's own modules: importing such a module would set the attribute. The
+    exception is a module that is public itself: it has its own name here.
 
         if TYPE_CHECKING:
             from sim_node.recording.opening import open_bag
@@ -20,7 +21,8 @@ def public(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], An
 
     Args:
         package: Full name of the package, its `__name__`.
-        modules: For each public name, the module that defines it, relative to the package.
+        modules: For each public name, the module that defines it, relative to the package; one outside the package
+            begins with a dot for each package above it.
 
     Returns:
         The package's `__getattr__` and `__dir__`. The first raises AttributeError for any other name.
@@ -30,7 +32,8 @@ def public(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], An
         module = modules.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{module}"), name)
+        found = importlib.import_module(f".{module}", package)
+        value = found if name == module else getattr(found, name)
         setattr(sys.modules[package], name, value)
         return value
 

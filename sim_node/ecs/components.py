@@ -231,12 +231,13 @@ def layout_of(component: Component) -> ComponentType:
     return component.type
 
 
-def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
+def carrier_of(annotation: Any, where: Where | None = None, what: str = "") -> Carrier:
     """Return the component of an annotated class, and how its values are read.
 
     Args:
         annotation: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
         where: Where it is used, for the message.
+        what: By what, for the message.
 
     Raises:
         EcsError: It is not annotated with a component, or the component has no layout.
@@ -246,7 +247,7 @@ def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
     if get_origin(annotation) is not Annotated or component is None:
         found = getattr(annotation, "__name__", None) or repr(annotation)
         message = f"{found} is not a component; write Annotated[jax.Array, Component('name', ComponentType(...))]"
-        raise EcsError(message, where or caller())
+        raise EcsError(message, where or caller(), what)
     base = get_args(annotation)[0]
     layout = getattr(base, "component_type", None)
     if layout is None and base is not jax.Array:

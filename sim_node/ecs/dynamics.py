@@ -14,7 +14,7 @@ from sim_node.ecs.components import carrier_of
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.jax_setup import jnp
 from sim_node.ecs.rows import Quat, Vector
-from sim_node.ecs.standard import Force, Inertia, WorldAccel, WorldPos, WorldVel
+from sim_node.ecs.standard import Force, Inertia, SimulationTimeStep, WorldAccel, WorldPos, WorldVel
 from sim_node.ecs.structure import State, Structure
 from sim_node.ecs.systems import Apply, System, system_of
 from sim_node.world.problems import Where
@@ -22,6 +22,7 @@ from sim_node.world.problems import Where
 _POS, _VEL, _ACCEL, _FORCE, _INERTIA = (
     carrier_of(each).component for each in (WorldPos, WorldVel, WorldAccel, Force, Inertia)
 )
+_TIME_STEP = carrier_of(SimulationTimeStep).component
 
 
 class Integrator(Enum):
@@ -77,8 +78,8 @@ class Motion(NamedTuple):
     state: State
     start: Bodies
     inertia: Any
-    step: float
-    tick: float
+    step: Any
+    tick: Any
     written: frozenset[str]
     where: Where
 
@@ -134,13 +135,15 @@ class NewtonEuler:
 def _momentum(q: Quat, moments: Vector, w: Vector) -> Vector:
     """Return R diag(I) R^T w, along the world's axes."""
     x, y, z = rows.rotate(rows.conjugate(q), w)
-    return rows.rotate(q, (moments[0] * x, moments[1] * y, moments[2] * z))
+    x, y, z = rows.together((moments[0] * x, moments[1] * y, moments[2] * z))
+    return rows.together(rows.rotate(q, (x, y, z)))
 
 
 def _velocity(q: Quat, moments: Vector, momentum: Vector) -> Vector:
     """Return R diag(I)^-1 R^T L, along the world's axes."""
     x, y, z = rows.rotate(rows.conjugate(q), momentum)
-    return rows.rotate(q, (x / moments[0], y / moments[1], z / moments[2]))
+    x, y, z = rows.together((x / moments[0], y / moments[1], z / moments[2]))
+    return rows.together(rows.rotate(q, (x, y, z)))
 
 
 def _rk4(motion: Motion) -> tuple[Bodies, State]:
@@ -160,6 +163,7 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
     moved0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0)) if momenta else (*w0, *v0)
 
     def at(q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
+        q = rows.together(q)
         vel = (*_velocity(q, moments, moved[:3]), *(each / mass for each in moved[3:])) if momenta else moved
         return Bodies(jnp.stack([*q, *p], axis=1), jnp.stack(vel, axis=1))
 
@@ -178,7 +182,7 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
         tuple(a + 2.0 * b + 2.0 * c + d for a, b, c, d in zip(*each, strict=True)) for each in zip(*slopes, strict=True)
     ]
     q, p, moved1 = (rows.plus(a, motion.step / 6.0, b) for a, b in zip((q0, p0, moved0), sums, strict=True))
-    return at(rows.normalized(q), p, moved1), left
+    return at(rows.normalized(rows.together(q)), p, moved1), left
 
 
 def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
@@ -214,7 +218,6 @@ class SixDof(System):
         forces = self.effectors.compiled(structure)
         written = self.effectors.writes()
         numerics = structure.numerics
-        step = structure.step if self.time_step is None else self.time_step
         integrate = numerics.methods()[self.integrator]
 
         def read(state: State, name: str) -> Any:
@@ -223,7 +226,7 @@ class SixDof(System):
         def write(state: State, **arrays: Any) -> State:
             changed = dict(state)
             for name, array in arrays.items():
-                changed[name] = array if rows[name] is None else state[name].at[rows[name]].set(array)
+                changed[name] = array if rows[name] is None else jnp.asarray(state[name]).at[rows[name]].set(array)
             return changed
 
         def evaluate(state: State, bodies: Bodies) -> Evaluated:
@@ -238,7 +241,9 @@ class SixDof(System):
         def apply(state: State) -> State:
             start = Bodies(read(state, _POS.name), read(state, _VEL.name))
             inertia = read(state, _INERTIA.name)
-            end, left = integrate(Motion(evaluate, state, start, inertia, step, structure.step, written, self.where))
+            tick = state[_TIME_STEP.name][0]
+            step = tick if self.time_step is None else self.time_step
+            end, left = integrate(Motion(evaluate, state, start, inertia, step, tick, written, self.where))
             return write(left, world_pos=end.pos, world_vel=end.vel)
 
         return apply

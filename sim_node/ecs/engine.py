@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.columns import Array, Column, Columns
+from sim_node.ecs.component_columns import declare_components
+from sim_node.ecs.frame_names import WORLD_POS
 from sim_node.ecs.part import PythonWorld
-from sim_node.ecs.reader import POSE, unit_poses
+from sim_node.ecs.reader import unit_poses
 from sim_node.ecs.script import located
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.engine import engine
+from sim_node.physics.engine import Engine, engine
 from sim_node.sensors.truth import FrameState
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Diverged, Problem, RunFailed, Where, WorldError
+
+if TYPE_CHECKING:
+    from sim_node.ecs.step_context import Stepper
 
 VELOCITY, ACCELERATION = "world_vel", "world_accel"
 # From [angular linear] to [linear angular].
@@ -28,7 +33,7 @@ IN_ONE_GO = 1000
 
 
 @engine("ecs")
-def open_ecs(world: World, layout: Layout, columns: Columns) -> EcsEngine | None:
+def open_ecs(world: World, layout: Layout, columns: Columns) -> Engine | None:
     """Return the engine of a world in Python, or None for any other world. Raises WorldError if JAX is missing."""
     of: PythonWorld | None = world.python
     if of is None:
@@ -36,6 +41,10 @@ def open_ecs(world: World, layout: Layout, columns: Columns) -> EcsEngine | None
     from sim_node.ecs.errors import MissingJax
 
     try:
+        if of.captured.source is not None:
+            from sim_node.ecs.coupling import FileSystems
+
+            return FileSystems(of, world, columns)
         return EcsEngine(of, world, layout, columns)
     except MissingJax as error:
         raise WorldError([Problem(Where(world.source), "", str(error))]) from None
@@ -58,7 +67,7 @@ class EcsEngine:
         from sim_node.ecs.live import Live
 
         self.live = Live(of.captured.program)
-        self._script, self._step_ns = of.script, world.time.step_ns
+        self._of, self._time = of, world.time
         self._names = [frame.name for frame in of.frames]
         self._rows = columns.claim("pose", self._names)
         self._declare(columns)
@@ -69,24 +78,26 @@ class EcsEngine:
     def reset(self, seed: int) -> None:
         """Go back to the start. The run's seed is not used: a script has seeds of its own."""
         self.live.reset()
+        self._stepper = self._new_stepper()
 
     def step(self, steps: int) -> None:
-        """Advance by ticks.
+        """Advance by ticks, with the script's callbacks before and after each.
 
         Raises:
             RunFailed: The script's own code failed; the message has its line.
         """
         try:
-            while steps > 0:
-                self.live.advance(min(steps, IN_ONE_GO))
+            if self._stepper is not None:
+                for _ in range(steps):
+                    self._stepper.step()
+                return
+            for done in range(0, steps, IN_ONE_GO):
+                self.live.advance(min(steps - done, IN_ONE_GO))
                 self.live.block()
-                steps -= IN_ONE_GO
-        except RunFailed:
-            raise
         except WorldError as error:
             raise RunFailed(str(error)) from error
         except Exception as error:
-            raise RunFailed(str(located(error, self._script))) from error
+            raise RunFailed(str(located(error, self._of.script))) from error
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the pose of each entity to its row of poses (N, 7).
@@ -98,7 +109,7 @@ class EcsEngine:
         """
         if not self._names:
             return
-        now = unit_poses(self.live.get(POSE))
+        now = unit_poses(self.live.get(WORLD_POS))
         self._check_finite(now)
         if ahead_ns:
             moves = np.flatnonzero(self._velocities >= 0)
@@ -131,7 +142,7 @@ class EcsEngine:
 
         def observe() -> None:
             entities = FrameState(
-                unit_poses(self.live.get(POSE)[on]),
+                unit_poses(self.live.get(WORLD_POS)[on]),
                 self.live.get(VELOCITY)[velocities][:, SWAPPED],
                 self.live.get(ACCELERATION)[accelerations][:, SWAPPED],
             )
@@ -141,33 +152,36 @@ class EcsEngine:
 
         return observe
 
+    def _new_stepper(self) -> Stepper | None:
+        """Return what runs the callbacks, or None without any: then many ticks are one call."""
+        captured = self._of.captured
+        if captured.pre_step is None and captured.post_step is None:
+            return None
+        from sim_node.ecs.step_context import Stepper
+
+        return Stepper(self.live, captured.pre_step, captured.post_step, self._time.start_ns // 1000)
+
     def _declare(self, columns: Columns) -> None:
         """Declare each component, and the number of ticks, as a column of state."""
-        from sim_node.ecs.components import layout_of
+        declare_components(self.live, columns)
+        ticks = Column(
+            "ecs/ticks", ("run", "callbacks"), dtype=np.int64, meaning="ticks of the run, next one of callbacks"
+        )
+        columns.compute(ticks, self._get_ticks, self._put_ticks)
 
-        structure = self.live.program.structure
-        for name, component in structure.components.items():
-            layout = layout_of(component)
-            names = tuple(structure.names[entity] for entity in structure.entities[name])
-            column = Column(f"component/{name}", names, layout.shape, layout.dtype, meaning=f"the component {name}")
-            columns.compute(column, partial(self._get, name), partial(self._put, name))
-        ticks = Column("ecs/ticks", ("ecs",), dtype=np.int64, meaning="ticks since the start")
-        columns.compute(ticks, lambda: (np.array([self.live.ticks]),), self._put_ticks)
-
-    def _get(self, name: str) -> Sequence[Array]:
-        return (self.live.get(name),)
-
-    def _put(self, name: str, kept: Sequence[Array]) -> None:
-        self.live.put(name, kept[0])
+    def _get_ticks(self) -> Sequence[Array]:
+        return (np.array([self.live.ticks, 0 if self._stepper is None else self._stepper.tick]),)
 
     def _put_ticks(self, kept: Sequence[Array]) -> None:
-        self.live.ticks = int(kept[0][0])
+        self.live.ticks, tick = kept[0].tolist()
+        if self._stepper is not None:
+            self._stepper.go_on_at(tick)
 
     def _rows_of(self, name: str) -> IntArray:
         """Return for each entity with a pose its row in another component, -1 without it."""
         entities = self.live.program.structure.entities
         at = {entity: row for row, entity in enumerate(entities.get(name, ()))}
-        return np.array([at.get(entity, -1) for entity in entities.get(POSE, ())], dtype=np.int64)
+        return np.array([at.get(entity, -1) for entity in entities.get(WORLD_POS, ())], dtype=np.int64)
 
     def _carried_by(self, layout: Layout) -> tuple[IntArray, FloatArray]:
         """Return for each frame (N,) the entity that carries it, -1 for none, and its pose (N, 7) in that entity."""
@@ -185,7 +199,7 @@ class EcsEngine:
     def _check_finite(self, poses: FloatArray) -> None:
         fits = np.isfinite(poses).all(axis=1) & poses[:, 3:].any(axis=1)
         if not fits.all():
-            name, seconds = self._names[int(np.argmin(fits))], self.live.ticks * self._step_ns * 1e-9
+            name, seconds = self._names[int(np.argmin(fits))], self.live.ticks * self._time.step_ns * 1e-9
             raise Diverged(
                 f"{name}: world_pos is not finite any more after {seconds:g} s of the run; a shorter sim_time_step, or "
                 "more damping, may help"

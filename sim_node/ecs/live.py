@@ -21,6 +21,7 @@ class Live:
     Attributes:
         program: The compiled world.
         ticks: Ticks since the start.
+        outside: The components that no tick changes and that were written since the start.
     """
 
     def __init__(self, program: Program) -> None:
@@ -30,6 +31,7 @@ class Live:
     def reset(self) -> None:
         """Go back to the start."""
         self.ticks = 0
+        self.outside: set[str] = set()
         start = {name: jnp.asarray(array) for name, array in self.program.start.items()}
         self._changing, self._constant = self.program.split(start)
         # Host copies: of components that a tick changes, and of the others, which last longer.
@@ -39,8 +41,8 @@ class Live:
         self._written: dict[str, Array] = {}
         self._loose: set[str] = set()
 
-    def get(self, name: str) -> Array:
-        """Return a component (n, *shape); not to be written to, nor kept over a write. Raises KeyError."""
+    def peek(self, name: str) -> Array:
+        """Return a component (n, *shape), which is not to be written to, nor kept over a write. Raises KeyError."""
         known = self._seen.get(name)
         if known is None:
             known = self._kept.get(name)
@@ -56,13 +58,27 @@ class Live:
         """Return a component (n, *shape) to be written to until the next tick. Raises KeyError."""
         array = self._written.get(name)
         if array is None:
-            array = self._written[name] = np.array(self.get(name))
-            (self._seen if name in self._changing else self._kept)[name] = array
+            array = self._written[name] = np.array(self.peek(name))
+            if name in self._changing:
+                self._seen[name] = array
+            else:
+                self._kept[name] = array
+                self.outside.add(name)
         return array
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The names of the components that ticks change."""
+        return self.program.changing
+
+    def get(self, name: str) -> Array:
+        """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
+        array = self.peek(name)
+        return array.copy() if name in self._written else array
 
     def put(self, name: str, values: Array) -> None:
         """Replace a component (n, *shape). Raises KeyError, ValueError."""
-        held = self.get(name)
+        held = self.peek(name)
         if held.shape != values.shape or held.dtype != values.dtype:
             raise ValueError(f"component {name!r}: found {values.dtype} {values.shape}")
         self.writable(name)[...] = values
@@ -70,6 +86,14 @@ class Live:
     def restart_count(self) -> None:
         """Let the tick that systems see start from 1 again."""
         self.writable(TICK.name)[...] = 0
+
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks, without advancing."""
+        self._hand_over()
+        tick, record = self.program.tick, self.program.record
+        jax.block_until_ready(
+            tick(self._changing, self._constant) if ticks == 1 else record(self._changing, self._constant, 0)
+        )
 
     def tick(self) -> None:
         """Advance by one tick."""
@@ -91,7 +115,7 @@ class Live:
         assert 0 < ticks <= self.program.chunk
         if ticks == 1:
             self.tick()
-            return {name: self.get(name)[None] for name in self._changing}
+            return {name: self.peek(name)[None] for name in self._changing}
         self._hand_over()
         self._changing, kept = self.program.record(self._changing, self._constant, ticks)
         self._seen = {}

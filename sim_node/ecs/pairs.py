@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.ecs.components import layout_of
+from sim_node.ecs.components import Component, layout_of
 from sim_node.ecs.structure import Structure
 from sim_node.text import did_you_mean, nearest
 
@@ -19,6 +19,11 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+")
 def identifier(name: str) -> str:
     """Return a name in snake case: `Sat -> RW 1` is `sat_rw_1`."""
     return "_".join(word for word in _WORDS.split(name) if word).lower()
+
+
+def is_own(component: Component) -> bool:
+    """Return whether only callbacks write a component, and the run does not: metadata `external_control`."""
+    return str(component.metadata.get("external_control", "")).lower() == "true"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ class Pairs:
         if self._all is None:
             self._all = {}
             for component, of in self._structure.components.items():
-                own = str(of.metadata.get("external_control", "")).lower() == "true"
+                own = is_own(of)
                 layout = layout_of(of)
                 for row, entity in enumerate(self._structure.entities[component]):
                     name = f"{self._structure.names[entity]}.{component}"

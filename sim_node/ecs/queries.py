@@ -237,7 +237,8 @@ class GraphQuery(Generic[E]):
 
 def returned(ret_type: Any, using: Using) -> list[Carrier]:
     """Return the components that a function returns. Raises EcsError if one is unknown in the world."""
-    carriers = [carrier_of(each, using.where) for each in (ret_type if isinstance(ret_type, tuple) else (ret_type,))]
+    each_type = ret_type if isinstance(ret_type, tuple) else (ret_type,)
+    carriers = [carrier_of(each, using.where, using.name) for each in each_type]
     for carrier in carriers:
         using.structure.check(carrier.component, using.where, using.name)
     return carriers
@@ -284,7 +285,7 @@ class Parameter:
         if self.is_graph and len(arguments) != 1:
             raise EcsError(f"GraphQuery needs one edge component; found {len(arguments)}", where, name)
         self.total = self.is_graph and arguments[0] is TotalEdge
-        self.carriers = [] if self.total else [carrier_of(each, where) for each in arguments]
+        self.carriers = [] if self.total else [carrier_of(each, where, name) for each in arguments]
 
     def opened(self, using: Using) -> Callable[[State], Any]:
         """Return what makes the argument of a state. Raises EcsError if no entity matches."""

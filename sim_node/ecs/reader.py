@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from sim_node.ecs.capture import Captured
+from sim_node.ecs.frame_names import FIXED_FRAME, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld
 from sim_node.ecs.script import captured_world, located
 from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.poses import IDENTITY
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
-from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, TimeGrid, World
+from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Place, WorldError
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
 
-# Scripts give poses in `world`, and so the root of the tree is named.
-FIXED_FRAME = "world"
-POSE = "world_pos"
+# Another name of the fixed frame: components call it so, as in `world_pos`.
+WORLD = "world"
 
 
 @reader(*PROGRAMS)
@@ -30,7 +32,7 @@ def read_python(
 ) -> World | None:
     """Run a script, and return the world that it gives to World.run. Return None with the faults in `report`."""
     if including:
-        report.error("a world in Python is not included, because it would run; name it on the command line")
+        report.error("is not included, because it would run as a program; give its path to a command")
         return None
     try:
         captured, files = captured_world(path)
@@ -40,16 +42,15 @@ def read_python(
         return None
     report.files.extend(files[1:])
     report.read.extend(files)
+    if captured.source is not None:
+        return replace(captured.source, python=PythonWorld(path, captured, ()))
     time = _time(captured, report)
     if time is None:
         return None
-    return World(
-        path.stem,
-        FIXED_FRAME,
-        time=time,
-        python=PythonWorld(path, captured, _frames(captured)),
-        source=str(shown),
-    )
+    frames = _frames(captured)
+    also = () if any(frame.name == WORLD for frame in frames) else (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
+    python = PythonWorld(path, captured, frames)
+    return World(path.stem, FIXED_FRAME, time=time, frames=also, python=python, source=str(shown))
 
 
 def _trace(captured: Captured, path: Path) -> None:
@@ -76,13 +77,13 @@ def _time(captured: Captured, report: Report) -> TimeGrid | None:
 
 def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
     structure = captured.program.structure
-    entities = structure.entities.get(POSE, ())
+    entities = structure.entities.get(WORLD_POS, ())
     if not entities:
         return ()
     places = captured.entities.places
-    poses = unit_poses(np.asarray(captured.program.start[POSE]))
+    poses = unit_poses(np.asarray(captured.program.start[WORLD_POS]))
     return tuple(
-        EntityFrame(structure.names[entity], pose, Place(places[entity], structure.names[entity]))
+        EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]))
         for entity, pose in zip(entities, poses, strict=True)
     )
 

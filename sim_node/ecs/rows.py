@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim_node.ecs.jax_setup import jnp
+from sim_node.ecs.jax_setup import jax, jnp
 
 Vector = tuple[Any, Any, Any]
 # [x y z w], Hamilton's.
@@ -74,3 +74,12 @@ def columns(array: Any) -> tuple[Any, ...]:
 def plus(a: tuple[Any, ...], scale: Any, b: tuple[Any, ...]) -> Any:
     """Return a + scale b."""
     return tuple(x + scale * y for x, y in zip(a, b, strict=True))
+
+
+def together(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return coordinates as the rows of one array, which XLA computes in one loop.
+
+    Otherwise it computes each in a loop of its own, and what they have in common in all of them.
+    """
+    array = jax.lax.optimization_barrier(jnp.stack(values))
+    return tuple(array[at] for at in range(len(values)))

@@ -187,7 +187,7 @@ def _signals_raise() -> Iterator[None]:
     noted = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
 
     def interrupt(number: int, frame: types.FrameType | None) -> None:
-        noted[number](number, frame)
+        noted[signal.Signals(number)](number, frame)
         raise KeyboardInterrupt
 
     for number in noted:

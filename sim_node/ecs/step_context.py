@@ -55,7 +55,8 @@ class StepContext:
         pair = self._stepper.found.get(pair_name) or self._find(pair_name)
         if self._stepper.empty and pair in self._stepper.empty:
             raise RuntimeError(f"component {pair_name!r} has no data since truncate()")
-        return self._live.get(pair.component)[pair.row].flatten()
+        value: Array = self._live.peek(pair.component)[pair.row].flatten()
+        return value
 
     def write_component(self, pair_name: str, data: Any, timestamp: int | None = None) -> None:
         """Set the value of a component.
@@ -67,7 +68,7 @@ class StepContext:
 
         Raises:
             RuntimeError: There is no such component.
-            ValueError: The number or the type of the numbers does not fit. Nothing is converted that could lose a value.
+            ValueError: The number or the type of the numbers does not fit. Only floats are rounded to fit.
             TimeTravel: The component has a value of a later time.
         """
         pair = self._stepper.found.get(pair_name) or self._find(pair_name)
@@ -115,7 +116,7 @@ class StepContext:
                     raise RuntimeError(f"component {name!r} has no data since truncate()")
         for each in checked:
             self._write(*each)
-        get = self._live.get
+        get = self._live.peek
         return {name: get(pair.component)[pair.row].flatten() for name, pair in zip(names, wanted, strict=True)}
 
     def truncate(self) -> None:
@@ -142,9 +143,7 @@ class StepContext:
         stamp = self.timestamp if timestamp is None else int(timestamp)
         last = self._stepper.last_time(pair)
         if stamp < last:
-            why = (
-                "" if pair.own else "; the run writes it at every tick: give it the metadata external_control='true'"
-            )
+            why = "" if pair.own else "; the run writes it at every tick: give it the metadata external_control='true'"
             raise TimeTravel(f"{name!r} was written at {last} us, later than {stamp} us{why}")
         if not pair.own and stamp > self.timestamp:
             raise TimeTravel(f"{name!r} cannot be written at {stamp} us: the run writes it at {self.timestamp} us")
@@ -225,6 +224,13 @@ class Stepper:
         if not self._truncated:
             self.tick = tick + 1
         return True
+
+    def go_on_at(self, tick: int) -> None:
+        """Let a tick be the next one, as when the state of an earlier run is put back."""
+        self.tick = tick
+        self._ticked = self.stamp(max(tick - 1, 0))
+        self._own.clear()
+        self.empty = set()
 
     def last_time(self, pair: Pair) -> int:
         """Return the time of the last value of a pair, us."""

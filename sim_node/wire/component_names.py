@@ -6,12 +6,11 @@ from collections.abc import Iterable
 
 from sim_node import names
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.frame_names import FIXED_FRAME, WORLD_POS, frame_name
 from sim_node.wire.sensor_topics import ros_name
 
 # rmw's limit of a topic with its prefix of 8 characters.
 MAX_LENGTH = 247
-WORLD_POS = "world_pos"
-FIXED_FRAME = "map"
 
 
 def topic_name(component: str, entity: str = "") -> str:
@@ -26,15 +25,6 @@ def topic_name(component: str, entity: str = "") -> str:
     """
     last = ros_name(frame_name(component))
     return f"/{ros_name(frame_name(entity).lower())}/{last}" if entity else f"/{last}"
-
-
-def frame_name(entity: str) -> str:
-    """Return the name of an entity's frame, as tf2 needs it.
-
-    White space and control characters become `_`, and empty parts between slashes are left out.
-    """
-    plain = "".join("_" if letter.isspace() or not letter.isprintable() else letter for letter in entity)
-    return "/".join(part for part in plain.split("/") if part) or "_"
 
 
 def frames_of(entities: Iterable[str], fixed_frame: str = FIXED_FRAME) -> list[str]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.ecs.frame_names import FIXED_FRAME, WORLD_POS, frame_name
 from sim_node.wire.clock import CLOCK
-from sim_node.wire.component_names import FIXED_FRAME, WORLD_POS, claimed, frame_name, frames_of, topic_name
+from sim_node.wire.component_names import claimed, frames_of, topic_name
 from sim_node.wire.layout import MessageLayout
 from sim_node.wire.message_rows import Columns, MessageRows
 from sim_node.wire.tf_sink import TF, TF_STATIC

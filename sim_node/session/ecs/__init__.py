@@ -1,3 +1,1 @@
-"""Worlds in Python as runs: run, recorded, and read back."""
-
-from __future__ import annotations
+"""Worlds written in Python: World, its runs and their history."""

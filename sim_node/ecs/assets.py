@@ -1,0 +1,114 @@
+"""Assets: meshes, materials and models that entities are shown as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from sim_node.ecs.archetypes import Archetype
+from sim_node.ecs.components import Component, ComponentType
+from sim_node.ecs.errors import EcsError, caller
+from sim_node.ecs.jax_setup import jax
+
+
+class Handle(int):
+    """The number of an asset, given by World.insert_asset."""
+
+    def __repr__(self) -> str:
+        return f"Handle({int(self)})"
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A shape.
+
+    Attributes:
+        kind: `cuboid` or `sphere`.
+        size: Full lengths (x, y, z) of a cuboid, or the radius (r,) of a sphere, m.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+
+    @classmethod
+    def cuboid(cls, x: float, y: float, z: float) -> Mesh:
+        """Return a cuboid of full lengths, m. Raises EcsError if one is not above zero."""
+        return cls._checked("cuboid", x, y, z)
+
+    @classmethod
+    def sphere(cls, radius: float) -> Mesh:
+        """Return a sphere of a radius, m. Raises EcsError if it is not above zero."""
+        return cls._checked("sphere", radius)
+
+    @classmethod
+    def _checked(cls, kind: str, *size: float) -> Mesh:
+        for length in size:
+            if not 0 < float(length) < float("inf"):
+                raise EcsError(f"{kind}: {length!r} is not a length above zero", caller(), "Mesh")
+        return cls(kind, tuple(float(length) for length in size))
+
+
+@dataclass(frozen=True)
+class Material:
+    """A colour.
+
+    Attributes:
+        rgb: Red, green and blue: 1 is full, more than 1 glows.
+    """
+
+    rgb: tuple[float, float, float]
+
+    @classmethod
+    def color(cls, r: float, g: float, b: float) -> Material:
+        """Return a material of a colour. Raises EcsError if a number is below zero."""
+        for part in (r, g, b):
+            if not 0 <= float(part) < float("inf"):
+                raise EcsError(f"color: {part!r} is not a number of at least zero", caller(), "Material")
+        return cls((float(r), float(g), float(b)))
+
+
+@dataclass(frozen=True)
+class Glb:
+    """A model in a GLB file.
+
+    Attributes:
+        path: A path, or package://PACKAGE/PATH.
+    """
+
+    path: str
+
+    def __post_init__(self) -> None:
+        scheme, found, _ = self.path.partition("://")
+        if found and scheme.lower() != "package":
+            message = f"{self.path!r} is not loaded from the network; download it, and give its path or package:// path"
+            raise EcsError(message, caller(), "glb")
+
+
+Asset = Mesh | Material | Glb
+MeshHandle = Annotated[jax.Array, Component("mesh", ComponentType.U64, asset=True)]
+MaterialHandle = Annotated[jax.Array, Component("material", ComponentType.U64, asset=True)]
+GlbHandle = Annotated[jax.Array, Component("glb", ComponentType.U64, asset=True)]
+
+
+@dataclass
+class Shape(Archetype):
+    """A mesh of a material that an entity is shown as.
+
+    Attributes:
+        mesh: The handle of a Mesh.
+        material: The handle of a Material.
+    """
+
+    mesh: MeshHandle
+    material: MaterialHandle
+
+
+@dataclass
+class Scene(Archetype):
+    """A model that an entity is shown as.
+
+    Attributes:
+        glb: The handle of a Glb.
+    """
+
+    glb: GlbHandle

@@ -1,0 +1,62 @@
+"""The end of a run at Ctrl-C or SIGTERM: at a tick, and at once where the run waits for something else."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from types import FrameType, TracebackType
+
+# A terminal and `timeout` send one Ctrl-C twice; only a later one is a second request.
+PATIENCE_S = 1.0
+
+
+class Ending:
+    """While entered, SIGINT and SIGTERM set `asked`.
+
+    They raise KeyboardInterrupt while `open` is set, because a function that waits, such as time.sleep, would go on
+    after the signal. A second request raises it anywhere. In another thread than the main one, signals are left alone.
+
+    Attributes:
+        asked: Whether the end was requested.
+        open: Whether KeyboardInterrupt may be raised: user's functions run, or the run waits.
+    """
+
+    def __init__(self) -> None:
+        self.asked = self.open = False
+        self._since = 0.0
+        self._handlers: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Ending:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._handlers[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @property
+    def installed(self) -> bool:
+        """Whether signals are handled here."""
+        return bool(self._handlers)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for a time, s. Raises KeyboardInterrupt if the end is requested."""
+        self.open = True
+        if self.asked:
+            raise KeyboardInterrupt
+        time.sleep(seconds)
+        self.open = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        second = self.asked and now > self._since + PATIENCE_S
+        if not self.asked:
+            self.asked, self._since = True, now
+        if self.open or second:
+            self.open = False
+            raise KeyboardInterrupt

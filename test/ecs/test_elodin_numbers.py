@@ -1,0 +1,134 @@
+"""Worlds with Elodin's numerics give the numbers of Elodin 0.16.2 itself.
+
+`test/data/ecs/elodin_0_16_2.json` has what its Exec computed for the worlds below: `World.build(system, step,
+backend="jax-cpu")`, `run(ticks)`, the last row of `history`. The systems there are these, letter for letter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from sim_node.ecs.algebra import Quaternion, SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
+from sim_node.ecs.archetypes import Archetype
+from sim_node.ecs.components import Component, ComponentType, Edge
+from sim_node.ecs.dynamics import Integrator, six_dof
+from sim_node.ecs.elodin_numerics import ElodinNumerics
+from sim_node.ecs.entities import Entities
+from sim_node.ecs.live import Live
+from sim_node.ecs.program import compiled
+from sim_node.ecs.queries import GraphQuery, Query
+from sim_node.ecs.standard import Body, Force, Inertia, WorldPos, WorldVel
+from sim_node.ecs.systems import System, map, system
+
+REFERENCE: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "data" / "ecs" / "elodin_0_16_2.json").read_text(encoding="utf-8")
+)
+Count = Annotated[jax.Array, Component("count", ComponentType.F64)]
+Fuel = Annotated[jax.Array, Component("fuel", ComponentType.F64)]
+Pull = Annotated[Edge, Component("pull", ComponentType.Edge)]
+
+
+@dataclass
+class Counter(Archetype):
+    count: Count
+    fuel: Fuel
+
+
+@dataclass
+class Pulls(Archetype):
+    pull: Pull
+
+
+@map
+def gravity(f: Force, i: Inertia) -> Force:
+    return f + SpatialForce(linear=i.mass() * jnp.array([0.0, 0.0, -9.81]))
+
+
+@map
+def twist(f: Force, p: WorldPos, v: WorldVel) -> Force:
+    torque = p.angular() @ jnp.array([0.3, -0.2, 0.1]) - 0.05 * v.angular()
+    return f + SpatialForce(torque=torque, linear=-0.4 * v.linear() + p.angular() @ jnp.array([0.0, 0.0, 2.0]))
+
+
+@map
+def burn(c: Count, fuel: Fuel, i: Inertia) -> tuple[Count, Fuel, Inertia]:
+    left = fuel - 0.01
+    return c + 1.0, left, SpatialInertia(1.0 + left, i.inertia_diag())
+
+
+@map
+def damp(v: WorldVel) -> WorldVel:
+    return SpatialMotion(angular=0.99 * v.angular(), linear=0.98 * v.linear())
+
+
+@system
+def pull(graph: GraphQuery[Pull], q: Query[WorldPos, Inertia]) -> Query[Force]:
+    def one(force: Force, a: WorldPos, ai: Inertia, b: WorldPos, bi: Inertia) -> Force:
+        r = b.linear() - a.linear()
+        return force + SpatialForce(linear=ai.mass() * bi.mass() * r / jnp.linalg.norm(r) ** 3)
+
+    return graph.edge_fold(q, q, Force, SpatialForce(), one)
+
+
+BODIES: list[tuple[Any, ...]] = [
+    ([1.0, 2.0, 3.0], 0.7, [0.0, 0.0, 1.0], [1.0, -2.0, 0.5], [1.0, 0.0, 2.0], 2.0, [0.5, 1.0, 1.5]),
+    ([0.0, 1.0, 0.0], 0.2, [4.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 1.0, 0.0], 1.0, [1.0, 0.2, 0.3]),
+    ([0.0, 0.0, 1.0], -1.2, [0.0, -5.0, 2.0], [0.1, 0.0, 0.0], [0.0, 0.0, 0.0], 3.0, [2.0, 0.7, 0.9]),
+]
+RK4, SEMI_IMPLICIT = Integrator.Rk4, Integrator.SemiImplicit
+SYSTEMS: dict[str, Callable[[], System]] = {
+    "rk4": lambda: six_dof(sys=gravity | twist, integrator=RK4),
+    "semi_implicit": lambda: six_dof(sys=gravity | twist, integrator=SEMI_IMPLICIT),
+    "rk4 time_step": lambda: six_dof(1 / 700, gravity | twist, RK4),
+    "semi_implicit time_step": lambda: six_dof(1 / 700, gravity | twist, SEMI_IMPLICIT),
+    "rk4 carried": lambda: six_dof(sys=gravity | burn | twist, integrator=RK4),
+    "semi_implicit carried": lambda: six_dof(sys=gravity | burn | twist, integrator=SEMI_IMPLICIT),
+    "rk4 velocity written": lambda: six_dof(sys=gravity | damp | twist, integrator=RK4),
+    "semi_implicit velocity written": lambda: six_dof(sys=gravity | damp | twist, integrator=SEMI_IMPLICIT),
+    "rk4 edges": lambda: six_dof(sys=pull | twist, integrator=RK4),
+}
+
+
+def world(fuel: bool, edges: bool) -> Entities:
+    entities = Entities()
+    for axis, angle, position, turning, velocity, mass, moments in BODIES:
+        body = Body(
+            world_pos=SpatialTransform(
+                angular=Quaternion.from_axis_angle(np.array(axis), angle), linear=np.array(position)
+            ),
+            world_vel=SpatialMotion(angular=np.array(turning), linear=np.array(velocity)),
+            inertia=SpatialInertia(mass, np.array(moments)),
+        )
+        entities.spawn([body, Counter(np.array(0.0), np.array(1.0))] if fuel else body)
+    if edges:
+        for left, right in ((1, 2), (1, 3), (2, 1), (3, 2)):
+            entities.spawn(Pulls(Edge(left, right)))
+    return entities
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_run_equals_elodins(name: str) -> None:
+    """Both integrators, a time step of its own, components carried from stage to stage, a velocity that effectors
+    write, folded edges."""
+    theirs = REFERENCE[name]
+    entities = world("count" in theirs["values"], "edges" in name)
+    live = Live(compiled(entities, SYSTEMS[name](), theirs["step"], ElodinNumerics()))
+    live.advance(theirs["ticks"])
+    for component, expected in theirs["values"].items():
+        found = live.get(component).reshape(3, -1)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11, err_msg=component)
+
+
+def test_the_time_step_is_rounded_as_elodin_rounds_it() -> None:
+    """To the nearest nanosecond: 1/120 s down, 1/240 s up."""
+    numerics = ElodinNumerics()
+    assert {text: numerics.step(float(text)) for text in REFERENCE["steps"]} == REFERENCE["steps"]
