@@ -127,73 +127,67 @@ def test_what_a_program_says_of_itself(program: Program) -> None:
     assert set(constant) == {"inertia", "gain", "pull", "simulation_time_step"}
 
 
-def test_the_step_is_pure(program: Program, history: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def flight() -> Program:
+    """One body in the wind."""
+    entities = Entities()
+    entities.spawn([Body(), C((Wind, Gain), (np.array([0.5, 0.0, 0.1]), 0.1))])
+    return compiled(entities, six_dof(sys=gravity | drag), 0.01, NewtonEuler())
+
+
+def test_the_step_is_pure(flight: Program) -> None:
     """Compiled alone, it gives the same numbers; the state that it is given stays as it is."""
-    state = {name: array.copy() for name, array in program.start.items()}
-    step = jax.jit(program.step)
+    state = {name: array.copy() for name, array in flight.start.items()}
+    step = jax.jit(flight.step)
     after = step(step(state))
-    for name in program.changing:
-        np.testing.assert_allclose(after[name], history[name][1], rtol=1e-12, atol=1e-13, err_msg=name)
-        assert (state[name] == program.start[name]).all()
+    live = Live(flight)
+    live.advance(2)
+    for name in flight.changing:
+        np.testing.assert_allclose(after[name], live.get(name), rtol=1e-13, atol=1e-14, err_msg=name)
+        assert (state[name] == flight.start[name]).all()
 
 
-def final(program: Program, state: Any, ticks: int) -> Any:
-    return jax.lax.fori_loop(0, ticks, lambda _, s: program.step(s), state)
+def test_gradients_through_a_hundred_ticks(flight: Program) -> None:
+    """Of a distance with respect to speed and gain, beside central differences; of a fall at rest, which are exact.
 
-
-def test_the_gradient_through_a_hundred_ticks(program: Program) -> None:
-    """Of a distance with respect to speeds and gains, beside central differences."""
-    start = {name: jnp.asarray(array) for name, array in program.start.items()}
+    Without wind dz/dm is zero and dx/dv the time; at rest the norms and the exponential have their zeros.
+    """
+    start = {name: jnp.asarray(array) for name, array in flight.start.items()}
 
     @jax.jit
-    def miss(speed: Any, gain: Any) -> Any:
-        state = {**start, "world_vel": start["world_vel"].at[0, 3:].set(speed), "gain": gain}
-        after = jax.lax.scan(lambda s, _: (program.step(s), None), state, length=100)[0]
-        return jnp.sum((after["world_pos"][:, 4:] - jnp.array([1.0, 2.0, 3.0])) ** 2)
+    @jax.value_and_grad
+    def miss(given: dict[str, Any]) -> Any:
+        after = jax.lax.scan(lambda s, _: (flight.step(s), None), {**start, **given}, length=100)[0]
+        return jnp.sum((after["world_pos"][0, 4:] - jnp.array([1.0, 2.0, 3.0])) ** 2) / 2
 
-    at = start["world_vel"][0, 3:], start["gain"]
-    found = jax.jit(jax.grad(miss, argnums=(0, 1)))(*at)
-    for place in range(2):
-        for n in range(3):
-            moved = [
-                [each.at[n].add(sign * 1e-5) if which == place else each for which, each in enumerate(at)]
-                for sign in (1, -1)
-            ]
-            slope = (miss(*moved[0]) - miss(*moved[1])) / 2e-5
-            assert float(found[place][n]) == pytest.approx(float(slope), rel=1e-6)
+    at = {name: start[name] for name in ("world_vel", "gain", "inertia")}
+    found = miss(at)[1]
+    for name, place in (("world_vel", (0, 3)), ("world_vel", (0, 1)), ("gain", (0,)), ("inertia", (0, 6))):
+        high, low = (miss({**at, name: at[name].at[place].add(sign * 1e-5)})[0] for sign in (1, -1))
+        assert float(found[name][place]) == pytest.approx(float(high - low) / 2e-5, rel=1e-6, abs=1e-8), name
+    found = miss({**at, "gain": jnp.zeros(1)})[1]
+    np.testing.assert_allclose(found["world_vel"][0, 3:], [-1.0, -2.0, -9.81 / 2 - 3.0], rtol=1e-12)
+    np.testing.assert_allclose(found["inertia"][0], np.zeros(7), atol=1e-12)
 
 
-def test_the_gradient_of_a_fall_is_exact() -> None:
-    """dx(t)/dv0 = t, dz(t)/dm = 0, of a body at rest, where the exponential and the norm have their zeros."""
-    entities = Entities()
-    entities.spawn(Body())
-    program = compiled(entities, six_dof(sys=gravity), 0.01, NewtonEuler())
-    start = {name: jnp.asarray(array) for name, array in program.start.items()}
-
-    def place(speed: Any, turning: Any, mass: Any) -> Any:
-        vel = jnp.concatenate([turning, speed])[None]
-        inertia = start["inertia"].at[0, 6].set(mass)
-        state = {**start, "world_vel": vel, "inertia": inertia}
-        after = jax.lax.scan(lambda s, _: (program.step(s), None), state, length=100)[0]
-        return after["world_pos"][0]
-
-    speed, turning, mass = jax.jit(jax.jacfwd(place, argnums=(0, 1, 2)))(jnp.zeros(3), jnp.zeros(3), 2.0)
-    np.testing.assert_allclose(speed[4:], np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(turning[:3], np.eye(3) / 2, atol=1e-12)
-    np.testing.assert_allclose(mass, np.zeros(7), atol=1e-12)
-
-
-def test_a_thousand_worlds_at_once(program: Program) -> None:
+def test_a_thousand_worlds_at_once(flight: Program) -> None:
     """As one by one."""
     rng = np.random.default_rng(0)
-    start = {name: np.repeat(array[None], 1000, axis=0) for name, array in program.start.items()}
-    start["world_vel"] = start["world_vel"] + rng.normal(size=start["world_vel"].shape)
-    many = jax.jit(jax.vmap(lambda state: final(program, state, 20)))(start)
+    start = {name: np.repeat(array[None], 1000, axis=0) for name, array in flight.start.items()}
+    start["world_vel"] = rng.normal(size=start["world_vel"].shape)
+
+    @jax.jit
+    @jax.vmap
+    def run(state: Any) -> Any:
+        return jax.lax.fori_loop(0, 20, lambda _, s: flight.step(s), state)
+
+    many = run(start)
+    live = Live(flight)
     for world_number in (0, 17, 999):
-        live = Live(replace(program, start={name: array[world_number] for name, array in start.items()}))
-        live.program.__dict__["advance"] = program.advance  # compiled already; a start does not change it
+        live.reset()
+        live.put("world_vel", start["world_vel"][world_number])
         live.advance(20)
-        for name in program.changing:
+        for name in flight.changing:
             np.testing.assert_allclose(many[name][world_number], live.get(name), rtol=1e-12, atol=1e-12, err_msg=name)
 
 
@@ -207,7 +201,7 @@ def test_what_is_kept_of_a_record_is_limited(program: Program) -> None:
 
 
 def test_systems_are_run_by_python_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """When the world is built; not for each way of running it, nor for each evaluation of six_dof's... but those."""
+    """When the world is built, and not again for each way of running it."""
 
     @map
     def shout(w: Wind) -> Wind:
