@@ -44,6 +44,7 @@ def read_python(
     report.files.extend(files[1:])
     report.read.extend(files)
     if captured.source is not None:
+        report.read.extend(captured.source.files)
         return replace(captured.source, python=PythonWorld(path, captured, ()))
     time = _time(captured, report)
     if time is None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
-    """Return the topics of a world's components, except for poses, which are on /tf; none unless it is in Python.
+    """Return the topics of a world's components; none unless it is in Python.
+
+    Poses are on /tf instead, and what systems read of a world from a file is on the topics of its sensors.
 
     What nothing changes is latched: components that no system writes, in a world without callbacks.
 
@@ -41,6 +43,7 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     tables = [
         replace(table, entities=tuple(prefixed(prefix, name) for name in table.entities))
         for table in tables_of(program.structure)
+        if table.name not in captured.mirrored
     ]
     constant = () if any(calls) else [table.name for table in tables if table.name not in program.changing]
     return [each for each in topics_of_tables(tables, constant) if each.topic.name != TF.name]
