@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
-    """Return the topics of a world's components, except for poses, which are on /tf; none unless it is in Python.
+    """Return the topics of a world's components; none unless it is in Python.
 
-    What nothing changes is latched: components that no system writes, in a world without callbacks.
+    Poses are on /tf instead, and what sensors of a world file measure is on the sensors' own topics. What nothing changes is latched: components that no system writes, in a world without callbacks.
 
     Args:
         world: The world.
@@ -43,7 +43,9 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
         for table in tables_of(program.structure)
     ]
     constant = () if any(calls) else [table.name for table in tables if table.name not in program.changing]
-    return [each for each in topics_of_tables(tables, constant) if each.topic.name != TF.name]
+    sensors = {prefixed(prefix, sensor.name) for sensor in world.sensors}
+    topics = topics_of_tables(tables, constant)
+    return [each for each in topics if each.topic.name != TF.name and not sensors.issuperset(each.entities)]
 
 
 class ComponentSink:

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ecs_structures import PLAIN, Ticks, component, same_bits, spatial, structure_of, ticks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from rosbags.typesys import Stores, get_typestore
-from ecs_structures import PLAIN, Ticks, component, same_bits, spatial, structure_of, ticks
 
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.frame_names import frame_name
 from sim_node.names import fault
-from sim_node.wire.component_names import frame_name, topic_name
+from sim_node.wire.component_names import topic_name
 from sim_node.wire.component_topics import MAX_TOPICS, ClockRows, ComponentTopic, topics_of
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
