@@ -273,7 +273,7 @@ def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
         return False
     if np.can_cast(array.dtype, dtype, "safe"):
         return True
-    if array.dtype.kind == "f" and dtype.kind == "f":
+    if dtype.kind == "f":
         return True
     if not (array.dtype.kind in "iu" and dtype.kind in "iu"):
         return False

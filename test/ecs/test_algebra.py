@@ -126,7 +126,7 @@ def test_a_transform_plus_a_motion_turns_about_the_worlds_axes() -> None:
 def test_sums_of_spatial_vectors_are_of_their_elements() -> None:
     for kind, size in ((SpatialTransform, 7), (SpatialMotion, 6), (SpatialForce, 6)):
         one, two = np.arange(size) + 0.5, np.arange(size) ** 2.0
-        found: Any = kind.from_array(one) + kind.from_array(two)  # type: ignore[attr-defined]
+        found: Any = kind.from_array(one) + kind.from_array(two)
         assert isinstance(found, kind)
         close(found.asarray(), one + two)
     with pytest.raises(TypeError):

@@ -14,10 +14,10 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 from rosbags.typesys import Stores, get_typestore
 
 from sim_node.ecs.errors import EcsError
-from sim_node.ecs.frame_names import frame_name
 from sim_node.names import fault
-from sim_node.wire.component_names import topic_name
-from sim_node.wire.component_topics import MAX_TOPICS, ClockRows, ComponentTopic, topics_of
+from sim_node.wire.clock import ClockRows
+from sim_node.wire.component_names import MAX_LENGTH, frame_name, topic_name
+from sim_node.wire.component_topics import MAX_TOPICS, ComponentTopic, topics_of
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 
@@ -154,10 +154,11 @@ def test_edges_assets_and_constants_are_latched() -> None:
 @given(st.text(min_size=1).filter(lambda name: "." not in name), st.text(min_size=1, max_size=20))
 def test_any_name_gives_a_topic_and_a_frame_that_ros_allows(entity: str, name: str) -> None:
     topic = topic_name(name, entity)
-    try:
+    if len(topic) > MAX_LENGTH:
+        with pytest.raises(InvalidTopicNameException, match="length"):
+            validate_full_topic_name(topic)
+    else:
         validate_full_topic_name(topic)
-    except InvalidTopicNameException as error:
-        assert "length" in str(error)
     assert fault(frame_name(entity)) is None or len(frame_name(entity)) > 255
 
 

@@ -174,7 +174,7 @@ def test_archetypes_of_all_kinds() -> None:
         def make() -> Any:
             @dataclass
             class Derived(HasWind):
-                inner: inner_  # type: ignore[valid-type]
+                inner: inner_
                 p: P
 
             return Derived
@@ -185,7 +185,7 @@ def test_archetypes_of_all_kinds() -> None:
         mass: Mass
 
         def __init__(self) -> None:
-            self.mass = np.array([4.0])  # type: ignore[assignment]
+            self.mass = np.array([4.0])
 
     entities = Entities()
     entities.spawn([outer()(np.ones(3), 2.0, np.eye(2)), Own()])

@@ -107,7 +107,7 @@ def test_a_free_asymmetric_top_follows_jacobis_functions_and_keeps_energy_and_mo
     """1e5 ticks of 2 ms, 40 turns: momentum is kept to 2e-11, energy to 1e-10; after 10 s w is right to 1e-9."""
     w0 = np.array([0.7, 0.0, 1.3])
     energy = MOMENTS @ w0**2 / 2
-    momentum = np.linalg.norm(MOMENTS * w0)
+    momentum = float(np.linalg.norm(MOMENTS * w0))
     turned = Rotation.from_euler("xyz", [0.5, 0.2, -0.9])
     start = Body(
         SpatialTransform(angular=turned.as_quat()),

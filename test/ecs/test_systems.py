@@ -79,7 +79,7 @@ def test_map_system_and_map_seq_are_the_same() -> None:
     for count in (1, 7):
         entities = Entities()
         for n in range(count):
-            entities.spawn(XY(0.3 + n, 1.7 - n))  # type: ignore[arg-type]
+            entities.spawn(XY(0.3 + n, 1.7 - n))
         found = [after(entities, each, 3) for each in (map(wave), by_hand, map_seq(wave))]
         assert found[0] == found[1] == found[2]
         x, y = 0.3, 1.7

@@ -36,7 +36,7 @@ class Ticks:
     arrays: Mapping[str, Array]
 
     def __repr__(self) -> str:
-        return f"{len(self.stamps)} ticks of {({name: (a.dtype, a.shape) for name, a in self.arrays.items()})}"
+        return f"{len(self.stamps)} ticks of { ({name: (a.dtype, a.shape) for name, a in self.arrays.items()}) }"
 
 
 def component(name: str, dtype: str = "float64", shape: tuple[int, ...] = (), **metadata: Any) -> Component:
@@ -64,7 +64,7 @@ def structure_of(*components: Component, entities: tuple[str, ...] = ("ball",), 
 
 def random_bits(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Return numbers of any bits: all NaNs, infinities and negative zeros of floats occur."""
-    if dtype == bool:
+    if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     return np.frombuffer(rng.bytes(size), dtype).reshape(shape)

@@ -34,8 +34,11 @@ class Ticking(Protocol):
     def changing(self) -> tuple[str, ...]:
         """The names of the components that `record` returns."""
 
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks, without running any."""
+
     def record(self, ticks: int) -> Mapping[str, Array]:
-        """Run at most some ticks, and return components (ticks, n, *shape) after each of those that were run."""
+        """Run ticks, at most `program.chunk`, and return components (ticks, n, *shape) after each of them."""
 
 
 class Exec:

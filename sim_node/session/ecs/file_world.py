@@ -28,9 +28,6 @@ from sim_node.world import World as ParsedWorld
 from sim_node.world.load import load
 from sim_node.world.problems import RunFailed, Where
 
-# Ticks whose components are gathered at a time.
-GATHERED = 64
-
 
 class FileWorld(World):
     """A world from a file, with entities for its frames, bodies, joints and sensors; see World.from_file.
@@ -196,16 +193,19 @@ class FileLive:
         """All components: those that no system writes follow the run."""
         return tuple(self.program.start)
 
+    def warm(self, ticks: int) -> None:
+        """Do nothing: the tick at the start has compiled the systems."""
+
     def record(self, ticks: int) -> Mapping[str, Array]:
         """Run ticks, and return all components (ticks, n, *shape) after each of them."""
-        rows: dict[str, list[Array]] = {name: [] for name in self.changing}
-        count = min(ticks, GATHERED)
-        for _ in range(count):
+        start = self.program.start
+        rows = {name: np.empty((ticks, *start[name].shape), start[name].dtype) for name in self.changing}
+        for row in range(ticks):
             try:
                 self.simulation.step(self._steps)
             except RunFailed as error:
                 raise error.__cause__ or error from None
             for name, values in rows.items():
-                values.append(np.array(self._live.get(name)))
-        self.ticks += count
-        return {name: np.stack(values) for name, values in rows.items()}
+                values[row] = self._live.get(name)
+        self.ticks += ticks
+        return rows
