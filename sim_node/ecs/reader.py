@@ -45,15 +45,23 @@ def read_python(
     report.read.extend(files)
     if captured.source is not None:
         report.read.extend(captured.source.files)
-        return replace(captured.source, python=PythonWorld(path, captured, ()))
+        python = PythonWorld(path, captured, ())
+        processes = (*captured.source.processes, *_processes(captured))
+        return replace(captured.source, python=python, processes=processes)
     time = _time(captured, report)
     if time is None:
         return None
     frames = _frames(captured)
     also = () if any(frame.name == WORLD for frame in frames) else (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
-    python = PythonWorld(path, captured, frames)
-    parts = {"frames": also, "python": python, "processes": _processes(captured)}
-    return World(path.stem, FIXED_FRAME, time=time, source=str(shown), **parts)
+    return World(
+        path.stem,
+        FIXED_FRAME,
+        time=time,
+        frames=also,
+        python=PythonWorld(path, captured, frames),
+        processes=_processes(captured),
+        source=str(shown),
+    )
 
 
 def _trace(captured: Captured, path: Path) -> None:
