@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     )
     from sim_node.ecs.step_context import StepContext
     from sim_node.ecs.systems import System, map, map_seq, system
+    from sim_node.ecs.world_file import JointEffort, JointPosition, JointTarget, JointVelocity
     from sim_node.session.ecs.exec import Exec
     from sim_node.session.ecs.jax_sim import JaxSim
     from sim_node.session.ecs.recorded import open_recording
     from sim_node.session.ecs.world import World
-    from sim_node.session.ecs.world_file import JointEffort, JointPosition, JointTarget, JointVelocity
 
 __all__ = [
     "Annotated",
@@ -127,10 +127,10 @@ __getattr__, __dir__ = public(
         "Inertia": "standard",
         "Integrator": "dynamics",
         "JaxSim": ".session.ecs.jax_sim",
-        "JointEffort": ".session.ecs.world_file",
-        "JointPosition": ".session.ecs.world_file",
-        "JointTarget": ".session.ecs.world_file",
-        "JointVelocity": ".session.ecs.world_file",
+        "JointEffort": "world_file",
+        "JointPosition": "world_file",
+        "JointTarget": "world_file",
+        "JointVelocity": "world_file",
         "Material": "assets",
         "Mesh": "assets",
         "PrimitiveType": "components",

@@ -49,7 +49,9 @@ class Archetype:
         if cls._carriers is None:
             hints = resolved(cls, cls._scope, cls._where, cls.__name__)
             cls._carriers = {
-                name: carrier_of(hint, cls._where) for name, hint in hints.items() if not name.startswith("_")
+                name: carrier_of(hint, cls._where, cls.__name__)
+                for name, hint in hints.items()
+                if not name.startswith("_")
             }
         return cls._carriers
 

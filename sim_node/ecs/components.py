@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, ClassVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, get_args, get_origin, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -113,35 +113,64 @@ class ShapeIndexer:
         return ShapeIndexer(self.component, np.asarray(self.positions[index]))
 
 
-@dataclass(frozen=True, eq=False)
+class _Name:
+    """`Component.name(WorldPos)` gives the name of an annotated class's component; `component.name` that of one."""
+
+    @overload
+    def __get__(self, component: None, owner: type) -> Callable[[Any], str]: ...
+    @overload
+    def __get__(self, component: Component, owner: type) -> str: ...
+    def __get__(self, component: Component | None, owner: type) -> Any:
+        if component is None:
+            return lambda annotation: carrier_of(annotation).component.name
+        return component.__dict__["name"]
+
+    def __set__(self, component: Component, value: str) -> None:
+        component.__dict__["name"] = value
+
+
 class Component:
     """A component: a name and a layout. Put it into the annotation of a class: `Annotated[jax.Array, Component(...)]`.
 
-    Attributes:
-        name: Unique in a world.
-        type: The layout. Optional if the annotated class has one, as Edge and the spatial classes do.
-        asset: Whether the component describes something to be shown, and no system reads it.
+    Args:
+        name: Its name, unique in a world.
+        type: Its layout. Optional if the annotated class has one, as Edge and the spatial classes do.
+        asset: Whether it describes something to be shown, and no system reads it.
         metadata: Anything else. `element_names` has labels of the numbers, separated by commas; `external_control`
             leaves it to callbacks to write the component, at times of their own.
+        ty: The same as `type`.
+
+    Attributes:
+        where: The place of the definition in the user's file.
 
     Raises:
         TypeError: The name is not a text, or the type is not a ComponentType.
         EcsError: The name has a dot, which separates the names of entity and component.
     """
 
-    name: str
-    type: ComponentType | None = None
-    asset: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    where: Where = field(default_factory=caller, repr=False)
+    name = _Name()
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"Component: the name is a text; found {self.name!r}")
-        if self.type is not None and not isinstance(self.type, ComponentType):
-            raise TypeError(f"Component {self.name!r}: the type is a ComponentType; found {self.type!r}")
-        if "." in self.name:
-            raise EcsError("the name of a component has no dots: entity.component", self.where, self.name)
+    def __init__(
+        self,
+        name: str,
+        type: ComponentType | None = None,
+        asset: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        ty: ComponentType | None = None,
+    ) -> None:
+        self.where = caller()
+        type = ty if type is None else type
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"Component: the name is a text; found {name!r}")
+        if type is not None and not isinstance(type, ComponentType):
+            raise TypeError(f"Component {name!r}: the type is a ComponentType; found {type!r}")
+        if "." in name:
+            raise EcsError("the name of a component has no dots: entity.component", self.where, name)
+        self.name, self.type, self.asset, self.metadata = name, type, asset, dict(metadata or {})
+
+    def __repr__(self) -> str:
+        return f"Component({self.name!r}, {self.type})"
 
     @staticmethod
     def of(annotation: Any) -> Component:
@@ -151,7 +180,7 @@ class Component:
     @staticmethod
     def id(annotation: Any) -> str:
         """Return the name of an annotated class's component, as `Component.name` does. Deprecated."""
-        return str(carrier_of(annotation).component.name)
+        return carrier_of(annotation).component.name
 
     @staticmethod
     def index(annotation: Any) -> ShapeIndexer:
@@ -167,21 +196,6 @@ class Component:
         if len(names) == layout.size:
             return names
         return tuple("" if not layout.shape else "_".join(map(str, at)) for at in np.ndindex(*layout.shape))
-
-
-class _Name:
-    """`Component.name(WorldPos)` gives the name of an annotated class's component; `component.name` that of one."""
-
-    def __get__(self, component: Component | None, owner: type) -> Any:
-        if component is None:
-            return lambda annotation: carrier_of(annotation).component.name
-        return component.__dict__["name"]
-
-    def __set__(self, component: Component, value: str) -> None:
-        component.__dict__["name"] = value
-
-
-Component.name = _Name()  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -231,12 +245,13 @@ def layout_of(component: Component) -> ComponentType:
     return component.type
 
 
-def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
+def carrier_of(annotation: Any, where: Where | None = None, what: str = "") -> Carrier:
     """Return the component of an annotated class, and how its values are read.
 
     Args:
         annotation: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
         where: Where it is used, for the message.
+        what: By what, for the message.
 
     Raises:
         EcsError: It is not annotated with a component, or the component has no layout.
@@ -246,7 +261,7 @@ def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
     if get_origin(annotation) is not Annotated or component is None:
         found = getattr(annotation, "__name__", None) or repr(annotation)
         message = f"{found} is not a component; write Annotated[jax.Array, Component('name', ComponentType(...))]"
-        raise EcsError(message, where or caller())
+        raise EcsError(message, where or caller(), what)
     base = get_args(annotation)[0]
     layout = getattr(base, "component_type", None)
     if layout is None and base is not jax.Array:
@@ -254,7 +269,7 @@ def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
     if component.type is None:
         if layout is None:
             layout_of(component)
-        object.__setattr__(component, "type", layout)
+        component.type = layout
     elif layout is not None and layout != component.type:
         found = f"has the type {component.type}; a {base.__name__} is {layout}"
         raise EcsError(found, component.where, component.name)

@@ -14,7 +14,7 @@ from sim_node.ecs.components import carrier_of
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.jax_setup import jnp
 from sim_node.ecs.rows import Quat, Vector
-from sim_node.ecs.standard import Force, Inertia, WorldAccel, WorldPos, WorldVel
+from sim_node.ecs.standard import Force, Inertia, SimulationTimeStep, WorldAccel, WorldPos, WorldVel
 from sim_node.ecs.structure import State, Structure
 from sim_node.ecs.systems import Apply, System, system_of
 from sim_node.world.problems import Where
@@ -22,6 +22,7 @@ from sim_node.world.problems import Where
 _POS, _VEL, _ACCEL, _FORCE, _INERTIA = (
     carrier_of(each).component for each in (WorldPos, WorldVel, WorldAccel, Force, Inertia)
 )
+_TIME_STEP = carrier_of(SimulationTimeStep).component
 
 
 class Integrator(Enum):
@@ -77,8 +78,8 @@ class Motion(NamedTuple):
     state: State
     start: Bodies
     inertia: Any
-    step: float
-    tick: float
+    step: Any
+    tick: Any
     written: frozenset[str]
     where: Where
 
@@ -217,7 +218,6 @@ class SixDof(System):
         forces = self.effectors.compiled(structure)
         written = self.effectors.writes()
         numerics = structure.numerics
-        step = structure.step if self.time_step is None else self.time_step
         integrate = numerics.methods()[self.integrator]
 
         def read(state: State, name: str) -> Any:
@@ -226,7 +226,7 @@ class SixDof(System):
         def write(state: State, **arrays: Any) -> State:
             changed = dict(state)
             for name, array in arrays.items():
-                changed[name] = array if rows[name] is None else state[name].at[rows[name]].set(array)
+                changed[name] = array if rows[name] is None else jnp.asarray(state[name]).at[rows[name]].set(array)
             return changed
 
         def evaluate(state: State, bodies: Bodies) -> Evaluated:
@@ -241,7 +241,9 @@ class SixDof(System):
         def apply(state: State) -> State:
             start = Bodies(read(state, _POS.name), read(state, _VEL.name))
             inertia = read(state, _INERTIA.name)
-            end, left = integrate(Motion(evaluate, state, start, inertia, step, structure.step, written, self.where))
+            tick = state[_TIME_STEP.name][0]
+            step = tick if self.time_step is None else self.time_step
+            end, left = integrate(Motion(evaluate, state, start, inertia, step, tick, written, self.where))
             return write(left, world_pos=end.pos, world_vel=end.vel)
 
         return apply

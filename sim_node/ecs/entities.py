@@ -106,7 +106,7 @@ class Entities:
         where = caller()
         entity = _number(id, where, "insert")
         if entity not in self.names:
-            known = f"1 to {self._last}" if self.names else "none yet"
+            known = f"1 to {int(self._last)}" if self.names else "none yet"
             raise EcsError(f"there is no entity {int(entity)}; known: {known}", where, "insert")
         self._set(entity, given, where, self.names[entity])
 

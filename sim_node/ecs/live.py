@@ -66,6 +66,11 @@ class Live:
                 self.outside.add(name)
         return array
 
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The names of the components that ticks change."""
+        return self.program.changing
+
     def get(self, name: str) -> Array:
         """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
         array = self.peek(name)

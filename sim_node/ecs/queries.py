@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,10 @@ else:
 
 A = TypeVarTuple("A")
 E = TypeVar("E")
+
+
+if TYPE_CHECKING:
+    AnyQuery: TypeAlias = "Query[Unpack[tuple[Any, ...]]]"
 
 
 class TotalEdge:
@@ -96,7 +100,7 @@ class Query(Generic[Unpack[A]]):
             arrays = jax.lax.map(lambda row: each(*row), tuple(self.bufs))
         return Query(carriers, self.entities, arrays, self.using)
 
-    def join(self, other: Query[Any]) -> Query[Any]:
+    def join(self, other: AnyQuery) -> Query[Any]:
         """Return a query of the components of both, for the entities that are in both."""
         others = set(other.entities)
         both = tuple(entity for entity in self.entities if entity in others)
@@ -156,8 +160,8 @@ class GraphQuery(Generic[E]):
 
     def edge_fold(
         self,
-        left_query: Query[Any],
-        right_query: Query[Any],
+        left_query: AnyQuery,
+        right_query: AnyQuery,
         return_type: Any,
         init_value: Any,
         fold_fn: Callable[..., Any],
@@ -218,7 +222,7 @@ class GraphQuery(Generic[E]):
         entities = tuple(left_query.entities[row] for row in order)
         return Query(wanted, entities, arrays, self._using)
 
-    def _rows(self, left: Query[Any], right: Query[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _rows(self, left: AnyQuery, right: AnyQuery) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the rows (e,) of the edges' ends in the two queries, edges of one left entity side by side."""
         ours, theirs = (np.array(query.entities, dtype=np.int64) for query in (left, right))
         if self._edges is None:
@@ -237,7 +241,8 @@ class GraphQuery(Generic[E]):
 
 def returned(ret_type: Any, using: Using) -> list[Carrier]:
     """Return the components that a function returns. Raises EcsError if one is unknown in the world."""
-    carriers = [carrier_of(each, using.where) for each in (ret_type if isinstance(ret_type, tuple) else (ret_type,))]
+    each_type = ret_type if isinstance(ret_type, tuple) else (ret_type,)
+    carriers = [carrier_of(each, using.where, using.name) for each in each_type]
     for carrier in carriers:
         using.structure.check(carrier.component, using.where, using.name)
     return carriers
@@ -284,7 +289,7 @@ class Parameter:
         if self.is_graph and len(arguments) != 1:
             raise EcsError(f"GraphQuery needs one edge component; found {len(arguments)}", where, name)
         self.total = self.is_graph and arguments[0] is TotalEdge
-        self.carriers = [] if self.total else [carrier_of(each, where) for each in arguments]
+        self.carriers = [] if self.total else [carrier_of(each, where, name) for each in arguments]
 
     def opened(self, using: Using) -> Callable[[State], Any]:
         """Return what makes the argument of a state. Raises EcsError if no entity matches."""

@@ -15,7 +15,7 @@ import numpy as np
 from sim_node.ecs.annotations import resolved, scope_of
 from sim_node.ecs.components import Component, EntityId
 from sim_node.ecs.errors import EcsError, caller, place_of, user_code
-from sim_node.ecs.jax_setup import jnp
+from sim_node.ecs.jax_setup import jax, jnp
 from sim_node.ecs.queries import GraphQuery, Parameter, Query, Using
 from sim_node.ecs.structure import State, Structure
 from sim_node.world.problems import Where
@@ -115,7 +115,8 @@ class FunctionSystem(System):
             with user_code(self.where, self.name):
                 result = self.run(*(argument(state) for argument in arguments))
             if not isinstance(result, Query):
-                raise EcsError(f"returned {type(result).__name__}; it needs a Query", self.where, self.name)
+                found = "an array" if isinstance(result, jax.Array) else type(result).__name__
+                raise EcsError(f"returned {found}; it needs a Query", self.where, self.name)
             names = [carrier.component.name for carrier in result.carriers]
             if sorted(names) != sorted(wanted):
                 found, needed = ", ".join(names), ", ".join(wanted)
@@ -148,7 +149,7 @@ class FunctionSystem(System):
         rows, places = (np.array(each) for each in zip(*pairs, strict=True))
         if len(rows) == len(own):  # all of them, in another order: a gather costs less than a scatter
             return jnp.asarray(new, old.dtype)[places[np.argsort(rows)]]
-        return old.at[rows].set(jnp.asarray(new, old.dtype)[places])
+        return jnp.asarray(old).at[rows].set(jnp.asarray(new, old.dtype)[places])
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function itself."""

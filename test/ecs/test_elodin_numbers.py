@@ -128,6 +128,31 @@ def test_a_run_equals_elodins(name: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11, err_msg=component)
 
 
+def test_the_three_body_tutorial() -> None:
+    """Elodin's example of that name: after 1200 ticks a.x is 0.266645264159 by its own run."""
+    big_g = 6.6743e-11
+
+    @system
+    def attract(graph: GraphQuery[Pull], query: Query[WorldPos, Inertia]) -> Query[Force]:
+        def one(force: Force, a: WorldPos, ai: Inertia, b: WorldPos, bi: Inertia) -> Force:
+            r = a.linear() - b.linear()
+            norm = jnp.linalg.norm(r)
+            return Force(linear=force.force() - big_g * bi.mass() * ai.mass() * r / (norm * norm * norm))
+
+        return graph.edge_fold(query, query, Force, Force(), one)
+
+    entities = Entities()
+    for x, v in ((0.8920281421, 0.9957939373), (-0.6628498947, -1.6191613336), (-0.2291782474, 0.6233673964)):
+        linear, speed = np.array([x, 0.0, 0.0]), np.array([0.0, v, 0.0])
+        inertia = SpatialInertia(1.0 / big_g)
+        entities.spawn(Body(SpatialTransform(linear=linear), SpatialMotion(linear=speed), inertia))
+    for left, right in ((1, 2), (2, 1), (1, 3), (2, 3), (3, 1), (3, 2)):
+        entities.spawn(Pulls(Edge(left, right)))
+    live = Live(compiled(entities, six_dof(sys=attract), 1 / 120, ElodinNumerics()))
+    live.advance(1200)
+    assert live.get("world_pos")[0, 4] == pytest.approx(0.266645264159, abs=1e-11)
+
+
 def test_the_time_step_is_rounded_as_elodin_rounds_it() -> None:
     """To the nearest nanosecond: 1/120 s down, 1/240 s up."""
     numerics = ElodinNumerics()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.live import Live
-from sim_node.ecs.program import Program
+from sim_node.ecs.program import Array, Program
 from sim_node.session.ecs.history import History
 
 if TYPE_CHECKING:
@@ -24,6 +24,20 @@ SHOWN_EVERY_S = 0.2
 _NO_COST = ("copy_to_client", "call_setup", "h2d_upload", "kernel_invoke", "d2h_download", "copy_to_host")
 
 
+class Ticking(Protocol):
+    """What runs ticks: a Live, or systems beside a simulation."""
+
+    program: Program
+    ticks: int
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The names of the components that `record` returns."""
+
+    def record(self, ticks: int) -> Mapping[str, Array]:
+        """Run at most some ticks, and return components (ticks, n, *shape) after each of those that were run."""
+
+
 class Exec:
     """A compiled world that runs as many ticks as are wanted, and remembers them.
 
@@ -31,11 +45,14 @@ class Exec:
         program: The compiled world.
         batch: How many worlds are run at once, or None for one.
         build_s: How long the world took to build, s.
+        live: Its state; by default at the start.
     """
 
-    def __init__(self, program: Program, batch: int | None = None, build_s: float = 0.0) -> None:
-        self._live = Live(program)
-        self._history = History(program, batch)
+    def __init__(
+        self, program: Program, batch: int | None = None, build_s: float = 0.0, live: Ticking | None = None
+    ) -> None:
+        self._live: Ticking = Live(program) if live is None else live
+        self._history = History(program, self._live.changing, batch)
         self._build_s = build_s
         self._run_s = self._add_s = self._compile_s = 0.0
         # One tick at a time, and many, are compiled for themselves.

@@ -28,6 +28,7 @@ from sim_node.session.ecs.jax_sim import JaxSim, Step, step_function
 from sim_node.session.ecs.run import Run, Sink
 from sim_node.session.ecs.settings import Settings, settings_of
 from sim_node.text import did_you_mean
+from sim_node.world import World as ParsedWorld
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
@@ -63,6 +64,30 @@ class World(Entities):
         self.recipes: list[PyRecipe] = []
         self.assets: list[Asset] = []
         self.schematics: list[tuple[str, str | None]] = []
+
+    @staticmethod
+    def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:
+        """Return a world from a file: its frames, bodies, joints and sensors are entities of the same names.
+
+        MuJoCo moves its bodies; systems read them, push them, and set targets of joints. See docs/worlds-in-python.md.
+
+        Args:
+            world: A World, a path, a package:// URI, or the name of a shipped world.
+            compat: As for World; for bodies that systems move.
+
+        Raises:
+            WorldError: The world is invalid.
+        """
+        from sim_node.session.ecs.file_world import FileWorld
+
+        return FileWorld(world, compat)
+
+    def entity(self, name: str) -> EntityId:
+        """Return the number of an entity. Raises EcsError; the message has the nearest name."""
+        try:
+            return self.number(name)
+        except KeyError as error:
+            raise EcsError(error.args[0], caller(), "entity") from None
 
     def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None) -> EntityId:
         """Add an entity.
