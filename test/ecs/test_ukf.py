@@ -1,4 +1,4 @@
-"""Unscented Kalman filters, against published numbers, and against the Kalman filter, which they are for linear systems."""
+"""Unscented Kalman filters, against sums by hand and, for a linear system, against the Kalman filter."""
 
 from __future__ import annotations
 

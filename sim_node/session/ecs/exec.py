@@ -34,6 +34,9 @@ class Ticking(Protocol):
     def changing(self) -> tuple[str, ...]:
         """The names of the components that `record` returns."""
 
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks."""
+
     def record(self, ticks: int) -> Mapping[str, Array]:
         """Run at most some ticks, and return components (ticks, n, *shape) after each of those that were run."""
 
@@ -88,7 +91,7 @@ class Exec:
             self._history.add(chunk)
             self._run_s += done - began
             self._add_s += time.perf_counter() - done
-            left -= count
+            left -= len(next(iter(chunk.values())))
             if shown and done >= next_shown:
                 next_shown = done + SHOWN_EVERY_S
                 print(f"\r{ticks - left} of {ticks} ticks", end="", file=sys.stderr, flush=True)
