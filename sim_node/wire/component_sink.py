@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     """Return the topics of a world's components; none unless it is in Python.
 
-    Poses are on /tf instead, and what sensors of a world file measure is on the sensors' own topics. What nothing changes is latched: components that no system writes, in a world without callbacks.
+    Poses are on /tf instead, and what sensors of a world file measure is on the sensors' own topics. What nothing
+    changes is latched: components that no system writes, in a world without callbacks.
 
     Args:
         world: The world.

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.frame_names import WORLD_POS
 from sim_node.ecs.structure import Structure
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.channels import RecordedTopic
@@ -24,7 +25,6 @@ from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library, run_attachments
 from sim_node.recording.writer import BagFull, BagWriter
 from sim_node.wire.clock import CLOCK, ClockRows
-from sim_node.wire.component_names import WORLD_POS
 from sim_node.wire.component_topics import ComponentTopic, tables_of, topics_of_tables
 from sim_node.wire.topic import Topic
 
