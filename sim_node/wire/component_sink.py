@@ -23,7 +23,7 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     """Return the topics of a world's components; none unless it is in Python.
 
     Poses are on /tf instead, and what sensors of a world file measure is on the sensors' own topics. What nothing
-    changes is latched: components that no system writes, in a world without callbacks.
+    changes is latched: components that no system writes, in a world without callbacks and not from a file.
 
     Args:
         world: The world.
@@ -38,12 +38,15 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     from sim_node.wire.component_topics import tables_of, topics_of_tables
 
     captured = world.python.captured
-    program, calls = captured.program, (captured.pre_step, captured.post_step)
+    program = captured.program
+    # Callbacks may write any component, and those of a file's parts follow the run.
+    others = (captured.pre_step, captured.post_step, captured.source)
     tables = [
         replace(table, entities=tuple(prefixed(prefix, name) for name in table.entities))
         for table in tables_of(program.structure)
     ]
-    constant = () if any(calls) else [table.name for table in tables if table.name not in program.changing]
+    alone = all(each is None for each in others)
+    constant = [table.name for table in tables if table.name not in program.changing] if alone else []
     sensors = {prefixed(prefix, sensor.name) for sensor in world.sensors}
     topics = topics_of_tables(tables, constant)
     return [each for each in topics if each.topic.name != TF.name and not sensors.issuperset(each.entities)]
