@@ -35,6 +35,7 @@ class Captured:
         post_step: Called after each tick, or None.
         settings: The other arguments of World.run by name.
         source: The world from a file that the systems run beside, or None if they are all of it.
+        mirrored: Components that repeat what the world from a file publishes itself.
     """
 
     entities: Entities
@@ -43,6 +44,7 @@ class Captured:
     post_step: Callback | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     source: World | None = None
+    mirrored: frozenset[str] = frozenset()
 
 
 # The worlds that are captured at present; None outside of `capturing`.

@@ -99,7 +99,7 @@ class Pairs:
         return None
 
     def _nearest(self, name: str) -> str:
-        """Return `; did you mean NAME?` for the nearest pair, or an empty string: entity and component each by itself."""
+        """Return `; did you mean NAME?` for the nearest pair, by entity and then by component, or an empty string."""
         entity, _, component = name.rpartition(".")
         by_entity: dict[str, list[str]] = {}
         for each in self._known():

@@ -200,7 +200,7 @@ class Stepper:
 
     def stamp(self, tick: int) -> int:
         """Return the time of a tick, us: the start, and the time of all ticks before it."""
-        return self._start + self._numerics.microseconds(self._step, tick)
+        return self._start + int(self._numerics.microseconds(self._step, tick))
 
     def step(self) -> bool:
         """Run the callbacks and one tick. Returns False if `pre_step` truncated, and no tick was run."""

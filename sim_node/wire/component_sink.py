@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     """Return the topics of a world's components; none unless it is in Python.
 
-    Poses are on /tf instead, and what sensors of a world file measure is on the sensors' own topics. What nothing
-    changes is latched: components that no system writes, in a world without callbacks and not from a file.
+    Poses are on /tf instead, and what systems read of a world from a file is on the topics of its sensors.
+
+    What nothing changes is latched: components that no system writes, in a world without callbacks.
 
     Args:
         world: The world.
@@ -38,18 +39,14 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     from sim_node.wire.component_topics import tables_of, topics_of_tables
 
     captured = world.python.captured
-    program = captured.program
-    # Callbacks may write any component, and those of a file's parts follow the run.
-    others = (captured.pre_step, captured.post_step, captured.source)
+    program, calls = captured.program, (captured.pre_step, captured.post_step)
     tables = [
         replace(table, entities=tuple(prefixed(prefix, name) for name in table.entities))
         for table in tables_of(program.structure)
+        if table.name not in captured.mirrored
     ]
-    alone = all(each is None for each in others)
-    constant = [table.name for table in tables if table.name not in program.changing] if alone else []
-    sensors = {prefixed(prefix, sensor.name) for sensor in world.sensors}
-    topics = topics_of_tables(tables, constant)
-    return [each for each in topics if each.topic.name != TF.name and not sensors.issuperset(each.entities)]
+    constant = () if any(calls) else [table.name for table in tables if table.name not in program.changing]
+    return [each for each in topics_of_tables(tables, constant) if each.topic.name != TF.name]
 
 
 class ComponentSink:

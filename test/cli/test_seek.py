@@ -1,4 +1,4 @@
-"""Going to an instant on the command line: how long it will take is estimated without the first step, which compiles."""
+"""Going to an instant on the command line: how long it takes is estimated without the first step, which compiles."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def add(x: X) -> X:
 
 
 def thing(x: float = 1.0) -> Thing:
-    return Thing(x, np.arange(6.0).reshape(2, 3), np.uint8(7))  # type: ignore[arg-type]
+    return Thing(x, np.arange(6.0).reshape(2, 3), np.uint8(7))
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +220,7 @@ def test_a_jax_sim_is_a_pytree_of_components(world: el.World, capsys: pytest.Cap
     assert doubled.get_state("x").tolist() == [8.0, 2.0]
     with pytest.raises(KeyError, match="did you mean grid"):
         sim.get_state("gird")
-    with pytest.raises(KeyError, match="did you mean second.x"):
+    with pytest.raises(KeyError, match=r"did you mean second\.x"):
         sim.get_state("x", "secnd")
     with pytest.raises(ValueError, match=r"first.grid has the shape \(2, 3\); found \(3,\)"):
         sim.set_state("grid", "first", [1.0, 2.0, 3.0])

@@ -181,3 +181,10 @@ def test_wrong_arguments_name_the_line(wrong: dict[str, Any], message: str) -> N
 def test_an_entity_that_is_not_there_is_named_with_the_nearest() -> None:
     with pytest.raises(el.EcsError, match="there is no entity 'bow'; did you mean box"):
         with_tank().entity("bow")
+
+
+def test_an_entity_of_its_own_has_no_frame() -> None:
+    world = with_tank()
+    world.spawn(el.Body(), name="other")
+    with pytest.raises(el.EcsError, match="'other' has a WorldPos: beside a world from a file"):
+        world.build(None)

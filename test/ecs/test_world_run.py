@@ -35,7 +35,7 @@ def follow(x: X, command: Command) -> X:
 
 def world() -> el.World:
     world = el.World()
-    world.spawn(Thing(0.0, 0.0, 0.0), "a")  # type: ignore[arg-type]
+    world.spawn(Thing(0.0, 0.0, 0.0), "a")
     return world
 
 

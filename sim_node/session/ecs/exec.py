@@ -91,7 +91,7 @@ class Exec:
             self._history.add(chunk)
             self._run_s += done - began
             self._add_s += time.perf_counter() - done
-            left -= count
+            left -= len(next(iter(chunk.values())))
             if shown and done >= next_shown:
                 next_shown = done + SHOWN_EVERY_S
                 print(f"\r{ticks - left} of {ticks} ticks", end="", file=sys.stderr, flush=True)

@@ -46,7 +46,9 @@ class FileWorld(World):
     def __init__(self, world: ParsedWorld | str | Path, compat: str | None = None) -> None:
         super().__init__(compat=compat)
         self.source = world if isinstance(world, ParsedWorld) else load(world)
-        spawn_all(Simulation(self.source), self)
+        bound = spawn_all(Simulation(self.source), self)
+        self._mirrored = frozenset({"inertia", *(reading.name for reading in bound.readings)})
+        self._own = frozenset(self.names)
 
     def run(
         self,
@@ -82,7 +84,7 @@ class FileWorld(World):
         if settings.start_timestamp is not None:
             raise EcsError("start_timestamp: the file gives the time of the start", where, "run")
         program = self.program(system, settings.sim_time_step)
-        captured = capture.Captured(self, program, pre_step, post_step, settings.mapping(), self.source)
+        captured = capture.Captured(self, program, pre_step, post_step, settings.mapping(), self.source, self._mirrored)
         capture.offer(captured)
         self._run(captured, settings, Path(where.file or sys.argv[0] or "script.py"))
 
@@ -113,7 +115,12 @@ class FileWorld(World):
         return Exec(program, live=FileLive(captured, Path(where.file or "script.py")))
 
     def program(self, system: Any, sim_time_step: float | None = None) -> Program:
-        """Compile the systems. All components may change. Raises EcsError if a system does not fit the world."""
+        """Compile the systems. Raises EcsError if one does not fit the world."""
+        poses = self.tables().get("world_pos")
+        for entity in () if poses is None else poses.entities:
+            if entity not in self._own:
+                message = f"{self.names[entity]!r} has a WorldPos: beside a world from a file, only its own frames can"
+                raise EcsError(message, self.places[entity], "spawn")
         step = self.source.time.step_ns * 1e-9 if sim_time_step is None else sim_time_step
         return super().program(system, step)
 
@@ -133,7 +140,7 @@ class FileWorld(World):
         step, period = settings.sim_time_step, settings.run_time_step
         duration = None if settings.max_ticks is None else round(settings.max_ticks * step * 1e9)
         session = Session(
-            replace(self.source, python=PythonWorld(script, captured, ())),
+            replace(self.source, python=PythonWorld(script, captured, ()), files=(*self.source.files, script)),
             real_time_factor=0.0 if period is None else step / period,
             publish_rate=min(1.0 / (settings.record_every * step), 1e9 / self.source.time.step_ns),
             duration_ns=duration,

@@ -80,12 +80,12 @@ class History:
                 f"history: expected a name or a list of names, such as 'ball.world_pos'; found {components!r}"
             )
         structure = self._program.structure
-        micros = [structure.numerics.microseconds(structure.step, tick) for tick in range(self.rows)]
+        micros = structure.numerics.microseconds(structure.step, np.arange(self.rows))
         worlds = self._batch or 1
         columns: list[Any] = []
         if self._batch is not None:
             columns.append(polars.Series("batch", np.repeat(np.arange(worlds), self.rows)))
-        time = polars.Series("time", np.tile(np.array(micros, dtype=np.int64), worlds))
+        time = polars.Series("time", np.tile(micros, worlds))
         columns.append(time.cast(polars.Datetime("us")))
         for name in dict.fromkeys(names):
             try:

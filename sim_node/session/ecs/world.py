@@ -15,18 +15,19 @@ import numpy as np
 from sim_node.ecs import capture
 from sim_node.ecs.assets import Asset, Glb, Handle, Material, Mesh, Scene, Shape
 from sim_node.ecs.batch import batched
-from sim_node.ecs.components import EntityId, layout_of
+from sim_node.ecs.components import EntityId
 from sim_node.ecs.dynamics import NewtonEuler, Numerics
 from sim_node.ecs.elodin_numerics import ElodinNumerics
-from sim_node.ecs.entities import Entities, Values
+from sim_node.ecs.entities import Entities, Values, described
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.program import Program, compiled
 from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.step_context import Callback
 from sim_node.session.ecs.exec import Exec
 from sim_node.session.ecs.jax_sim import JaxSim, Step, step_function
-from sim_node.session.ecs.run import Run, Sink
-from sim_node.session.ecs.settings import Settings, settings_of
+from sim_node.session.ecs.run import Run
+from sim_node.session.ecs.samples import recording
+from sim_node.session.ecs.settings import settings_of
 from sim_node.text import did_you_mean
 from sim_node.world import World as ParsedWorld
 
@@ -219,7 +220,7 @@ class World(Entities):
         program = self.program(system, settings.sim_time_step)
         capture.offer(capture.Captured(self, program, pre_step, post_step, settings.mapping()))
         recipes = () if "--no-s10" in sys.argv[1:] else self.recipes
-        sink = None if settings.db_path is None else partial(_recording, program, settings, where.file)
+        sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
         Run(program, settings, pre_step, post_step, recipes, sink).run()
 
     def build(
@@ -291,38 +292,4 @@ class World(Entities):
 
     def discover_components(self) -> dict[str, Any]:
         """Return a description of all components and entities, of plain types, for JSON."""
-        tables = self.tables()
-        components = []
-        for name, table in tables.items():
-            layout = layout_of(table.component)
-            one: dict[str, Any] = {"name": name, "type": layout.ty.name.lower()}
-            if layout.shape:
-                one["shape"] = list(layout.shape)
-            if table.component.metadata:
-                one["metadata"] = dict(table.component.metadata)
-            components.append(one)
-        entities = [
-            {
-                "id": int(entity),
-                "name": name,
-                "components": [each for each in tables if entity in tables[each].entities],
-            }
-            for entity, name in self.names.items()
-        ]
-        return {
-            "components": components,
-            "entities": entities,
-            "total_components": len(components),
-            "total_entities": len(entities),
-        }
-
-
-def _recording(program: Program, settings: Settings, script: str, start_us: int) -> Sink:
-    """Return the recording of a run, which is imported only when there is one."""
-    from sim_node.session.ecs.recording import Recording
-
-    assert settings.db_path is not None
-    constant = [name for name in program.start if name not in program.changing]
-    every, made_by = settings.record_every, script if Path(script).is_file() else None
-    step = program.structure.step
-    return Recording(settings.db_path, program.structure, start_us, step, every, made_by, constant=constant)
+        return described(self)
