@@ -134,7 +134,7 @@ class World(Entities):
             EcsError: One is something else.
         """
         handles = (each if isinstance(each, Handle) else self.insert_asset(each) for each in (mesh, material))
-        return Shape(*(np.uint64(handle) for handle in handles))
+        return Shape(*map(np.uint64, handles))
 
     def glb(self, url: str) -> Scene:
         """Return the archetype of an entity that is shown as a model.
