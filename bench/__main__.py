@@ -26,6 +26,7 @@ BENCHES = (
     "replay",
     "lockstep",
     "promptness",
+    "ecs",
 )
 
 

@@ -73,6 +73,7 @@ class EcsEngine:
         self._declare(columns)
         self._velocities = self._rows_of(VELOCITY)
         self._accelerations = self._rows_of(ACCELERATION)
+        self._moves = np.flatnonzero(self._velocities >= 0)
         self._carriers, self._offsets = self._carried_by(layout)
 
     def reset(self, seed: int) -> None:
@@ -111,8 +112,8 @@ class EcsEngine:
             return
         now = unit_poses(self.live.get(WORLD_POS))
         self._check_finite(now)
-        if ahead_ns:
-            moves = np.flatnonzero(self._velocities >= 0)
+        moves = self._moves
+        if ahead_ns and len(moves):
             ahead = self.live.get(VELOCITY)[self._velocities[moves]] * (ahead_ns * 1e-9)
             now[moves, :3] += ahead[:, 3:]
             now[moves, 3:] = quaternions.multiply(quaternions.exp(ahead[:, :3]), now[moves, 3:])
@@ -178,10 +179,15 @@ class EcsEngine:
             self._stepper.go_on_at(tick)
 
     def _rows_of(self, name: str) -> IntArray:
-        """Return for each entity with a pose its row in another component, -1 without it."""
-        entities = self.live.program.structure.entities
-        at = {entity: row for row, entity in enumerate(entities.get(name, ()))}
-        return np.array([at.get(entity, -1) for entity in entities.get(WORLD_POS, ())], dtype=np.int64)
+        """Return for each entity with a frame its row in a component of motion, -1 without it."""
+        from sim_node.ecs.components import ComponentType, layout_of
+
+        structure = self.live.program.structure
+        entities = structure.entities[WORLD_POS] if self._names else ()
+        found = structure.components.get(name)
+        fits = found is not None and layout_of(found) == ComponentType.SpatialMotionF64
+        at = {entity: row for row, entity in enumerate(structure.entities[name] if fits else ())}
+        return np.array([at.get(entity, -1) for entity in entities], dtype=np.int64)
 
     def _carried_by(self, layout: Layout) -> tuple[IntArray, FloatArray]:
         """Return for each frame (N,) the entity that carries it, -1 for none, and its pose (N, 7) in that entity."""

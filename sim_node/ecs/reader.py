@@ -89,7 +89,7 @@ def _time(captured: Captured, report: Report) -> TimeGrid | None:
 def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
     structure = captured.program.structure
     entities = structure.entities.get(WORLD_POS, ())
-    if not entities:
+    if not entities or captured.program.start[WORLD_POS].shape[1:] != (7,):
         return ()
     places = captured.entities.places
     poses = unit_poses(np.asarray(captured.program.start[WORLD_POS]))

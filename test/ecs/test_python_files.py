@@ -42,6 +42,9 @@ w.spawn(el.Body(world_pos=start, world_vel=el.SpatialMotion(linear=np.array([1.0
 RUN = "w.run(el.six_dof(sys=gravity), sim_time_step=1 / 250)\n"
 
 
+SHIPPED = Path(__file__).parents[2] / "config" / "python"
+
+
 def written(folder: Path, text: str | bytes, name: str = "rocket.py") -> Path:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -108,6 +111,18 @@ def test_a_recorded_run_has_its_transforms_components_and_script(
     np.testing.assert_allclose(speeds, [1.0, 2.0, -9.81 * stamp], atol=1e-9)
 
 
+def test_a_script_from_a_file_publishes_what_it_adds(tmp_path: Path) -> None:
+    """The rest is on the topics of the file's sensors, and on /tf."""
+    path, bag = str(SHIPPED / "balance.py"), tmp_path / "bag"
+    run = ["run", path, "--no-ros", "--speed", "max", "--duration", "0.5", "--record", str(bag)]
+    assert main(run) == 0
+    with open_bag(bag) as opened:
+        topics = {topic: sum(1 for _ in opened.messages([topic])) for topic in ("/tf", "/cart/joint_effort")}
+        names = [each.name for each in opened.attachments()]
+    assert topics["/tf"] == topics["/cart/joint_effort"] > 20
+    assert names == ["run.json", "world/balance.py", "world/cart_pole.yaml"]
+
+
 def test_rviz_and_urdf_describe_it(falling: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["urdf", falling]) == 0
     assert '<joint name="ball_floating" type="floating">' in capsys.readouterr().out
@@ -118,9 +133,6 @@ def test_rviz_and_urdf_describe_it(falling: str, capsys: pytest.CaptureFixture[s
 def test_it_is_not_written_as_yaml(falling: str) -> None:
     with pytest.raises(WorldError, match="python: a world in Python is written by its script"):
         to_yaml(load(falling))
-
-
-SHIPPED = Path(__file__).parents[2] / "config" / "python"
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.py")), ids=lambda path: path.stem)
@@ -199,6 +211,29 @@ def test_names_that_frames_cannot_have_are_changed(tmp_path: Path) -> None:
     text = BALL + "w.spawn(el.Body(), name='Falcon 9')\nw.run(None)\n"
     world = load(written(tmp_path, text))
     assert [frame.name for frame in world.python.frames] == ["ball", "Falcon_9"]
+
+
+def test_components_of_other_layouts_are_no_motion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names do not make poses and velocities: a script may have its own."""
+    text = IMPORTS + (
+        "from typing import Annotated\n"
+        "import jax\n"
+        "Own = lambda name: Annotated[jax.Array, el.Component(name, el.ComponentType(el.PrimitiveType.F64, (3,)))]\n"
+        "w = el.World()\n"
+        "w.spawn(el.C((el.WorldPos, Own('world_vel')), (el.SpatialTransform(), np.ones(3))), name='a')\n"
+        "w.run(None, sim_time_step=0.01)\n"
+    )
+    path = str(written(tmp_path, text))
+    assert main(["lookup", path, "map", "a", "--at", "0.015", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["translation"] == [0.0, 0.0, 0.0]
+    written(
+        tmp_path,
+        text.replace("el.WorldPos, Own('world_vel')", "Own('world_pos'), el.WorldVel").replace(
+            "el.SpatialTransform(), np.ones(3)", "np.ones(3), el.SpatialMotion()"
+        ),
+    )
+    assert main(["tree", path, "--at", "0.015"]) == 0
+    assert "2 frames, 0 moving" in capsys.readouterr().out
 
 
 def test_recipes_are_processes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

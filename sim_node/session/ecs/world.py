@@ -123,9 +123,18 @@ class World(Entities):
         self.assets.append(asset)
         return Handle(len(self.assets) - 1)
 
-    def shape(self, mesh: Mesh, material: Material) -> Shape:
-        """Return the archetype of an entity that is shown as a mesh. Raises EcsError if one is something else."""
-        return Shape(np.uint64(self.insert_asset(mesh)), np.uint64(self.insert_asset(material)))
+    def shape(self, mesh: Mesh | Handle, material: Material | Handle) -> Shape:
+        """Return the archetype of an entity that is shown as a mesh.
+
+        Args:
+            mesh: The mesh, or its handle.
+            material: The material, or its handle.
+
+        Raises:
+            EcsError: One is something else.
+        """
+        handles = (each if isinstance(each, Handle) else self.insert_asset(each) for each in (mesh, material))
+        return Shape(*map(np.uint64, handles))
 
     def glb(self, url: str) -> Scene:
         """Return the archetype of an entity that is shown as a model.
