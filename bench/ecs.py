@@ -97,19 +97,19 @@ def by_hand(running: Live, ticks: int, keep: bool) -> Any:
     forces = attract if len(running.get("world_pos")) == 3 else fall
     inertia = jnp.asarray(running.get("inertia"))
 
-    @jax.jit
-    def run(state: State, inertia: Any, step: Any) -> tuple[State, Any]:
+    def ticks_of(state: State, inertia: Any, step: Any) -> Any:
         def one(now: State, _: None) -> tuple[State, Any]:
             after = tick(now, inertia, step, forces)
             return after, after if keep else None
 
         return jax.lax.scan(one, state, None, length=ticks)
 
+    run = jax.jit(ticks_of)
     state = [jnp.asarray(running.get(name)) for name in ("world_pos", "world_vel", "world_accel", "force", "tick")]
 
     def again() -> None:
         nonlocal state
-        state, _ = run(tuple(state), inertia, STEP)  # type: ignore[arg-type]
+        state, _ = run(tuple(state), inertia, STEP)
         jax.block_until_ready(state)
 
     return again

@@ -54,6 +54,16 @@ def test_rendering_names_what_is_missing(module: str, tmp_path: Path) -> None:
     assert len(ran.stderr.splitlines()) == 1
 
 
+def test_a_world_in_python_names_what_is_missing(tmp_path: Path) -> None:
+    script = tmp_path / "rocket.py"
+    script.write_text("import sim_node.ecs as el\nel.World().run(None)\n")
+    ran = _run_without("jax", COMMAND.format(words=["run", str(script), "--no-ros"]))
+    assert ran.returncode == 2
+    assert "rocket.py:2:1: worlds in Python need JAX, which is not installed" in ran.stderr
+    assert "pip install 'sim_node[ecs]'" in ran.stderr
+    assert len(ran.stderr.splitlines()) == 2
+
+
 @pytest.mark.parametrize("words", [["replay", "bag"], ["tree", "--live"], ["view", "--live"], ["run", "orbit"]])
 def test_commands_of_the_graph_name_what_is_missing(words: list[str]) -> None:
     ran = _run_without("rclpy", COMMAND.format(words=words))

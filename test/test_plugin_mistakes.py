@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from forked import Forks, forks
 from plugins import HALL, command, python, with_mistake
 
 RUN = ("run", "hall.yaml", "--no-ros", "--duration", "1", "--speed", "max")
@@ -109,14 +111,19 @@ NONSENSE = {
 PLUGIN = r"plug-in sim-node-conveyor [\d.]+ \(sim_node\.\w+: \w+ = conveyor\.\w+\)"
 
 
-def reported(folder: Path, words: tuple[str, ...]) -> tuple[int, str]:
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forks]:
+    with forks() as made:
+        yield made
+
+
+def reported(forked: Forks, folder: Path, words: tuple[str, ...]) -> tuple[int, str]:
     """The exit code and the errors of a command with the copy of the plug-in; without words, of a bridge."""
     (folder / "hall.yaml").write_text(HALL)
     (folder / "site.yaml").write_text(INCLUDE)
     (folder / "line.belts").write_text(BELTS)
     if words:
-        done = command(folder, *words, site=folder / "site")
-        return done.returncode, done.stderr
+        return forked.run(folder, *words, site=folder / "site")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / "sock"))
         listening.listen()
@@ -137,10 +144,10 @@ def _talk(listening: socket.socket) -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("door", RAISED)
-def test_what_raises_is_reported_with_its_line(door: str, tmp_path: Path) -> None:
+def test_what_raises_is_reported_with_its_line(door: str, forked: Forks, tmp_path: Path) -> None:
     file, old, new, words = RAISED[door]
     path, line = with_mistake(tmp_path, file, old, new)
-    code, error = reported(tmp_path, words)
+    code, error = reported(forked, tmp_path, words)
     assert code in (1, 2), error
     assert "Traceback" not in error
     [output] = [output for output in error.splitlines() if "plug-in" in output]
@@ -150,10 +157,10 @@ def test_what_raises_is_reported_with_its_line(door: str, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("door", NONSENSE)
-def test_nonsense_is_reported_with_the_line_of_what_gave_it(door: str, tmp_path: Path) -> None:
+def test_nonsense_is_reported_with_the_line_of_what_gave_it(door: str, forked: Forks, tmp_path: Path) -> None:
     file, old, new, words, message = NONSENSE[door]
     path, _ = with_mistake(tmp_path, file, old, new)
-    code, error = reported(tmp_path, words)
+    code, error = reported(forked, tmp_path, words)
     assert code in (1, 2), error
     assert "Traceback" not in error
     [output] = [output for output in error.splitlines() if "plug-in" in output]

@@ -122,6 +122,9 @@ def seek(simulation: Simulation, time_ns: int) -> Snapshot:
 
 def _approach(simulation: Simulation, target: int) -> None:
     """Step to `target` in growing portions: the cost of steps is not known beforehand."""
+    # The first step may compile: it says nothing about the others.
+    if simulation.steps < target:
+        simulation.step()
     begin, began, size = simulation.steps, time.monotonic(), 1
     step_s = simulation.world.time.step_ns / 1e9
     hidden = not sys.stderr.isatty()

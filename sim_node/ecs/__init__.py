@@ -44,8 +44,10 @@ if TYPE_CHECKING:
     )
     from sim_node.ecs.step_context import StepContext
     from sim_node.ecs.systems import System, map, map_seq, system
+    from sim_node.ecs.world_file import JointEffort, JointPosition, JointTarget, JointVelocity
     from sim_node.session.ecs.exec import Exec
     from sim_node.session.ecs.jax_sim import JaxSim
+    from sim_node.session.ecs.recorded import open_recording
     from sim_node.session.ecs.world import World
 
 __all__ = [
@@ -66,6 +68,10 @@ __all__ = [
     "Inertia",
     "Integrator",
     "JaxSim",
+    "JointEffort",
+    "JointPosition",
+    "JointTarget",
+    "JointVelocity",
     "Material",
     "Mesh",
     "PrimitiveType",
@@ -94,6 +100,7 @@ __all__ = [
     "jax",
     "map",
     "map_seq",
+    "open_recording",
     "s10",
     "six_dof",
     "skew",
@@ -120,6 +127,10 @@ __getattr__, __dir__ = public(
         "Inertia": "standard",
         "Integrator": "dynamics",
         "JaxSim": ".session.ecs.jax_sim",
+        "JointEffort": "world_file",
+        "JointPosition": "world_file",
+        "JointTarget": "world_file",
+        "JointVelocity": "world_file",
         "Material": "assets",
         "Mesh": "assets",
         "PrimitiveType": "components",
@@ -147,6 +158,7 @@ __getattr__, __dir__ = public(
         "jax": "jax_setup",
         "map": "systems",
         "map_seq": "systems",
+        "open_recording": ".session.ecs.recorded",
         "s10": "s10",
         "six_dof": "dynamics",
         "skew": "algebra",

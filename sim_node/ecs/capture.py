@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sim_node.ecs.entities import Entities
     from sim_node.ecs.program import Program
+    from sim_node.world.model import World
 
 # Called as callback(tick, context) before or after each tick.
-Callback = Callable[[int, Any], None]
+Callback = Callable[[int, Any], object]
 
 
 class Stop(BaseException):
@@ -33,6 +34,8 @@ class Captured:
         pre_step: Called before each tick, or None.
         post_step: Called after each tick, or None.
         settings: The other arguments of World.run by name.
+        source: The world from a file that the systems run beside, or None if they are all of it.
+        mirrored: Components that repeat what the world from a file publishes itself.
     """
 
     entities: Entities
@@ -40,6 +43,8 @@ class Captured:
     pre_step: Callback | None = None
     post_step: Callback | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    source: World | None = None
+    mirrored: frozenset[str] = frozenset()
 
 
 # The worlds that are captured at present; None outside of `capturing`.

@@ -100,8 +100,8 @@ class Numerics(Protocol):
     def step(self, seconds: float) -> float:
         """Return the time between two ticks that is used for a requested one, s."""
 
-    def microseconds(self, step: float, ticks: int) -> int:
-        """Return the time that a number of ticks of a step, s, take, us."""
+    def microseconds(self, step: float, ticks: Any) -> Any:
+        """Return the time that a number of ticks, or numbers (k,) of them, of a step, s, take, us."""
 
 
 class NewtonEuler:
@@ -127,9 +127,10 @@ class NewtonEuler:
         """Return the requested time itself."""
         return seconds
 
-    def microseconds(self, step: float, ticks: int) -> int:
+    def microseconds(self, step: float, ticks: Any) -> Any:
         """Return the time of ticks, rounded once: no error adds up."""
-        return round(ticks * step * 1e6)
+        exact = ticks * step * 1e6
+        return round(exact) if isinstance(exact, float) else np.rint(exact).astype(np.int64)
 
 
 def _momentum(q: Quat, moments: Vector, w: Vector) -> Vector:

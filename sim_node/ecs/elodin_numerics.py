@@ -38,7 +38,7 @@ class ElodinNumerics:
         """Return the time rounded to whole nanoseconds."""
         return round(Fraction(seconds) * 10**9) / 1e9
 
-    def microseconds(self, step: float, ticks: int) -> int:
+    def microseconds(self, step: float, ticks: Any) -> Any:
         """Return the time of ticks of whole nanoseconds, cut to microseconds."""
         return ticks * round(step * 1e9) // 1000
 

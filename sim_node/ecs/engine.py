@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.columns import Array, Column, Columns
+from sim_node.ecs.component_columns import declare_components
 from sim_node.ecs.frame_names import WORLD_POS
 from sim_node.ecs.part import PythonWorld
 from sim_node.ecs.reader import unit_poses
@@ -16,7 +16,7 @@ from sim_node.ecs.script import located
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.engine import engine
+from sim_node.physics.engine import Engine, engine
 from sim_node.sensors.truth import FrameState
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -33,7 +33,7 @@ IN_ONE_GO = 1000
 
 
 @engine("ecs")
-def open_ecs(world: World, layout: Layout, columns: Columns) -> EcsEngine | None:
+def open_ecs(world: World, layout: Layout, columns: Columns) -> Engine | None:
     """Return the engine of a world in Python, or None for any other world. Raises WorldError if JAX is missing."""
     of: PythonWorld | None = world.python
     if of is None:
@@ -41,6 +41,10 @@ def open_ecs(world: World, layout: Layout, columns: Columns) -> EcsEngine | None
     from sim_node.ecs.errors import MissingJax
 
     try:
+        if of.captured.source is not None:
+            from sim_node.ecs.coupling import FileSystems
+
+            return FileSystems(of, world, columns)
         return EcsEngine(of, world, layout, columns)
     except MissingJax as error:
         raise WorldError([Problem(Where(world.source), "", str(error))]) from None
@@ -69,6 +73,7 @@ class EcsEngine:
         self._declare(columns)
         self._velocities = self._rows_of(VELOCITY)
         self._accelerations = self._rows_of(ACCELERATION)
+        self._moves = np.flatnonzero(self._velocities >= 0)
         self._carriers, self._offsets = self._carried_by(layout)
 
     def reset(self, seed: int) -> None:
@@ -107,8 +112,8 @@ class EcsEngine:
             return
         now = unit_poses(self.live.get(WORLD_POS))
         self._check_finite(now)
-        if ahead_ns:
-            moves = np.flatnonzero(self._velocities >= 0)
+        moves = self._moves
+        if ahead_ns and len(moves):
             ahead = self.live.get(VELOCITY)[self._velocities[moves]] * (ahead_ns * 1e-9)
             now[moves, :3] += ahead[:, 3:]
             now[moves, 3:] = quaternions.multiply(quaternions.exp(ahead[:, :3]), now[moves, 3:])
@@ -159,24 +164,11 @@ class EcsEngine:
 
     def _declare(self, columns: Columns) -> None:
         """Declare each component, and the number of ticks, as a column of state."""
-        from sim_node.ecs.components import layout_of
-
-        structure = self.live.program.structure
-        for name, component in structure.components.items():
-            layout = layout_of(component)
-            names = tuple(structure.names[entity] for entity in structure.entities[name])
-            column = Column(f"component/{name}", names, layout.shape, layout.dtype, meaning=f"the component {name}")
-            columns.compute(column, partial(self._get, name), partial(self._put, name))
+        declare_components(self.live, columns)
         ticks = Column(
             "ecs/ticks", ("run", "callbacks"), dtype=np.int64, meaning="ticks of the run, next one of callbacks"
         )
         columns.compute(ticks, self._get_ticks, self._put_ticks)
-
-    def _get(self, name: str) -> Sequence[Array]:
-        return (self.live.get(name),)
-
-    def _put(self, name: str, kept: Sequence[Array]) -> None:
-        self.live.put(name, kept[0])
 
     def _get_ticks(self) -> Sequence[Array]:
         return (np.array([self.live.ticks, 0 if self._stepper is None else self._stepper.tick]),)
@@ -187,10 +179,15 @@ class EcsEngine:
             self._stepper.go_on_at(tick)
 
     def _rows_of(self, name: str) -> IntArray:
-        """Return for each entity with a pose its row in another component, -1 without it."""
-        entities = self.live.program.structure.entities
-        at = {entity: row for row, entity in enumerate(entities.get(name, ()))}
-        return np.array([at.get(entity, -1) for entity in entities.get(WORLD_POS, ())], dtype=np.int64)
+        """Return for each entity with a frame its row in a component of motion, -1 without it."""
+        from sim_node.ecs.components import ComponentType, layout_of
+
+        structure = self.live.program.structure
+        entities = structure.entities[WORLD_POS] if self._names else ()
+        found = structure.components.get(name)
+        fits = found is not None and layout_of(found) == ComponentType.SpatialMotionF64
+        at = {entity: row for row, entity in enumerate(structure.entities[name] if fits else ())}
+        return np.array([at.get(entity, -1) for entity in entities], dtype=np.int64)
 
     def _carried_by(self, layout: Layout) -> tuple[IntArray, FloatArray]:
         """Return for each frame (N,) the entity that carries it, -1 for none, and its pose (N, 7) in that entity."""

@@ -160,3 +160,31 @@ def _number(given: Any, where: Where, what: str) -> EntityId:
         return EntityId(operator.index(given))
     except TypeError:
         raise EcsError(f"an entity is an EntityId; found {given!r}", where, what) from None
+
+
+def described(entities: Entities) -> dict[str, Any]:
+    """Return a description of all components and entities, of plain types, for JSON."""
+    tables = entities.tables()
+    components = []
+    for name, table in tables.items():
+        layout = layout_of(table.component)
+        one: dict[str, Any] = {"name": name, "type": layout.ty.name.lower()}
+        if layout.shape:
+            one["shape"] = list(layout.shape)
+        if table.component.metadata:
+            one["metadata"] = dict(table.component.metadata)
+        components.append(one)
+    owned: dict[EntityId, list[str]] = {}
+    for name, table in tables.items():
+        for entity in table.entities:
+            owned.setdefault(entity, []).append(name)
+    of = [
+        {"id": int(entity), "name": name, "components": owned.get(entity, [])}
+        for entity, name in entities.names.items()
+    ]
+    return {
+        "components": components,
+        "entities": of,
+        "total_components": len(components),
+        "total_entities": len(of),
+    }

@@ -66,6 +66,11 @@ class Live:
                 self.outside.add(name)
         return array
 
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The names of the components that ticks change."""
+        return self.program.changing
+
     def get(self, name: str) -> Array:
         """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
         array = self.peek(name)
@@ -81,6 +86,14 @@ class Live:
     def restart_count(self) -> None:
         """Let the tick that systems see start from 1 again."""
         self.writable(TICK.name)[...] = 0
+
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks, without advancing."""
+        self._hand_over()
+        tick, record = self.program.tick, self.program.record
+        jax.block_until_ready(
+            tick(self._changing, self._constant) if ticks == 1 else record(self._changing, self._constant, 0)
+        )
 
     def tick(self) -> None:
         """Advance by one tick."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_node.ecs.components import Component, layout_of
 from sim_node.ecs.structure import Structure
-from sim_node.text import did_you_mean, nearest
+from sim_node.text import did_you_mean, nearest, shown
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+")
 
@@ -70,7 +70,7 @@ class Pairs:
             known = self._known()
             pair = known.get(name) or self._by_identifier(name)
             if pair is None:
-                raise KeyError(f"component {name!r} not found{did_you_mean(name, self._near(name))}")
+                raise KeyError(f"component {name!r} not found{self._nearest(name)}")
             self._found[name] = pair
         return pair
 
@@ -98,12 +98,16 @@ class Pairs:
                     return found
         return None
 
-    def _near(self, name: str) -> list[str]:
-        """Return the pairs among which the nearest is sought: of the entity if that exists, else of all entities."""
+    def _nearest(self, name: str) -> str:
+        """Return `; did you mean NAME?` for the nearest pair, by entity and then by component, or an empty string."""
         entity, _, component = name.rpartition(".")
-        known = list(self._known())
-        same = [each for each in known if each.rpartition(".")[0] == entity]
-        if same:
-            near = nearest(component, [each.rpartition(".")[2] for each in same])
-            return [f"{entity}.{near[0]}"] if near else same
-        return known
+        by_entity: dict[str, list[str]] = {}
+        for each in self._known():
+            own, _, of = each.rpartition(".")
+            by_entity.setdefault(own, []).append(of)
+        owners = [entity] if entity in by_entity else nearest(entity, by_entity)
+        for owner in owners:
+            found = [component] if component in by_entity[owner] else nearest(component, by_entity[owner])
+            if found:
+                return f"; did you mean {shown(f'{owner}.{found[0]}')}?"
+        return did_you_mean(name, self._known())

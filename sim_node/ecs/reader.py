@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Place, WorldError
+from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
@@ -31,7 +33,7 @@ def read_python(
 ) -> World | None:
     """Run a script, and return the world that it gives to World.run. Return None with the faults in `report`."""
     if including:
-        report.error("a world in Python is not included, because it would run; name it on the command line")
+        report.error("is not included, because it would run as a program; give its path to a command")
         return None
     try:
         captured, files = captured_world(path)
@@ -41,13 +43,25 @@ def read_python(
         return None
     report.files.extend(files[1:])
     report.read.extend(files)
+    if captured.source is not None:
+        report.read.extend(captured.source.files)
+        python = PythonWorld(path, captured, ())
+        processes = (*captured.source.processes, *_processes(captured))
+        return replace(captured.source, python=python, processes=processes)
     time = _time(captured, report)
     if time is None:
         return None
     frames = _frames(captured)
     also = () if any(frame.name == WORLD for frame in frames) else (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
-    python = PythonWorld(path, captured, frames)
-    return World(path.stem, FIXED_FRAME, time=time, frames=also, python=python, source=str(shown))
+    return World(
+        path.stem,
+        FIXED_FRAME,
+        time=time,
+        frames=also,
+        python=PythonWorld(path, captured, frames),
+        processes=_processes(captured),
+        source=str(shown),
+    )
 
 
 def _trace(captured: Captured, path: Path) -> None:
@@ -75,13 +89,22 @@ def _time(captured: Captured, report: Report) -> TimeGrid | None:
 def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
     structure = captured.program.structure
     entities = structure.entities.get(WORLD_POS, ())
-    if not entities:
+    if not entities or captured.program.start[WORLD_POS].shape[1:] != (7,):
         return ()
     places = captured.entities.places
     poses = unit_poses(np.asarray(captured.program.start[WORLD_POS]))
     return tuple(
         EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]))
         for entity, pose in zip(entities, poses, strict=True)
+    )
+
+
+def _processes(captured: Captured) -> tuple[Process, ...]:
+    """Return the recipes of a script as processes, which only start if the user asks for it."""
+    programs = ((each.program, each.where) for each in getattr(captured.entities, "recipes", ()))
+    return tuple(
+        Process(program.name, program.command, cwd=str(program.cwd or Path.cwd()), place=Place(where, program.name))
+        for program, where in programs
     )
 
 

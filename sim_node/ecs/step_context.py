@@ -200,7 +200,7 @@ class Stepper:
 
     def stamp(self, tick: int) -> int:
         """Return the time of a tick, us: the start, and the time of all ticks before it."""
-        return self._start + self._numerics.microseconds(self._step, tick)
+        return self._start + int(self._numerics.microseconds(self._step, tick))
 
     def step(self) -> bool:
         """Run the callbacks and one tick. Returns False if `pre_step` truncated, and no tick was run."""
@@ -273,7 +273,7 @@ def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
         return False
     if np.can_cast(array.dtype, dtype, "safe"):
         return True
-    if array.dtype.kind == "f" and dtype.kind == "f":
+    if dtype.kind == "f":
         return True
     if not (array.dtype.kind in "iu" and dtype.kind in "iu"):
         return False

@@ -83,6 +83,8 @@ class UKFState:
     def update(self, z: Any, prop_fn: Propagate, measure_fn: Measure) -> None:
         """Propagate the state, and correct it by a measurement.
 
+        Measurements are predicted from the propagated points, without the covariance that the propagation adds.
+
         Args:
             z: The measurement (z,).
             prop_fn: Returns the next state of a state.

@@ -22,6 +22,7 @@ from sim_node.plugins import blamed
 from sim_node.session import Publishing, Session
 from sim_node.simulation import Loop, Refused, Sink, Snapshot
 from sim_node.wire.clock import simulation_stamp, wall_stamp
+from sim_node.wire.component_sink import component_topics
 from sim_node.wire.sensor_topics import topics_of
 from sim_node.world import FrameTable, World
 
@@ -49,7 +50,7 @@ class ResetGap:
         """Do nothing."""
 
 
-# Maximum number of sensor topics that are shown.
+# Maximum number of topics of a kind that are shown.
 MAX_TOPICS = 12
 
 
@@ -59,16 +60,18 @@ def banner(node: SimulationNode) -> list[str]:
     moving = int((~frames.static).sum())
     name = node.get_fully_qualified_name()
     rate = f"{node.get_parameter('publish_rate').value:g} Hz"
+    prefix = node.get_parameter("frame_prefix").value
     watched = frames.names[frames.static.tolist().index(False) if moving else -1]
     if watched != world.fixed_frame:
-        watched = node.get_parameter("frame_prefix").value + watched
+        watched = prefix + watched
     follow = " --ros-args -p use_sim_time:=true" if node.clock_sink.enabled else ""
     return [
         headline(node),
         f"  /tf          {rate}, {moving} moving",
         f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
-        *_sensors(node),
+        *_topics("sensors", topics_of(node.world, prefix)),
+        *_topics("components", [each.topic.name for each in component_topics(node.world, prefix)]),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
         *([f"  commands     {', '.join(node.commands[:MAX_TOPICS])}"] if node.commands else []),
         *(f"  bridge       {line}" for line in _bridged(node)),
@@ -91,11 +94,10 @@ def headline(node: SimulationNode) -> str:
     return f"{node.world.name}: node {node.get_fully_qualified_name()}, fixed frame {node.world.fixed_frame}, {pace}"
 
 
-def _sensors(node: SimulationNode) -> list[str]:
-    """Return the topics of sensors, at most the first few."""
-    topics = topics_of(node.world, node.get_parameter("frame_prefix").value)
+def _topics(of: str, topics: list[str]) -> list[str]:
+    """Return topics of some kind, at most the first few."""
     more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
-    return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))]
+    return [f"  {of if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))]
 
 
 def _rviz(node: SimulationNode) -> str:

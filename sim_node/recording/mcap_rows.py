@@ -42,10 +42,15 @@ class RecordRows:
         self._channels = np.array([channel for channel, _ in messages], np.uint16)
         self._offsets = np.cumsum(sizes) - sizes
         self.size = int(sizes.sum())
-        headers = [MESSAGE.pack(Opcode.MESSAGE, _BEHIND_LENGTH + size, channel, 0, 0, 0) + bytes(size) for channel, size in messages]
+        headers = [
+            MESSAGE.pack(Opcode.MESSAGE, _BEHIND_LENGTH + size, channel, 0, 0, 0) + bytes(size)
+            for channel, size in messages
+        ]
         self._row = np.frombuffer(b"".join(headers), np.uint8)
 
-    def records(self, messages: Iterable[npt.NDArray[np.uint8]], times: npt.NDArray[np.unsignedinteger[Any]]) -> MessageRecords:
+    def records(
+        self, messages: Iterable[npt.NDArray[np.uint8]], times: npt.NDArray[np.unsignedinteger[Any]]
+    ) -> MessageRecords:
         """Return the records of T instants.
 
         Args:

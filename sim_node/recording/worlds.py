@@ -73,9 +73,7 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
     return run_attachments(world.name, contents, facts)
 
 
-def run_attachments(
-    name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any]
-) -> tuple[Attached, ...]:
+def run_attachments(name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any]) -> tuple[Attached, ...]:
     """Return run.json and files.
 
     Args:

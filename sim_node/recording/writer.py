@@ -189,9 +189,7 @@ class BagWriter:
 
     def _begin(self, time_ns: int, entries: list[Entry]) -> None:
         name = f"{self.folder.resolve().name}_{len(self._done)}.mcap"
-        file = self._file = McapFile(
-            self.folder / name, self._compression, library(), durable=self._settings.durable
-        )
+        file = self._file = McapFile(self.folder / name, self._compression, library(), durable=self._settings.durable)
         self._channels = Channels(file)
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns

@@ -95,6 +95,10 @@ def _queued(
     )
 
 
+def _last(batch: Batch) -> Array | None:
+    return batch.values[-1] if len(batch.values) else None
+
+
 class Bank:
     """The sensors of a group in a run; state: the motion of their frames.
 
@@ -162,6 +166,11 @@ class Bank:
             return self._nothing
         self.newest = batch_of(self._group.kind, self._group.names, out)
         return self.newest
+
+    def newest_by(self, step: int) -> Array | None:
+        """Return the newest values (S, ...) that are due by a step, published or not; None before the first."""
+        due = [values for out, (_, values) in self.schedule.state()[1] if out <= step]
+        return due[-1] if due else _last(self.newest)
 
     def columns(self, label: str) -> tuple[Column, ...]:
         """Return the layout of the result of `save`."""
@@ -252,6 +261,10 @@ class CameraBank:
             return self._nothing
         self.newest = batch_of(self._group.kind, self._group.names, published)
         return self.newest
+
+    def newest_by(self, step: int) -> Array | None:
+        """Return the newest images (S, ...) that are published: others may not be rendered. None before the first."""
+        return _last(self.newest)
 
     def columns(self, label: str) -> tuple[Column, ...]:
         """Return the layout of the result of `save`."""

@@ -64,6 +64,7 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
     # Imported here because a run that publishes nothing does not need them.
     from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
     from sim_node.wire.clock import ClockSink
+    from sim_node.wire.component_sink import ComponentSink
     from sim_node.wire.sensor_topics import SensorSink
     from sim_node.wire.tf_sink import TfSink, serialised, to_all
 
@@ -77,6 +78,7 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
         *how.after_clock,
         TfSink(transforms, prefix=how.prefix, stamp=how.stamp),
         SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
+        ComponentSink(outlet, prefix=how.prefix, stamp=how.stamp),
         *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
     ]
     if recorder is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sim_node.simulation.pacing import Ticks
 
@@ -37,6 +37,18 @@ class CoSimulator(Protocol):
 
     def close(self) -> None:
         """Release all resources: the run is over."""
+
+
+@runtime_checkable
+class Coupled(Protocol):
+    """An engine that exchanges with the whole run: with what other engines move, and sensors measure."""
+
+    def couple(self, run: Any) -> CoSimulator:
+        """Return what exchanges with a run, from its start on.
+
+        Args:
+            run: The Simulation.
+        """
 
 
 class CoSimulators:

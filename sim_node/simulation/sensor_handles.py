@@ -44,6 +44,18 @@ class SensorHandle(Handle[SensorRecord]):
         newest = self._present.bank.newest
         return int(newest.stamps_ns[-1]) if len(newest.stamps_ns) else None
 
+    def newest_by(self, step: int) -> npt.NDArray[Any] | None:
+        """Return the newest values that are due by a step, for co-simulators, which exchange before they are published.
+
+        Args:
+            step: The present step.
+
+        Returns:
+            Values as in `values`; images only once they are published.
+        """
+        values = self._present.bank.newest_by(step)
+        return None if values is None else values[self._present.row]
+
     @property
     def values(self) -> npt.NDArray[Any] | None:
         """The values, in the shape, units and axes of its type; None before the first. They cannot be written."""

@@ -20,7 +20,7 @@ from sim_node.sensors import Suite
 from sim_node.sensors.context import OPEN_AIR
 from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.truth import DOWN, FrameState
-from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
+from sim_node.simulation.co_simulators import CoSimulator, CoSimulators, Coupled
 from sim_node.simulation.frames import declare_frames, refuse_sensor
 from sim_node.simulation.history import History
 from sim_node.simulation.sensor_handles import SensorHandle
@@ -89,6 +89,11 @@ class Simulation:
         self.reset()
         self._suite.declare(self.columns)
         self.columns.check_needs()
+        coupled = [engine for engine in self.engines.values() if isinstance(engine, Coupled)]
+        for engine in coupled:
+            self.attach(engine.couple(self))
+        if coupled:
+            self.reset()  # they exchange at the start, too
 
     @property
     def time_ns(self) -> int:

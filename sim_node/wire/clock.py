@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+import numpy.typing as npt
+
 from sim_node.simulation import Snapshot
 from sim_node.wire import topic
 from sim_node.wire.layout import MessageLayout
+from sim_node.wire.message_rows import MessageRows
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
@@ -40,6 +44,20 @@ def clock_writer() -> Callable[[int], bytes]:
     It raises OverflowError if the time does not fit into a stamp.
     """
     return MessageLayout(CLOCK.type, {}, times=("clock",)).write
+
+
+class ClockRows:
+    """The messages of /clock for many instants."""
+
+    def __init__(self) -> None:
+        self._messages = MessageRows(MessageLayout(CLOCK.type, {}, times=("clock",)))
+        self.size = self._messages.size
+
+    def encode(self, stamps_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+        """Return the CDR (T, size) of the times (T,), ns. Raises OverflowError."""
+        memory = self._messages.memory(len(stamps_ns))
+        self._messages.stamp(memory, stamps_ns)
+        return self._messages.messages(memory)
 
 
 class ClockSink:

@@ -159,7 +159,7 @@ class ComponentTopic:
         flat = values.reshape(len(stamps_ns), len(self.entities), self._table.size)
         memory = self._messages.memory(len(stamps_ns))
         for columns, numbers in self._fields:
-            rows = slice(columns.first, columns.first + columns.count)
+            rows = slice(columns.first, columns.first + columns.runs)
             self._messages.view(memory, columns)[:] = flat[:, rows, numbers]
         self._messages.stamp(memory, stamps_ns)
         return self._messages.messages(memory)
@@ -185,23 +185,9 @@ class ComponentTopic:
         memory = self._messages.loaded(messages)
         flat = np.empty((len(messages), len(self.entities), self._table.size), np.dtype(self._table.dtype))
         for columns, numbers in self._fields:
-            rows = slice(columns.first, columns.first + columns.count)
+            rows = slice(columns.first, columns.first + columns.runs)
             flat[:, rows, numbers] = self._messages.view(memory, columns)
         return flat.reshape(len(messages), len(self.entities), *self._table.shape)
-
-
-class ClockRows:
-    """The messages of /clock for many instants."""
-
-    def __init__(self) -> None:
-        self._messages = MessageRows(MessageLayout(CLOCK.type, {}, times=("clock",)))
-        self.size = self._messages.size
-
-    def encode(self, stamps_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-        """Return the CDR (T, size) of the times (T,), ns. Raises OverflowError."""
-        memory = self._messages.memory(len(stamps_ns))
-        self._messages.stamp(memory, stamps_ns)
-        return self._messages.messages(memory)
 
 
 def tables_of(structure: Structure) -> tuple[ComponentTable, ...]:
@@ -271,8 +257,7 @@ def _transforms(table: ComponentTable) -> list[ComponentTopic]:
     rows = [{"header.frame_id": FIXED_FRAME, "child_frame_id": frame} for frame in frames_of(table.entities)]
     each = [slice(row, row + 1) for row in range(len(rows))] if table.external else [slice(0, len(rows))]
     return [
-        ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM)
-        for part in each
+        ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM) for part in each
     ]
 
 

@@ -21,13 +21,13 @@ class Columns(NamedTuple):
 
     Attributes:
         first: Number of the first run.
-        count: Number of runs.
+        runs: Number of runs.
         at: The first run, in the body.
         stride: Bytes from one run to the next.
     """
 
     first: int
-    count: int
+    runs: int
     at: ByteRange
     stride: int
 
@@ -71,9 +71,9 @@ class MessageRows:
         for row, place in enumerate(found):
             last = runs[-1] if runs else None
             if last is not None:
-                stride = last.stride if last.count > 1 else place.start - last.at.start
-                if place.start == last.at.start + stride * last.count:
-                    runs[-1] = last._replace(count=last.count + 1, stride=stride)
+                stride = last.stride if last.runs > 1 else place.start - last.at.start
+                if place.start == last.at.start + stride * last.runs:
+                    runs[-1] = last._replace(runs=last.runs + 1, stride=stride)
                     continue
             runs.append(Columns(row, 1, place, 0))
         return runs
@@ -97,8 +97,10 @@ class MessageRows:
 
     def view(self, memory: npt.NDArray[np.float64], columns: Columns) -> npt.NDArray[Any]:
         """Return numbers in a memory as a view (T, count, size)."""
+        if not len(memory):
+            return np.empty((0, columns.runs, columns.at.size), columns.at.dtype)
         strides = (memory.strides[0], columns.stride, columns.at.dtype.itemsize)
-        shape = (len(memory), columns.count, columns.at.size)
+        shape = (len(memory), columns.runs, columns.at.size)
         found: npt.NDArray[Any] = np.ndarray(shape, columns.at.dtype, memory.data, _BODY + columns.at.start, strides)
         return found
 

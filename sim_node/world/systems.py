@@ -101,9 +101,8 @@ def axes_fault(main_axis: list[float], normal: list[float] | None) -> str | None
         if vector is not None and not 0.0 < math.hypot(*vector) < math.inf:
             return f"{what} {vector} has no direction"
     if normal is not None:
-        (ax, ay, az), (bx, by, bz) = main_axis, normal
-        sine = math.hypot(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx)
-        if sine <= PARALLEL * math.hypot(*main_axis) * math.hypot(*normal):
+        (ax, ay, az), (bx, by, bz) = _unit(np.array([main_axis, normal])).tolist()
+        if math.hypot(ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx) <= PARALLEL:
             return f"normal {normal} is parallel to main_axis {main_axis}; give a direction across it, or none"
     return None
 
@@ -129,6 +128,8 @@ def _implied_normals(axes: FloatArray) -> FloatArray:
 
 
 def _unit(rows: FloatArray) -> FloatArray:
+    # By powers of two near 1: squares of very short and very long vectors would be 0 or infinite.
+    rows = np.ldexp(rows, -np.frexp(np.abs(rows).max(axis=1, keepdims=True))[1])
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from in_process import exit_code
 from robot_bag import robot, write
-
-from sim_node.cli.main import main
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "9e9", "1e12", "1e30", "1e400", "")
 SMALL = ("--size=32x32",)
@@ -58,14 +57,6 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write(tmp_path_factory.mktemp("extremes") / "bag", robot(1, 1_700_000_000 * 10**9)))
 
 
-def code_of(words: list[str]) -> object:
-    """What the process would end with; argparse ends it itself."""
-    try:
-        return main(words)
-    except SystemExit as refused:
-        return refused.code
-
-
 @pytest.mark.parametrize(
     ("command", "option", "others", "value"),
     [
@@ -86,7 +77,7 @@ def test_no_number_gives_a_traceback_or_runs_for_ever(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [word.format(bag=bag, out=tmp_path) for word in (*command.split(), f"{option}={value}", *others)]
-    code = code_of(words)
+    code = exit_code(words)
     reported = [line for line in capsys.readouterr().err.splitlines() if line != "nothing was started"]
     if code:
         assert code == 2
@@ -107,7 +98,7 @@ def test_no_number_gives_a_traceback_or_runs_for_ever(
     ],
 )
 def test_what_is_wrong_is_named(command: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert code_of(command.split()) == 2
+    assert exit_code(command.split()) == 2
     assert error in capsys.readouterr().err
 
 
@@ -119,7 +110,7 @@ def test_keyframes_are_looked_up_at_any_instant(at: str, tmp_path: Path, capsys:
         "world: shuttle\ntime: {step: 0.001}\nmotions:\n  - frame: car\n    after: loop\n    keyframes:\n"
         "      - {t: 0, position: [0, 0, 0]}\n      - {t: 4, position: [4, 0, 0]}\n"
     )
-    assert main(["lookup", str(path), "map", "car", "--at", at]) == 0
+    assert exit_code(["lookup", str(path), "map", "car", "--at", at]) == 0
     assert f"translation [{float(at) % 4.0:.6f}, 0.000000, 0.000000]" in capsys.readouterr().out
 
 
@@ -128,7 +119,7 @@ def test_what_would_be_integrated_for_days_is_refused(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [word.format(out=tmp_path / "a.png") for word in command.split()]
-    assert main([*words, "--at", "2e9"]) == 2
+    assert exit_code([*words, "--at", "2e9"]) == 2
     reported = capsys.readouterr().err
     assert "each of which is integrated, take about" in reported
     assert "allowed: up to 1 hour, about" in reported

@@ -154,12 +154,11 @@ def test_gradients_through_a_hundred_ticks(flight: Program) -> None:
     """
     start = {name: jnp.asarray(array) for name, array in flight.start.items()}
 
-    @jax.jit
-    @jax.value_and_grad
-    def miss(given: dict[str, Any]) -> Any:
+    def missed(given: dict[str, Any]) -> Any:
         after = jax.lax.scan(lambda s, _: (flight.step(s), None), {**start, **given}, length=100)[0]
         return jnp.sum((after["world_pos"][0, 4:] - jnp.array([1.0, 2.0, 3.0])) ** 2) / 2
 
+    miss = jax.jit(jax.value_and_grad(missed))
     at = {name: start[name] for name in ("world_vel", "gain", "inertia")}
     found = miss(at)[1]
     for name, place in (("world_vel", (0, 3)), ("world_vel", (0, 1)), ("gain", (0,)), ("inertia", (0, 6))):
@@ -176,12 +175,7 @@ def test_a_thousand_worlds_at_once(flight: Program) -> None:
     start = {name: np.repeat(array[None], 1000, axis=0) for name, array in flight.start.items()}
     start["world_vel"] = rng.normal(size=start["world_vel"].shape)
 
-    @jax.jit
-    @jax.vmap
-    def run(state: Any) -> Any:
-        return jax.lax.fori_loop(0, 20, lambda _, s: flight.step(s), state)
-
-    many = run(start)
+    many = jax.jit(jax.vmap(lambda state: jax.lax.fori_loop(0, 20, lambda _, s: flight.step(s), state)))(start)
     live = Live(flight)
     for world_number in (0, 17, 999):
         live.reset()

@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics import ENGINES, KeyframeEngine, engine, engines_for
+from sim_node.physics.keyframes import Motions
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, lay_out
 from sim_node.world.model import CURVED, INTERPOLATIONS, OUTSIDE
 
@@ -329,6 +330,16 @@ def test_steps_add_up(parts: Sequence[int]) -> None:
     assert len(set(results)) == 1
 
 
+def test_many_instants_at_once_are_the_same_one_by_one() -> None:
+    """Bit for bit, for all interpolations and ends."""
+    motions = [
+        motion(UNEVEN, None, kind, before, after, seed=i)
+        for i, (kind, (before, after)) in enumerate(itertools.product(INTERPOLATIONS, ENDS))
+    ]
+    times_ns = np.sort(np.random.default_rng(3).integers(-12 * SECOND, 18 * SECOND, 60))
+    np.testing.assert_array_equal(Motions(motions).at(times_ns), sampled(motions, times_ns))
+
+
 def test_ahead_is_time_between_steps() -> None:
     """`ahead_ns` after a step of 10 ms is a step of an engine that steps by nanoseconds, bit for bit."""
     motions = [motion(interpolation=kind, before="pingpong", after="loop") for kind in INTERPOLATIONS]
@@ -425,7 +436,7 @@ def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends: str, kind: s
 
 def least_dot_of_neighbours(motions: Sequence[Motion], times_ns: IntArray) -> float:
     """Over all motions; a quaternion that flips its sign is near -1 times the one before."""
-    q = sampled(motions, times_ns)[:, :, 3:]
+    q = Motions(motions).at(times_ns)[:, :, 3:]
     return float(np.sum(q[1:] * q[:-1], axis=-1).min())
 
 

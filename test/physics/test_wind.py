@@ -70,9 +70,9 @@ def test_moments_are_incomplete_gamma_functions(step: float) -> None:
 @pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
 def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt: float) -> None:
     """Over 4000 seeds: at the start, and 1000 timesteps later."""
-    first, later = [], []
+    first, later, wind = [], [], field(dt)
     for seed in range(4000):
-        wind = field(dt, seed=seed)
+        wind.reset(seed)
         first.append(wind.current - (SPEED, 0, 0))
         if seed % 8 == 0:
             wind.advance(1000)

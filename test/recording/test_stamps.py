@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ TIME = "builtin_interfaces/msg/Time"
 NUMBERS = {"float32": "f4", "float64": "f8", "bool": "?", "byte": "u1", "char": "u1", "octet": "u1"}
 
 
+@cache
 def definition(kind: str) -> str:
     text, _ = TYPES.generate_msgdef(kind, ros_version=2)
     return str(text)
@@ -39,12 +41,12 @@ STAMPED = sorted(kind for kind in TYPES.fielddefs if has_stamps(kind))
 UNSTAMPED = sorted(set(TYPES.fielddefs) - set(STAMPED))
 
 
-@st.composite
-def messages(draw: st.DrawFn, kind: str) -> Any:
+@cache
+def messages(kind: str) -> st.SearchStrategy[Any]:
     """Any message of a type."""
     if kind == TIME:
-        return time(draw(st.sampled_from([0, 10**9, T0]) | st.integers(0, 2_000_000_000 * 10**9)))
-    return TYPES.types[kind](*(draw(values(what)) for _, what in TYPES.fielddefs[kind][1]))
+        return (st.sampled_from([0, 10**9, T0]) | st.integers(0, 2_000_000_000 * 10**9)).map(time)
+    return st.builds(TYPES.types[kind], *(values(what) for _, what in TYPES.fielddefs[kind][1]))
 
 
 def values(what: Any) -> st.SearchStrategy[Any]:

@@ -34,7 +34,8 @@ def read_only(tmp_path: Path) -> Run:
     environment = {
         name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "ROS_LOG_DIR", "ROS_HOME")
     }
-    environment |= homeless | {"TMPDIR": str(tmp_path)}
+    # What is compiled anew here need not be fast.
+    environment |= homeless | {"TMPDIR": str(tmp_path), "NUMBA_OPT": "0"}
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
+from in_process import exit_code
 from listening import Listener, listener
 from on_disk import on_disk
 from processes import SIM_NODE, Program, handles, program, sim_node
@@ -324,7 +325,9 @@ def test_topics_under_other_names_and_a_part_of_the_time(flight: Path) -> None:
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_types_that_are_not_installed_are_left_out_and_reported(tmp_path: Path) -> None:
+def test_types_that_are_not_installed_are_left_out_and_reported(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     for kind in ("acme_msgs/msg/Anvil", "antigravity/msg/String"):
         TYPES.fielddefs.setdefault(kind, ([], TYPES.fielddefs[STRING][1]))
     topics: dict[str, tuple[str, list[Any]]] = {
@@ -341,11 +344,8 @@ def test_types_that_are_not_installed_are_left_out_and_reported(tmp_path: Path) 
     assert (ran.stdout + ran.stderr).count("acme_msgs is not installed: skipping /anvil, /hammer") == 1
     assert "antigravity is not installed: skipping /import" in ran.stderr
     assert "skipping /no name" in ran.stderr
-    ran = subprocess.run(
-        [SIM_NODE, "replay", bag, "--topics", "/anvil"], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert ran.returncode == 2
-    assert "there is nothing to play" in ran.stderr
+    assert exit_code(["replay", str(bag), "--topics", "/anvil"]) == 2
+    assert "there is nothing to play" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -366,15 +366,14 @@ def test_types_that_are_not_installed_are_left_out_and_reported(tmp_path: Path) 
     ids=" ".join,
 )
 @pytest.mark.usefixtures("ros_domain")
-def test_a_mistake_is_one_clear_message_and_exit_code_2(flight: Path, arguments: list[str], words: str) -> None:
-    command: list[str | Path] = [SIM_NODE, "replay", *(str(flight) if word == "BAG" else word for word in arguments)]
-    ran = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False
-    )
-    assert ran.returncode == 2, ran.stderr
-    assert words in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert ran.stdout == ""
+def test_a_mistake_is_one_clear_message_and_exit_code_2(
+    flight: Path, arguments: list[str], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["replay", *(str(flight) if word == "BAG" else word for word in arguments)]) == 2
+    out, error = capfd.readouterr()
+    assert words in error
+    assert "Traceback" not in error
+    assert out == ""
 
 
 # Seeded, so that a failure can be looked at again.

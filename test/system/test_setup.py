@@ -40,7 +40,7 @@ KEYS = {
     "trimesh": "python3-trimesh-pip",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "fastcrc", "pygeomag"}
+OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"}
 OPTIONAL |= {"lz4", "mcap", "pyarrow", "zstandard"} | {"av", "msgspec", "rich", "viser", "websockets"}
 
 
@@ -147,7 +147,7 @@ def test_an_old_interpreter_says_which_is_needed(checkout: Path) -> None:
 # What it pins
 
 
-@pytest.mark.parametrize("part", ["core", "physics", "view", "ros", "test", "numpy1"])
+@pytest.mark.parametrize("part", ["core", "physics", "view", "ros", "ecs", "test", "numpy1", "ecs1"])
 def test_every_requirement_is_pinned_with_its_hashes(bootstrap: ModuleType, part: str) -> None:
     wanted = (ROOT / "requirements" / f"{part}.in").read_text(encoding="utf-8")
     names = {bootstrap_name(line) for line in wanted.splitlines() if line and not line.startswith("#")}
@@ -166,7 +166,7 @@ def bootstrap_name(requirement: str) -> str:
 def test_locks_agree_with_each_other(bootstrap: ModuleType) -> None:
     """Otherwise the part that is installed last would win."""
     pinned: dict[str, str] = {}
-    for part in ("core", "physics", "view", "ros", "test"):
+    for part in ("core", "physics", "view", "ros", "ecs", "test"):
         for entry in bootstrap.lock_entries(str(ROOT / "requirements" / f"{part}.lock")):
             requirement = entry.splitlines()[0].rstrip(" \\")
             name, _, rest = requirement.partition("==")
@@ -182,20 +182,27 @@ def test_core_pins_what_the_package_requires() -> None:
     }
 
 
-@pytest.mark.parametrize(("there", "kept"), [("1.26.4", True), ("2.3.0", True), ("1.21.5", False)])
-def test_a_sourced_ros_keeps_its_numpy(checkout: Path, there: str, kept: bool) -> None:
-    """Ubuntu 24.04 has numpy 1.26.4 for Jazzy; 22.04 has 1.21.5 for Humble, which numba cannot use."""
+@pytest.mark.parametrize(
+    ("there", "kept", "old_jax"), [("1.26.4", True, True), ("2.3.0", True, False), ("1.21.5", False, True)]
+)
+def test_a_sourced_ros_keeps_its_numpy(checkout: Path, there: str, kept: bool, old_jax: bool) -> None:
+    """Ubuntu 24.04 has numpy 1.26.4 for Jazzy; 22.04 has 1.21.5 for Humble, which numba cannot use.
+
+    JAX needs numpy 2 from 0.7 on.
+    """
     (checkout / "numpy.py").write_text(f"__version__ = {there!r}\n", encoding="utf-8")
     python = checkout / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{checkout}" exec {sys.executable} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     copy = loaded(checkout / "tools" / "bootstrap.py")
-    [lock] = copy.with_numpy_of_ros([str(checkout / "requirements" / "core.lock")])
+    [lock] = copy.with_numpy_of_ros(["core", "ecs"])
     entries = copy.lock_entries(lock)
     numpys = [entry.split()[0] for entry in entries if entry.startswith("numpy==")]
     assert numpys == ([] if kept else ["numpy==1.26.4"])
     assert any(entry.startswith("transforms3d==") for entry in entries)
+    jaxes = {entry.split()[0] for entry in entries if entry.startswith("jax==")}
+    assert (jaxes == {"jax==0.6.2"}) is old_jax
 
 
 # package.xml

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from in_process import exit_code
 from processes import EXECUTABLE, SIM_NODE, Program, handles, program, sim_node
 from waiting import PATIENCE, until, until_ended
 
@@ -163,14 +164,14 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
     ids=" ".join,
 )
 @pytest.mark.usefixtures("ros_domain")
-def test_a_mistake_is_one_clear_message_and_exit_code_2(arguments: list[str], words: str) -> None:
-    ran = subprocess.run(
-        [SIM_NODE, *arguments], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False
-    )
-    assert ran.returncode == 2
-    assert words in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert ran.stdout == ""
+def test_a_mistake_is_one_clear_message_and_exit_code_2(
+    arguments: list[str], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(arguments) == 2
+    out, error = capfd.readouterr()
+    assert words in error
+    assert "Traceback" not in error
+    assert out == ""
 
 
 @pytest.mark.parametrize(
@@ -194,36 +195,28 @@ def test_a_mistake_is_one_clear_message_and_exit_code_2(arguments: list[str], wo
     ],
 )
 @pytest.mark.usefixtures("ros_domain")
-def test_a_file_of_parameters_is_used_whole(tmp_path: Path, text: str, code: int, words: str) -> None:
+def test_a_file_of_parameters_is_used_whole(
+    tmp_path: Path, text: str, code: int, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     """What it sets for these nodes and they do not know is a mistake; what is for nobody here is told."""
     file = tmp_path / "parameters.yaml"
     file.write_text(text)
-    command: list[str | Path] = [
-        SIM_NODE,
-        "run",
-        "orbit",
-        "--duration",
-        "0.1",
-        "--ros-args",
-        "--params-file",
-        str(file),
-    ]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert ran.returncode == code, ran.stderr
-    assert words.replace("FILE", str(file)) in ran.stderr
-    assert "Traceback" not in ran.stderr
-    assert bool(words) or "warning" not in ran.stderr
+    ended = exit_code(["run", "orbit", "--duration", "0.1", "--ros-args", "--params-file", str(file)])
+    error = capfd.readouterr().err
+    assert ended == code, error
+    assert words.replace("FILE", str(file)) in error
+    assert "Traceback" not in error
+    assert bool(words) or "warning" not in error
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_parameters_of_the_bridge_beside_a_simulation_are_known() -> None:
+def test_parameters_of_the_bridge_beside_a_simulation_are_known(capfd: pytest.CaptureFixture[str]) -> None:
     """The first that neither of the two nodes has is refused, before anything is started."""
     known = ["-p", "takeoff_height:=5.0", "-p", "bridge:goto_tolerance:=0.2", "-p", "publish_rate:=50.0"]
-    command: list[str | Path] = [SIM_NODE, "run", "guided", "--ros-args", *known, "-p", "takeof_height:=1.0"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert ran.returncode == 2, ran.stderr
-    assert "sim_node: unknown parameter takeof_height; did you mean takeoff_height? (known: " in ran.stderr
-    assert "waiting for autopilot" not in ran.stderr
+    assert exit_code(["run", "guided", "--ros-args", *known, "-p", "takeof_height:=1.0"]) == 2
+    error = capfd.readouterr().err
+    assert "sim_node: unknown parameter takeof_height; did you mean takeoff_height? (known: " in error
+    assert "waiting for autopilot" not in error
 
 
 @pytest.mark.parametrize("node", ["simulation", "bridge", "replay"])
@@ -240,15 +233,14 @@ def test_a_node_takes_parameters_alone(node: str) -> None:
         assert "Traceback" not in ran.stderr
 
 
-def test_a_broken_world_is_reported_with_its_places(tmp_path: Path) -> None:
+def test_a_broken_world_is_reported_with_its_places(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     world = tmp_path / "yard.yaml"
     world.write_text(
         "world: yard\nframes:\n  - {name: a, parant: map}\n  - {name: b, pose: {quaternion: [0, 0, 0, 0]}}\n"
     )
     for command in ("check", "run", "tree"):
-        ran = subprocess.run([SIM_NODE, command, world], capture_output=True, text=True, timeout=PATIENCE, check=False)
-        assert ran.returncode == 2
-        first, second, summary = ran.stderr.splitlines()
+        assert exit_code([command, str(world)]) == 2
+        first, second, summary = capfd.readouterr().err.splitlines()
         assert first.startswith(f"{world}:3:15: frames[0].parant: unknown key; did you mean parent?")
         assert second.startswith(f"{world}:4:34: frames[1].pose.quaternion: is zero")
         assert summary.startswith("2 errors")

@@ -23,6 +23,7 @@ from sim_node.world import (
     World,
     load,
 )
+from sim_node.world.systems import connector_poses
 
 EVERYTHING = """\
 world: plant
@@ -159,3 +160,14 @@ def test_an_included_system_goes_under_the_prefix(write: Callable[..., Path]) ->
     write(text, "part.yaml")
     frames = {frame.name: frame for frame in assemble(load("w.yaml")).frames}
     np.testing.assert_allclose(frames["left/eye"].pose[:3], 0, atol=1e-15)
+
+
+@pytest.mark.parametrize("length", [5e-324, 1e-200, 1e200])
+def test_axes_of_any_length_are_directions(length: float) -> None:
+    main_axis, normal = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
+    unit = MateConnector("unit", main_axis=main_axis, normal=normal)
+    other = MateConnector("other", main_axis=length * main_axis, normal=length * normal)
+    expected, found = connector_poses([unit, other])
+    # From x to z and from z to y: a third of a turn about [1, 1, 1], backwards.
+    np.testing.assert_allclose(np.abs(expected[3:]), 0.5, atol=1e-15)
+    np.testing.assert_array_equal(found, expected)

@@ -105,6 +105,8 @@ TAKEN = {
 }
 TOLD = {"origin", "time", "physics", "wind", "processes", "ground", "lights", "sky"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
+# Worlds in Python are not included.
+OWN |= {"python"}
 ASSEMBLED = {"loop_closures", "contact_exclusions"}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.live import Live
-from sim_node.ecs.program import Program
+from sim_node.ecs.program import Array, Program
 from sim_node.session.ecs.history import History
 
 if TYPE_CHECKING:
@@ -24,6 +24,23 @@ SHOWN_EVERY_S = 0.2
 _NO_COST = ("copy_to_client", "call_setup", "h2d_upload", "kernel_invoke", "d2h_download", "copy_to_host")
 
 
+class Ticking(Protocol):
+    """What runs ticks: a Live, or systems beside a simulation."""
+
+    program: Program
+    ticks: int
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The names of the components that `record` returns."""
+
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks, without running any."""
+
+    def record(self, ticks: int) -> Mapping[str, Array]:
+        """Run ticks, at most `program.chunk`, and return components (ticks, n, *shape) after each of them."""
+
+
 class Exec:
     """A compiled world that runs as many ticks as are wanted, and remembers them.
 
@@ -31,16 +48,18 @@ class Exec:
         program: The compiled world.
         batch: How many worlds are run at once, or None for one.
         build_s: How long the world took to build, s.
+        live: Its state; by default at the start.
     """
 
-    def __init__(self, program: Program, batch: int | None = None, build_s: float = 0.0) -> None:
-        self._live = Live(program)
-        self._history = History(program, batch)
+    def __init__(
+        self, program: Program, batch: int | None = None, build_s: float = 0.0, live: Ticking | None = None
+    ) -> None:
+        self._live: Ticking = Live(program) if live is None else live
+        self._history = History(program, self._live.changing, batch)
         self._build_s = build_s
         self._run_s = self._add_s = self._compile_s = 0.0
-        # The first call for one tick compiles, and the first for many.
+        # One tick at a time, and many, are compiled for themselves.
         self._compiled: set[bool] = set()
-        self._timed = 0
 
     @property
     def ticks(self) -> int:
@@ -64,19 +83,15 @@ class Exec:
         shown = show_progress and left >= LONG and sys.stderr.isatty()
         next_shown = time.perf_counter()
         while left:
+            count = 1 if is_canceled is not None else min(left, live.program.chunk)
+            self._compile(count)
             began = time.perf_counter()
-            chunk = live.record(1 if is_canceled is not None else min(left, live.program.chunk))
+            chunk = live.record(count)
             done = time.perf_counter()
             self._history.add(chunk)
-            count = len(next(iter(chunk.values())))
-            if (count == 1) in self._compiled:
-                self._run_s += done - began
-                self._timed += count
-            else:
-                self._compiled.add(count == 1)
-                self._compile_s += done - began
+            self._run_s += done - began
             self._add_s += time.perf_counter() - done
-            left -= count
+            left -= len(next(iter(chunk.values())))
             if shown and done >= next_shown:
                 next_shown = done + SHOWN_EVERY_S
                 print(f"\r{ticks - left} of {ticks} ticks", end="", file=sys.stderr, flush=True)
@@ -103,13 +118,19 @@ class Exec:
         """
         return self._history.frame(components)
 
+    def _compile(self, ticks: int) -> None:
+        if (ticks == 1) not in self._compiled:
+            began = time.perf_counter()
+            self._live.warm(ticks)
+            self._compile_s += time.perf_counter() - began
+            self._compiled.add(ticks == 1)
+
     def profile(self) -> dict[str, float]:
         """Return mean times, ms: `build` and `compile` of the world, `tick`, and what a tick consists of.
 
-        `compile` includes the first ticks. The times of later ones are those of `tick`.
         `time_step` is the simulated time of a tick, and `real_time_factor` its ratio to `tick`.
         """
-        run, add = 1e3 * self._run_s / max(self._timed, 1), 1e3 * self._add_s / max(self._live.ticks, 1)
+        run, add = (1e3 * seconds / max(self._live.ticks, 1) for seconds in (self._run_s, self._add_s))
         step = 1e3 * self._live.program.structure.step
         return {
             "build": 1e3 * self._build_s,

@@ -25,13 +25,14 @@ class History:
 
     Args:
         program: The compiled world.
+        changing: The names of the components that are added; the others stay as they are.
         batch: How many worlds are run at once, or None for one.
     """
 
-    def __init__(self, program: Program, batch: int | None = None) -> None:
-        self._program, self._batch = program, batch
+    def __init__(self, program: Program, changing: Sequence[str], batch: int | None = None) -> None:
+        self._program, self._changing, self._batch = program, tuple(changing), batch
         self._pairs = Pairs(program.structure)
-        self._chunks: list[Mapping[str, Array]] = [{name: program.start[name][None] for name in program.changing}]
+        self._chunks: list[Mapping[str, Array]] = [{name: program.start[name][None] for name in changing}]
         self.rows = 1
 
     def add(self, chunk: Mapping[str, Array]) -> None:
@@ -47,11 +48,11 @@ class History:
         """Return the values (N + 1, *shape) of a pair; (N + 1, batch, *shape) of a batch. Raises KeyError."""
         pair = self._pairs[name]
         row = pair.row if self._batch is None else (slice(None), pair.row)
-        if pair.component not in self._program.changing:
+        if pair.component not in self._changing:
             start = self._program.start[pair.component][row]
             return np.broadcast_to(start, (self.rows, *start.shape))
         if len(self._chunks) > 1:  # joined once: a later call must not join each tick again
-            joined = {name: np.concatenate([each[name] for each in self._chunks]) for name in self._program.changing}
+            joined = {name: np.concatenate([each[name] for each in self._chunks]) for name in self._changing}
             self._chunks = [joined]
         array = self._chunks[0][pair.component]
         return array[:, pair.row] if self._batch is None else array[:, :, pair.row]
@@ -79,12 +80,12 @@ class History:
                 f"history: expected a name or a list of names, such as 'ball.world_pos'; found {components!r}"
             )
         structure = self._program.structure
-        micros = [structure.numerics.microseconds(structure.step, tick) for tick in range(self.rows)]
+        micros = structure.numerics.microseconds(structure.step, np.arange(self.rows))
         worlds = self._batch or 1
         columns: list[Any] = []
         if self._batch is not None:
             columns.append(polars.Series("batch", np.repeat(np.arange(worlds), self.rows)))
-        time = polars.Series("time", np.tile(np.array(micros, dtype=np.int64), worlds))
+        time = polars.Series("time", np.tile(micros, worlds))
         columns.append(time.cast(polars.Datetime("us")))
         for name in dict.fromkeys(names):
             try:

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sim_node.ecs.entities import GLOBALS_NAME
 from sim_node.ecs.jax_setup import jax, jnp
 from sim_node.ecs.pairs import Pairs
 from sim_node.ecs.program import Program
-from sim_node.ecs.structure import State
+from sim_node.ecs.structure import State, Structure
 from sim_node.text import did_you_mean
 
+Step = Callable[[State], dict[str, Any]]
 
-class StepFunction:
-    """One tick of a world as a pure function of its state, for jax.jit, jax.grad and jax.vmap.
 
-    Args:
-        program: The compiled world.
+def step_function(program: Program) -> tuple[Step, dict[str, Any]]:
+    """Return one tick of a program as a pure, compiled function of its state, and the state at the start.
 
-    Attributes:
-        start: The state at the start: arrays (n, *shape) by the names of components.
-        program: The compiled world.
+    States are arrays (n, *shape) by the names of components.
     """
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.start: dict[str, Any] = {name: jnp.asarray(array) for name, array in program.start.items()}
-        self._step = jax.jit(program.step)
-
-    def __call__(self, state: State) -> State:
-        """Return the state after one tick."""
-        after: State = self._step(dict(state))
-        return after
+    return jax.jit(program.step), {name: jnp.asarray(array) for name, array in program.start.items()}
 
 
 @jax.tree_util.register_pytree_node_class
@@ -39,22 +28,23 @@ class JaxSim:
     """The state of a world, and its step. As a pytree, its leaves are the components.
 
     Args:
-        step: The step.
-        state: The state; by default that at the start.
+        structure: The structure of the world.
+        step: One tick.
+        state: The state.
 
     Attributes:
         state: Arrays (n, *shape) by the names of components.
     """
 
-    def __init__(self, step: StepFunction, state: State | None = None) -> None:
-        self._function = step
-        self.state: dict[str, Any] = dict(step.start if state is None else state)
+    def __init__(self, structure: Structure, step: Step, state: State) -> None:
+        self._structure, self._step = structure, step
+        self.state: dict[str, Any] = dict(state)
         self._ticks = 0
 
     def step(self, max_steps: int = 1) -> None:
         """Advance by ticks."""
         for _ in range(max_steps):
-            self.state = dict(self._function(self.state))
+            self.state = self._step(self.state)
             self._ticks += 1
 
     def get_state(self, component_name: str | None = None, entity_name: str | None = None) -> Any:
@@ -95,21 +85,21 @@ class JaxSim:
 
     def print_dictionary(self) -> None:
         """Print the entities of each component, and the shapes of their values."""
-        structure = self._function.program.structure
+        structure = self._structure
         for name, entities in structure.entities.items():
             shape = tuple(self.state[name].shape[1:])
             print(f"{name}: {', '.join(f'{structure.names[each]} (shape: {shape})' for each in entities)}")
 
     def _row(self, component: str, entity: str) -> int:
-        pairs = Pairs(self._function.program.structure)
+        pairs = Pairs(self._structure)
         return pairs[f"{entity or GLOBALS_NAME}.{component}"].row
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         """Return the components for JAX."""
-        return tuple(self.state.values()), (self._function, tuple(self.state))
+        return tuple(self.state.values()), (self._structure, self._step, tuple(self.state))
 
     @classmethod
     def tree_unflatten(cls, aux: Any, leaves: tuple[Any, ...]) -> JaxSim:
         """Return the object of components."""
-        function, names = aux
-        return cls(function, dict(zip(names, leaves, strict=True)))
+        structure, step, names = aux
+        return cls(structure, step, dict(zip(names, leaves, strict=True)))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.frame_names import WORLD_POS
 from sim_node.ecs.structure import Structure
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.channels import RecordedTopic
@@ -23,9 +24,8 @@ from sim_node.recording.opening import kept_in
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library, run_attachments
 from sim_node.recording.writer import BagFull, BagWriter
-from sim_node.wire.clock import CLOCK
-from sim_node.wire.component_names import WORLD_POS
-from sim_node.wire.component_topics import ClockRows, ComponentTopic, tables_of, topics_of_tables
+from sim_node.wire.clock import CLOCK, ClockRows
+from sim_node.wire.component_topics import ComponentTopic, tables_of, topics_of_tables
 from sim_node.wire.topic import Topic
 
 # The attachment that has what a reader needs to turn messages into components again.
@@ -96,7 +96,7 @@ class Recording:
         self._layouts: dict[tuple[str, ...], tuple[RecordRows, list[ComponentTopic]]] = {}
         self._opened = False
         # The ticks to be written: those of one set of components as arrays, and the records of earlier ones.
-        self._names: tuple[str, ...] = ()
+        self._names: tuple[str, ...] | None = None
         self._arrays: dict[str, Array] = {}
         self._stamps = np.empty(0, np.int64)
         self._held, self._room = 0, 0
@@ -190,7 +190,7 @@ class Recording:
 
     def truncate(self) -> None:
         """Delete what is recorded so far. What is written next begins the bag anew. Raises RecordingStopped."""
-        self._held, self._names, self._poses = 0, (), None
+        self._held, self._names, self._poses = 0, None, None
         self._records.clear()
         self._writes.clear()
         if self._opened:
@@ -211,7 +211,7 @@ class Recording:
         records, self._records = self._records, []
         if records:
             self._safely(partial(self._writer.write_chunk, joined(records)))
-        if self._names:
+        if self._names is not None:
             self._begin_segment(self._names)
 
     def close(self) -> None:
@@ -267,7 +267,7 @@ class Recording:
 
     def _end_segment(self) -> None:
         """Turn the held ticks into records."""
-        if not self._held:
+        if not self._held or self._names is None:
             return
         rows, topics = self._layouts[self._names]
         held, self._held = slice(0, self._held), 0

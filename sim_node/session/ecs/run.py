@@ -4,45 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable, Sequence
 
 from sim_node.ecs.errors import EcsError
 from sim_node.ecs.live import Live
-from sim_node.ecs.pairs import Pair, is_own
-from sim_node.ecs.program import Array, Program
+from sim_node.ecs.program import Program
 from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.step_context import Callback, Stepper
 from sim_node.programs import ProgramFault, Supervisor
 from sim_node.session.ecs.ending import Ending
+from sim_node.session.ecs.samples import Samples, Sink
 from sim_node.session.ecs.settings import Settings
 
 # Ticks without callbacks are computed in calls of about this time, s: a request to end waits for one of them.
 CALL_S = 0.05
 # In real time, ticks of higher rates than this, 1/s, are computed in groups.
 MAX_PACES = 200.0
-
-
-class Sink(Protocol):
-    """What records a run. See `sim_node.session.ecs.recording.Recording`."""
-
-    def write(self, first_tick: int, stamps_ns: npt.NDArray[np.int64], arrays: Mapping[str, Array]) -> None:
-        """Record components (T, n, *shape) by name, as they are before some ticks."""
-
-    def write_at(self, component: str, entity: int, value: Array, stamp_ns: int) -> None:
-        """Record a value of a component that only callbacks write, of the entity of a row."""
-
-    def truncate(self) -> None:
-        """Discard what was recorded."""
-
-    def flush(self) -> None:
-        """Write what was given so far to the disk."""
-
-    def close(self) -> None:
-        """End the recording."""
 
 
 class Run:
@@ -76,7 +53,7 @@ class Run:
         self._called = pre_step is not None or post_step is not None or settings.is_canceled is not None
         self._recipes = recipes
         self._processes = Supervisor(lambda line: settings.say("info", line))
-        self._samples = None if sink is None else Samples(self, sink(self.start_us))
+        self._samples = None if sink is None else Samples(self.live, self.start_us, sink(self.start_us))
         self._stepper = Stepper(
             self.live,
             pre_step,
@@ -87,10 +64,6 @@ class Run:
             (lambda: None) if self._samples is None else self._samples.truncate,
         )
         self._due = 0.0
-
-    def stamp_ns(self, tick: int) -> int:
-        """Return the time of the state before a tick, ns."""
-        return self._stepper.stamp(tick) * 1000
 
     def run(self) -> int:
         """Run until the end. Returns the number of the tick after the last one.
@@ -194,73 +167,3 @@ class Run:
             print(text, file=sys.stderr, flush=True)
             while True:
                 ending.sleep(3600.0)
-
-
-class Samples:
-    """The components of a run, gathered to chunks of ticks for a sink.
-
-    Every tick has those that ticks change, and those that callbacks have written so far. The state after tick k is the
-    one before tick k + 1, and has its time. Components with the metadata `external_control` are recorded as they are
-    written.
-    """
-
-    def __init__(self, run: Run, sink: Sink) -> None:
-        self._run, self._live, self._sink = run, run.live, sink
-        program = run.live.program
-        self._own = {name for name, component in program.structure.components.items() if is_own(component)}
-        self._names = [name for name in program.changing if name not in self._own]
-        self._outside = 0
-        self._first = 0
-        self._stamps: list[int] = []
-        self._rows: dict[str, list[Array]] = {}
-        self._truncated = False
-
-    def all(self, tick: int) -> None:
-        """Record all components before a tick."""
-        stamp = np.array([self._run.stamp_ns(tick)], dtype=np.int64)
-        self._sink.write(tick, stamp, {name: self._live.get(name)[None] for name in self._live.program.start})
-
-    def before(self, tick: int) -> None:
-        """Record the state before a tick."""
-        if self._truncated:
-            self._truncated = False
-            self.all(tick)
-            return
-        if len(self._live.outside) != self._outside:
-            self._outside = len(self._live.outside)
-            self.flush()
-            self._names = list(dict.fromkeys([*self._names, *(self._live.outside - self._own)]))
-        if not self._stamps:
-            self._first = tick
-        self._stamps.append(self._run.stamp_ns(tick))
-        for name in self._names:
-            self._rows.setdefault(name, []).append(self._live.get(name))
-        if len(self._stamps) >= self._live.program.chunk:
-            self.flush()
-
-    def chunk(self, tick: int, values: Mapping[str, Array]) -> None:
-        """Record the components (T, n, *shape) before a tick and those that follow it."""
-        count = len(next(iter(values.values())))
-        stamps = np.array([self._run.stamp_ns(each) for each in range(tick, tick + count)], dtype=np.int64)
-        self._sink.write(tick, stamps, {name: values[name] for name in self._names})
-
-    def written(self, pair: Pair, stamp_us: int, value: Array) -> None:
-        """Record what a callback wrote to a component of external control."""
-        self._sink.write_at(pair.component, pair.row, value, stamp_us * 1000)
-
-    def truncate(self) -> None:
-        """Discard what was recorded."""
-        self._stamps, self._rows, self._truncated = [], {}, True
-        self._sink.truncate()
-
-    def flush(self) -> None:
-        """Pass on what was gathered."""
-        if self._stamps:
-            rows = {name: np.stack(arrays) for name, arrays in self._rows.items()}
-            self._sink.write(self._first, np.array(self._stamps, dtype=np.int64), rows)
-            self._stamps, self._rows = [], {}
-
-    def close(self) -> None:
-        """End the recording."""
-        self.flush()
-        self._sink.close()

@@ -15,19 +15,21 @@ import numpy as np
 from sim_node.ecs import capture
 from sim_node.ecs.assets import Asset, Glb, Handle, Material, Mesh, Scene, Shape
 from sim_node.ecs.batch import batched
-from sim_node.ecs.components import EntityId, layout_of
+from sim_node.ecs.components import EntityId
 from sim_node.ecs.dynamics import NewtonEuler, Numerics
 from sim_node.ecs.elodin_numerics import ElodinNumerics
-from sim_node.ecs.entities import Entities, Values
+from sim_node.ecs.entities import Entities, Values, described
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.program import Program, compiled
 from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.step_context import Callback
 from sim_node.session.ecs.exec import Exec
-from sim_node.session.ecs.jax_sim import JaxSim, StepFunction
-from sim_node.session.ecs.run import Run, Sink
-from sim_node.session.ecs.settings import Settings, settings_of
+from sim_node.session.ecs.jax_sim import JaxSim, Step, step_function
+from sim_node.session.ecs.run import Run
+from sim_node.session.ecs.samples import recording
+from sim_node.session.ecs.settings import settings_of
 from sim_node.text import did_you_mean
+from sim_node.world import World as ParsedWorld
 
 # Equations of motion, and the methods that integrate them.
 NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
@@ -64,6 +66,30 @@ class World(Entities):
         self.assets: list[Asset] = []
         self.schematics: list[tuple[str, str | None]] = []
 
+    @staticmethod
+    def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:
+        """Return a world from a file: its frames, bodies, joints and sensors are entities of the same names.
+
+        MuJoCo moves its bodies; systems read them, push them, and set targets of joints. See docs/worlds-in-python.md.
+
+        Args:
+            world: A World, a path, a package:// URI, or the name of a shipped world.
+            compat: As for World; for bodies that systems move.
+
+        Raises:
+            WorldError: The world is invalid.
+        """
+        from sim_node.session.ecs.file_world import FileWorld
+
+        return FileWorld(world, compat)
+
+    def entity(self, name: str) -> EntityId:
+        """Return the number of an entity. Raises EcsError; the message has the nearest name."""
+        try:
+            return self.number(name)
+        except KeyError as error:
+            raise EcsError(error.args[0], caller(), "entity") from None
+
     def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None) -> EntityId:
         """Add an entity.
 
@@ -97,9 +123,18 @@ class World(Entities):
         self.assets.append(asset)
         return Handle(len(self.assets) - 1)
 
-    def shape(self, mesh: Mesh, material: Material) -> Shape:
-        """Return the archetype of an entity that is shown as a mesh. Raises EcsError if one is something else."""
-        return Shape(np.uint64(self.insert_asset(mesh)), np.uint64(self.insert_asset(material)))
+    def shape(self, mesh: Mesh | Handle, material: Material | Handle) -> Shape:
+        """Return the archetype of an entity that is shown as a mesh.
+
+        Args:
+            mesh: The mesh, or its handle.
+            material: The material, or its handle.
+
+        Raises:
+            EcsError: One is something else.
+        """
+        handles = (each if isinstance(each, Handle) else self.insert_asset(each) for each in (mesh, material))
+        return Shape(*map(np.uint64, handles))
 
     def glb(self, url: str) -> Scene:
         """Return the archetype of an entity that is shown as a model.
@@ -185,7 +220,7 @@ class World(Entities):
         program = self.program(system, settings.sim_time_step)
         capture.offer(capture.Captured(self, program, pre_step, post_step, settings.mapping()))
         recipes = () if "--no-s10" in sys.argv[1:] else self.recipes
-        sink = None if settings.db_path is None else partial(_recording, program, settings, where.file)
+        sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
         Run(program, settings, pre_step, post_step, recipes, sink).run()
 
     def build(
@@ -229,13 +264,15 @@ class World(Entities):
         """Compile the world to data and one pure function. Raises EcsError if a system does not fit the world."""
         return compiled(self, system, sim_time_step, NUMERICS[self.compat or ""]())
 
-    def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> StepFunction:
-        """Return one tick as a pure function of the state, for jax.grad and jax.vmap; `start` is the first state.
+    def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> tuple[Step, dict[str, Any]]:
+        """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the state at the start.
+
+        States are arrays (n, *shape) by the names of components.
 
         Raises:
             EcsError: A system does not fit the world.
         """
-        return StepFunction(self.program(system, sim_time_step))
+        return step_function(self.program(system, sim_time_step))
 
     def to_jax(self, system: Any, sim_time_step: float = 1 / 120, **later: Any) -> JaxSim:
         """Return the world as a pytree of JAX that runs tick by tick.
@@ -246,7 +283,8 @@ class World(Entities):
         later = {name: value for name, value in later.items() if name not in ("run_time_step", "max_ticks")}
         later.pop("default_playback_speed", None)
         settings = settings_of({"sim_time_step": sim_time_step}, later, caller(), "to_jax")
-        return JaxSim(self.step_function(system, settings.sim_time_step))
+        program = self.program(system, settings.sim_time_step)
+        return JaxSim(program.structure, *step_function(program))
 
     def get_dict(self) -> dict[str, int]:
         """Return the components by name, with their numbers in the order of their first use."""
@@ -254,38 +292,4 @@ class World(Entities):
 
     def discover_components(self) -> dict[str, Any]:
         """Return a description of all components and entities, of plain types, for JSON."""
-        tables = self.tables()
-        components = []
-        for name, table in tables.items():
-            layout = layout_of(table.component)
-            one: dict[str, Any] = {"name": name, "type": layout.ty.name.lower()}
-            if layout.shape:
-                one["shape"] = list(layout.shape)
-            if table.component.metadata:
-                one["metadata"] = dict(table.component.metadata)
-            components.append(one)
-        entities = [
-            {
-                "id": int(entity),
-                "name": name,
-                "components": [each for each in tables if entity in tables[each].entities],
-            }
-            for entity, name in self.names.items()
-        ]
-        return {
-            "components": components,
-            "entities": entities,
-            "total_components": len(components),
-            "total_entities": len(entities),
-        }
-
-
-def _recording(program: Program, settings: Settings, script: str, start_us: int) -> Sink:
-    """Return the recording of a run, which is imported only when there is one."""
-    from sim_node.session.ecs.recording import Recording
-
-    assert settings.db_path is not None
-    constant = [name for name in program.start if name not in program.changing]
-    every, made_by = settings.record_every, script if Path(script).is_file() else None
-    step = program.structure.step
-    return Recording(settings.db_path, program.structure, start_us, step, every, made_by, constant=constant)
+        return described(self)

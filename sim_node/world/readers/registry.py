@@ -8,6 +8,7 @@ from typing import Any
 
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
+from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import World
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
@@ -48,7 +49,8 @@ def read_file(
     read = READERS.get(suffix)
     if read is None:
         found = quoted(suffix) if suffix else "a name without a suffix"
-        report.error(f"worlds have the suffix {', '.join(READERS)}; found {found}{did_you_mean(suffix, READERS)}")
+        known = [each for each in READERS if not (including and each in PROGRAMS)]
+        report.error(f"worlds have the suffix {', '.join(known)}; found {found}{did_you_mean(suffix, known)}")
         return None
     report.files.append(path)
     if model is None:

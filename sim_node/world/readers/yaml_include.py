@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.locate import is_program
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import PARTS, Rename, all_parts
 from sim_node.world.problems import Place, quoted
@@ -94,6 +95,9 @@ def _load(reference: Value | None, context: Context) -> World | None:
     if reference is None or found is None:
         return None
     path, shown = found
+    if is_program(path):
+        reference.error(f"{path.name} is not included, because it would run as a program; give its path to a command")
+        return None
     if path.resolve() in context.including:
         loop = " -> ".join(part.name for part in (*context.including, path))
         reference.error(f"includes itself: {loop}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,13 @@ from sim_node.ecs.components import Carrier, Component, ComponentType, Primitive
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.jax_setup import jax
 from sim_node.ecs.standard import Force, Inertia, WorldPos, WorldVel
+from sim_node.physics.engine import Engine
 from sim_node.physics.handles import BodyHandle
-from sim_node.physics.joint_handles import JointHandle
-from sim_node.simulation import Simulation
-from sim_node.simulation.sensor_handles import SensorHandle
+from sim_node.physics.joint_handles import JointHandle, JointHandles
+from sim_node.sensors import SensorType
+from sim_node.sensors.truth import FrameState
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.model import World
 
 Array = npt.NDArray[Any]
 _NUMBER = ComponentType(PrimitiveType.F64)
@@ -30,12 +33,45 @@ JointTarget = Annotated[jax.Array, Component("joint_target", _NUMBER)]
 JointEffort = Annotated[jax.Array, Component("joint_effort", _NUMBER)]
 
 
+class SensorReadings(Protocol):
+    """The newest measurement of a sensor of a run."""
+
+    @property
+    def type(self) -> str:
+        """Its type, as in world files."""
+
+    @property
+    def sensor(self) -> SensorType:
+        """Its parameters."""
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the numbers of a measurement."""
+
+    def newest_by(self, step: int) -> Array | None:
+        """Return the newest values that are due by a step; None before the first."""
+
+
+class FileRun(Protocol):
+    """A run of a world from a file: what systems need of a Simulation."""
+
+    world: World
+    frames: FrameTable
+    engines: Mapping[str, Engine]
+    bodies: Mapping[str, BodyHandle]
+    joints: JointHandles
+    sensors: Mapping[str, Any]
+
+    def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
+        """Return a function that gives the true motion of frames."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """A component that follows the run: its name, and what returns its values (n, *shape) at the present step."""
 
     name: str
-    read: Callable[[], Array]
+    read: Callable[[int], Array]
 
 
 @dataclass(frozen=True)
@@ -72,7 +108,7 @@ class _Value:
         yield self.carrier, self.value
 
 
-def spawn_all(simulation: Simulation, entities: Entities) -> Bound:
+def spawn_all(run: FileRun, entities: Entities) -> Bound:
     """Spawn an entity for each frame, body, joint and sensor of a run, by its name, and connect them to the run.
 
     Frames have WorldPos; bodies WorldVel, Inertia and Force, too. Joints of one number have JointPosition,
@@ -80,7 +116,7 @@ def spawn_all(simulation: Simulation, entities: Entities) -> Bound:
     component of the name of its type. A joint of a body's name is the body's entity.
 
     Args:
-        simulation: The run.
+        run: The run.
         entities: Where to spawn.
 
     Returns:
@@ -97,20 +133,20 @@ def spawn_all(simulation: Simulation, entities: Entities) -> Bound:
             given.setdefault(name, []).append(_Value(carrier, value))
         return carrier.component.name
 
-    frames = [name for name in simulation.frames.names if name != simulation.world.fixed_frame]
-    observe = simulation.observer(frames)
+    frames = [name for name in run.frames.names if name != run.world.fixed_frame]
+    observe = run.observer(frames)
     if frames:
         name = add(WorldPos, frames, transforms_of(np.nan_to_num(observe().pose)))
-        readings.append(Reading(name, lambda: np.asarray(transforms_of(observe().pose))))
-    bodies = [body for body in simulation.bodies if _pushed(simulation.bodies[body])]
+        readings.append(Reading(name, lambda step: np.asarray(transforms_of(observe().pose))))
+    bodies = [body for body in run.bodies if _pushed(run.bodies[body])]
     if bodies:
         rows = np.array([frames.index(body) for body in bodies])
-        handles = [simulation.bodies[body] for body in bodies]
+        handles = [run.bodies[body] for body in bodies]
         wrenches = [handle.wrench for handle in handles]
         readings.append(
-            Reading(add(WorldVel, bodies, swapped(observe().twist[rows])), lambda: swapped(observe().twist[rows]))
+            Reading(add(WorldVel, bodies, swapped(observe().twist[rows])), lambda step: swapped(observe().twist[rows]))
         )
-        add(Inertia, bodies, _inertias(simulation, bodies))
+        add(Inertia, bodies, _inertias(run, bodies))
 
         def push(forces: Array) -> None:
             for wrench, force in zip(wrenches, swapped(forces), strict=True):
@@ -118,25 +154,25 @@ def spawn_all(simulation: Simulation, entities: Entities) -> Bound:
 
         orders.append(Order(add(Force, bodies, np.zeros((len(bodies), 6))), push))
         cleared.append(orders[-1].name)
-    _add_joints(simulation, add, readings, orders)
-    _add_sensors(simulation, add, readings)
+    _add_joints(run, add, readings, orders)
+    _add_sensors(run, add, readings)
     for name, values in given.items():
         entities.spawn(values, name)
     return Bound(tuple(readings), tuple(orders), tuple(cleared))
 
 
 def _add_joints(
-    simulation: Simulation,
+    run: FileRun,
     add: Callable[[Any, Sequence[str], Array], str],
     readings: list[Reading],
     orders: list[Order],
 ) -> None:
-    names = simulation.joints.scalar
+    names = run.joints.scalar
     if not names:
         return
-    joints = simulation.joints
-    readings.append(Reading(add(JointPosition, names, joints.positions), lambda: joints.positions))
-    readings.append(Reading(add(JointVelocity, names, joints.velocities), lambda: joints.velocities))
+    joints = run.joints
+    readings.append(Reading(add(JointPosition, names, joints.positions), lambda step: joints.positions))
+    readings.append(Reading(add(JointVelocity, names, joints.velocities), lambda step: joints.velocities))
     driven = [joints[name] for name in names if joints[name].targets]
     free = [joints[name] for name in names if not joints[name].targets]
 
@@ -155,29 +191,27 @@ def _add_joints(
         orders.append(Order(name, aim(free, "effort")))
 
 
-def _add_sensors(
-    simulation: Simulation, add: Callable[[Any, Sequence[str], Array], str], readings: list[Reading]
-) -> None:
+def _add_sensors(run: FileRun, add: Callable[[Any, Sequence[str], Array], str], readings: list[Reading]) -> None:
     """Add a component for each type of sensor; where shapes differ, the further ones are TYPE_2, TYPE_3 and so on."""
     shapes: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-    for name, sensor in simulation.sensors.items():
+    for name, sensor in run.sensors.items():
         shapes.setdefault((sensor.type, sensor.sensor.shape()), []).append(name)
     seen: dict[str, int] = {}
     for (kind, shape), names in shapes.items():
         seen[kind] = seen.get(kind, 0) + 1
         label = kind if seen[kind] == 1 else f"{kind}_{seen[kind]}"
-        channels = simulation.sensors[names[0]].channels
+        channels = run.sensors[names[0]].channels
         metadata = {"element_names": ",".join(channels)} if shape == (len(channels),) else {}
         component = Component(label, ComponentType(PrimitiveType.F64, shape), metadata=metadata)
-        read = partial(_newest, [simulation.sensors[name] for name in names], shape)
-        readings.append(Reading(add(Annotated[jax.Array, component], names, read()), read))
+        read = partial(_newest, [run.sensors[name] for name in names], shape)
+        readings.append(Reading(add(Annotated[jax.Array, component], names, read(0)), read))
 
 
-def _newest(sensors: Sequence[SensorHandle], shape: tuple[int, ...]) -> Array:
+def _newest(sensors: Sequence[SensorReadings], shape: tuple[int, ...], step: int) -> Array:
     """Return the newest values (n, *shape) of sensors; NaN for those that have not measured yet."""
     found: Array = np.full((len(sensors), *shape), np.nan)
     for row, sensor in enumerate(sensors):
-        values = sensor.values
+        values = sensor.newest_by(step)
         if values is not None:
             found[row] = values
     return found
@@ -192,8 +226,8 @@ def _pushed(body: BodyHandle) -> bool:
     return True
 
 
-def _inertias(simulation: Simulation, bodies: Sequence[str]) -> Array:
+def _inertias(run: FileRun, bodies: Sequence[str]) -> Array:
     """Return principal moments and masses (n, 7) of bodies, as SpatialInertia has them."""
-    model: Any = next(engine for name, engine in simulation.engines.items() if name == "rigid_bodies")
+    model: Any = next(engine for name, engine in run.engines.items() if name == "rigid_bodies")
     rows = [model.model.body(body) for body in bodies]
     return np.array([[*row.inertia, 0.0, 0.0, 0.0, float(row.mass[0])] for row in rows])

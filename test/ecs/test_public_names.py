@@ -1,0 +1,49 @@
+"""What `import sim_node.ecs as el` gives, and what it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+import sim_node.ecs as el
+
+# Everything that the Elodin Python API documents, except panels.
+DOCUMENTED = """
+World EntityId StepContext Mesh Material Shape Scene six_dof Integrator Body WorldPos WorldVel Inertia Force WorldAccel
+Component ComponentType Edge Archetype system map map_seq Query GraphQuery PrimitiveType Quaternion SpatialTransform
+SpatialMotion SpatialForce SpatialInertia Annotated dataclass System
+"""
+# And what the installed package has besides.
+INSTALLED = "RevEdge TotalEdge Seed SimulationTick SimulationTimeStep C skew ukf s10 Camera Exec jax ShapeIndexer"
+
+
+def test_every_name_is_there() -> None:
+    assert {*DOCUMENTED.split(), *INSTALLED.split()} <= set(el.__all__)
+    for name in el.__all__:
+        assert getattr(el, name) is not None
+        assert name in dir(el)
+
+
+def test_public_modules_are_modules() -> None:
+    for name in ("s10", "ukf"):
+        assert isinstance(getattr(el, name), types.ModuleType)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="Wrld"):
+        el.Wrld  # noqa: B018
+
+
+def test_importing_the_package_imports_neither_jax_nor_what_runs_worlds() -> None:
+    code = """
+import sys
+import sim_node.ecs as el
+el.dataclass, el.Annotated
+print([name for name in ("jax", "numpy", "polars", "mujoco", "sim_node.session") if name in sys.modules])
+el.World
+print([name for name in ("polars", "mujoco", "sim_node.session.session", "sim_node.simulation") if name in sys.modules])
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n[]\n"

@@ -1,0 +1,82 @@
+"""Commands in forks of one process that has imported what they use: starting Python for each takes longer than they do.
+
+For tests of what a command does that must not leave anything in the test's own process, such as a plug-in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+FORKS = """
+import gc, json, os, sys
+from importlib import import_module
+
+for name in json.loads(sys.argv[1]):
+    import_module(name)
+from sim_node.cli.main import main
+from sim_node.plugins import offered
+
+assert not offered.cache_info().misses, "no plug-in has been looked for yet"
+gc.freeze()
+for line in sys.stdin:
+    order = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        for number, path in enumerate((os.devnull, order["out"], order["err"])):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+        os.chdir(order["folder"])
+        os.environ.clear()
+        os.environ.update(order["environment"])
+        sys.path[:0] = [order["site"]]
+        sys.argv[1:] = order["words"]
+        sys.exit(main())
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+# What run and check import, and takes long. Not rclpy, which does not bear it.
+IMPORTED = (
+    "mujoco",
+    "numpy.ma",
+    "sim_node.cli.check",
+    "sim_node.cli.run",
+    "sim_node.physics.force_kernels",
+    "sim_node.physics.mujoco_model",
+    "sim_node.sensors.kernels",
+    "sim_node.simulation",
+    "sim_node.world.body_checks",
+    "sim_node.world.parts.bodies",
+    "sim_node.world.readers.yaml_world",
+)
+
+
+class Forks:
+    """The process, and the commands that it runs one after the other."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, folder: Path, *words: str, site: Path) -> tuple[int, str]:
+        """Run sim_node to its end in a folder, with a folder of packages that come first; its exit code and errors."""
+        order = {"folder": str(folder), "words": words, "site": str(site), "environment": dict(os.environ)}
+        order |= {name: str(folder / name) for name in ("out", "err")}
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        return code, (folder / "err").read_text()
+
+
+@contextmanager
+def forks() -> Iterator[Forks]:
+    """Start the process; it is gone at the end."""
+    words = [sys.executable, "-c", FORKS, json.dumps(IMPORTED)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Forks(process)
+        assert process.stdin
+        process.stdin.close()
