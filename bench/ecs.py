@@ -124,8 +124,8 @@ def ticks_alone(pairs: Pairs, bodies: int, theirs: Any) -> None:
 
     name = f"{ticks} ticks, {bodies} bodies"
     pairs.measure(name, ours, {"plain JAX": by_hand(running, ticks, keep=False)}, target=0.8)
-    if theirs is not None and bodies <= 1000:
-        few = max(1, ticks // 100)
+    if theirs is not None and bodies <= 3:
+        few = ticks // 100
         units = {"ours": ticks, "Elodin": few}
         theirs(f"prepare {bodies}")
         pairs.measure(f"a tick, {bodies} bodies", ours, {"Elodin": lambda: theirs(f"exec {few}")}, units=units)
@@ -187,7 +187,7 @@ def world_run(pairs: Pairs, theirs: Any) -> None:
             for _ in range(3):
                 # A process each: a second World.run in one finds its port in use.
                 with elodin() as fresh:
-                    rounds.append((ours(), float(fresh(f"world {bodies} {1000 if bodies == 1 else 60}"))))
+                    rounds.append((ours(), float(fresh(f"world {bodies} {1000 if bodies == 1 else 20}"))))
             mine, other = (statistics.median(each) for each in zip(*rounds, strict=True))
             ratio = statistics.median(b / a for a, b in rounds)
             name = f"a tick beside World.run, {bodies} bodies"

@@ -164,9 +164,13 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
     moved0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0)) if momenta else (*w0, *v0)
 
     def at(q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
+        w, v = moved[:3], moved[3:]
         q = rows.together(q)
-        vel = (*_velocity(q, moments, moved[:3]), *(each / mass for each in moved[3:])) if momenta else moved
-        return Bodies(jnp.stack([*q, *p], axis=1), jnp.stack(vel, axis=1))
+        w, v = moved[:3], moved[3:]
+        if momenta:
+            w, v = _velocity(q, moments, w), tuple(each / mass for each in v)
+        place = rows.together((*p, *v))
+        return Bodies(jnp.stack([*q, *place[:3]], axis=1), jnp.stack([*w, *place[3:]], axis=1))
 
     bodies, left = motion.start, motion.state
     # For each stage: the rates of orientation, position, and momentum or velocity.

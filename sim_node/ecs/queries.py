@@ -215,7 +215,8 @@ class GraphQuery(Generic[E]):
         for count in np.unique(counts):
             rows = owners[counts == count]
             ends = rights[np.isin(lefts, rows)].reshape(len(rows), count)
-            some = [buf[rows] for buf in left_query.bufs]
+            every = np.array_equal(rows, np.arange(len(left_query)))
+            some = list(left_query.bufs) if every else [buf[rows] for buf in left_query.bufs]
             parts.append(jax.vmap(fold)(some, [buf[ends] for buf in right_query.bufs]))
             order.extend(rows)
         arrays = [jnp.concatenate(each) if len(each) > 1 else each[0] for each in zip(*parts, strict=True)]
