@@ -7,6 +7,8 @@ from sim_node.world.model import DEFAULT_FIXED_FRAME
 # The component whose entities have frames, and the root of the tree.
 WORLD_POS = "world_pos"
 FIXED_FRAME = DEFAULT_FIXED_FRAME
+# The name by which scripts know the root: a frame at the root, unless an entity has the name.
+WORLD = "world"
 
 
 def frame_name(entity: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.ecs.capture import Captured
-from sim_node.ecs.frame_names import FIXED_FRAME, WORLD_POS, frame_name
+from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld
 from sim_node.ecs.script import captured_world, located
 from sim_node.geometry.arrays import FloatArray
@@ -24,7 +24,6 @@ from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
 
 # Another name of the fixed frame: components call it so, as in `world_pos`.
-WORLD = "world"
 
 
 @reader(*PROGRAMS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.ecs.frame_names import FIXED_FRAME, WORLD_POS, frame_name
+from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.wire.clock import CLOCK
 from sim_node.wire.component_names import claimed, frames_of, topic_name
 from sim_node.wire.layout import MessageLayout
@@ -242,6 +242,19 @@ def topics_of_tables(tables: Sequence[ComponentTable], constant: Collection[str]
             name = claimed(used, topic_name(table.name, entity), f"{entity}.{table.name}")
             found.append(_of_entity(table, row, name, qos))
     return found
+
+
+def world_frame(tables: Sequence[ComponentTable]) -> ComponentTopic | None:
+    """Return /tf_static with the frame `world` at the root, for a value of WorldPos; None if an entity is that frame.
+
+    Args:
+        tables: The components of the world.
+    """
+    if any(WORLD in frames_of(table.entities) for table in tables if _is_pose(table)):
+        return None
+    table = ComponentTable(WORLD_POS, "float64", (7,), (WORLD,))
+    layout = MessageLayout(TF_STATIC.type, {"transforms": [{"header.frame_id": FIXED_FRAME, "child_frame_id": WORLD}]})
+    return ComponentTopic(TF_STATIC, table, slice(0, 1), layout, _TRANSFORM)
 
 
 def _is_pose(table: ComponentTable) -> bool:

@@ -25,7 +25,7 @@ from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library, run_attachments
 from sim_node.recording.writer import BagFull, BagWriter
 from sim_node.wire.clock import CLOCK, ClockRows
-from sim_node.wire.component_topics import ComponentTopic, tables_of, topics_of_tables
+from sim_node.wire.component_topics import ComponentTopic, tables_of, topics_of_tables, world_frame
 from sim_node.wire.topic import Topic
 
 # The attachment that has what a reader needs to turn messages into components again.
@@ -79,6 +79,8 @@ class Recording:
         self._chunk_ticks = max(round(1.0 / (step * record_every)), 1)
         tables = tables_of(structure)
         self._topics = topics_of_tables(tables, self._constant)
+        self._root = world_frame(tables)
+        self._rooted = False
         self._repeated = {table.name for table in tables if table.name == WORLD_POS and not table.external}
         self._known = {table.name: (len(table.entities), *table.shape) for table in tables}
         self._dtypes = {table.name: np.dtype(table.dtype) for table in tables}
@@ -143,6 +145,9 @@ class Recording:
         stamps = stamps[chosen]
         if len(stamps) == 0:
             return
+        if self._root is not None and not self._rooted:
+            self._record(self._root, stamps[:1], np.array([[[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]]))
+            self._rooted = True
         arrays = {name: np.asarray(array)[chosen] for name, array in arrays.items()}
         if self._poses is not None and WORLD_POS not in arrays:
             arrays[WORLD_POS] = np.broadcast_to(self._poses, (len(stamps), *self._poses.shape))
@@ -190,7 +195,7 @@ class Recording:
 
     def truncate(self) -> None:
         """Delete what is recorded so far. What is written next begins the bag anew. Raises RecordingStopped."""
-        self._held, self._names, self._poses = 0, None, None
+        self._held, self._names, self._poses, self._rooted = 0, None, None, False
         self._records.clear()
         self._writes.clear()
         if self._opened:
@@ -204,9 +209,7 @@ class Recording:
         self._end_segment()
         for topic, writes in self._writes.items():
             stamps = np.array([stamp for stamp, _ in writes], np.int64)
-            rows = RecordRows([(self._channels[topic.topic.name], topic.size)])
-            values = np.stack([value for _, value in writes])
-            self._records.append(rows.records([topic.encode(values, stamps)], stamps.astype(np.uint64)))
+            self._record(topic, stamps, np.stack([value for _, value in writes]))
         self._writes, self._write_bytes = {}, 0
         records, self._records = self._records, []
         if records:
@@ -242,7 +245,8 @@ class Recording:
 
     def _declared(self) -> dict[str, int]:
         """Declare the topics. Return their channels, which count from 1."""
-        topics: dict[str, Topic] = {CLOCK.name: CLOCK} | {each.topic.name: each.topic for each in self._topics}
+        every = [*([] if self._root is None else [self._root]), *self._topics]
+        topics: dict[str, Topic] = {CLOCK.name: CLOCK} | {each.topic.name: each.topic for each in every}
         for topic in topics.values():
             self._writer.topics.append(RecordedTopic(topic.name, topic.type, definition_of(topic.type), (topic.qos,)))
         if len(topics) >= 2**16:
@@ -274,6 +278,11 @@ class Recording:
         stamps = self._stamps[held]
         messages = [topic.encode(self._arrays[topic.component][held, topic.rows], stamps) for topic in topics]
         self._records.append(rows.records([self._clock.encode(stamps), *messages], stamps.astype(np.uint64)))
+
+    def _record(self, topic: ComponentTopic, stamps: npt.NDArray[np.int64], values: Array) -> None:
+        """Add messages of a topic at times of their own."""
+        rows = RecordRows([(self._channels[topic.topic.name], topic.size)])
+        self._records.append(rows.records([topic.encode(values, stamps)], stamps.astype(np.uint64)))
 
     def _safely(self, write: Callable[[], None]) -> None:
         try:

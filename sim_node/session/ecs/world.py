@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,9 @@ class World(Entities):
         Raises:
             WorldError: The world is invalid.
         """
-        from sim_node.session.ecs.file_world import FileWorld
-
-        return FileWorld(world, compat)
+        # By its name: it is a World itself, and its module imports this one.
+        made: World = import_module("sim_node.session.ecs.file_world").FileWorld(world, compat)
+        return made
 
     def entity(self, name: str) -> EntityId:
         """Return the number of an entity. Raises EcsError; the message has the nearest name."""
