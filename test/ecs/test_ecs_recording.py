@@ -22,9 +22,10 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
 from sim_node.cli.main import main
-from sim_node.ecs.algebra import SpatialForce, SpatialMotion, SpatialTransform
+from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.ecs.dynamics import NewtonEuler, six_dof
 from sim_node.ecs.entities import Entities
+from sim_node.ecs.errors import EcsError
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import compiled
 from sim_node.ecs.standard import Body, Force, Inertia
@@ -32,6 +33,7 @@ from sim_node.ecs.systems import map as each
 from sim_node.recording.bag import BagError
 from sim_node.session.ecs.recorded import open_recording
 from sim_node.session.ecs.recording import Recording
+from sim_node.session.ecs.world import World
 
 GRAVITY, STEP, TICKS = 9.81, 1 / 100, 150
 SECOND = 1_000_000_000
@@ -132,8 +134,33 @@ def test_history_is_a_table_of_entities_components(fall: Path) -> None:
     assert table["globals.tick"].to_list() == list(range(TICKS + 1))
     assert table["time"].to_physical().to_list() == [10_000 * tick for tick in range(TICKS + 1)]
     assert table["Top 1.inertia"].to_list() == [[1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]] * (TICKS + 1)
-    with open_recording(fall) as run, pytest.raises(RuntimeError, match=r"'ball\.world_po' not found.*world_pos"):
+    with (
+        open_recording(fall) as run,
+        pytest.raises(EcsError, match=r"no component 'ball\.world_po' in .*did you mean ball\.world_pos"),
+    ):
         run.history("ball.world_po")
+
+
+def test_a_recorded_run_is_the_history_of_an_exec_to_the_bit(tmp_path: Path) -> None:
+    """By World.run with db_path, and in memory: all components, constants too."""
+
+    @each
+    def spin(force: Force) -> Force:
+        return SpatialForce(torque=np.array([0.1, 0.2, 0.3])) + force
+
+    world = World()
+    world.spawn(Body(), name="cube")
+    world.spawn(Body(inertia=SpatialInertia(2.0, np.array([1.0, 2.0, 3.0]))), name="top")
+    system = six_dof(sys=spin)
+    world.run(system, 1 / 240, max_ticks=100, interactive=False, start_timestamp=0, db_path=tmp_path / "bag")
+    runs = world.build(system, 1 / 240)
+    runs.run(100)
+    with open_recording(tmp_path / "bag") as run:
+        names = run.names
+        assert {"cube.world_pos", "top.inertia", "globals.tick"} <= set(names)
+        recorded = run.history(names)
+    for name, column in runs.history(names).to_dict().items():
+        assert same_bits(recorded[name].to_numpy(), column.to_numpy()), name
 
 
 def parts(drawn: Ticks, cuts: list[int]) -> Iterator[slice]:

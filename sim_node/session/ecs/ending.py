@@ -37,7 +37,8 @@ class Ending:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, handler in self._handlers.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            # None stands for a handler of another language's, which cannot be set from here.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)  # type: ignore[arg-type]
 
     @property
     def installed(self) -> bool:

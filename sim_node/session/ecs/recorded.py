@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.ecs.errors import EcsError, caller
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.opening import open_bag
 from sim_node.session.ecs.recording import COMPONENTS
+from sim_node.session.errors import needing
 from sim_node.text import did_you_mean
 from sim_node.wire.clock import CLOCK
 from sim_node.wire.component_topics import ComponentTable, ComponentTopic, topics_of_tables
@@ -86,10 +88,11 @@ class RecordedRun:
             Times (T,), ns, and values (T, *shape).
 
         Raises:
-            RuntimeError: There is no such component.
+            EcsError: There is no such component.
             BagError: Messages are not those of this component.
         """
-        return self._series([f"{entity}.{component}"])[0]
+        [series], _ = self._series([f"{entity}.{component}"])
+        return series
 
     def history(self, names: str | Iterable[str]) -> polars.DataFrame:
         """Return components over time, as Exec.history does.
@@ -101,18 +104,14 @@ class RecordedRun:
             A column `time`, and one for each name. A component that was not recorded at each tick has its last value.
 
         Raises:
-            RuntimeError: There is no such component.
+            EcsError: There is no such component.
             BagError: Messages are not those of this component.
-            ImportError: polars is not installed.
+            MissingExtra: Polars is not installed.
         """
-        try:
+        with needing("the history of a recording", "ecs"):
             import polars
-        except ImportError as error:
-            raise ImportError(f"history needs polars: pip install 'sim_node[ecs]' ({error})") from None
-
-        wanted = [names] if isinstance(names, str) else list(names)
-        series = self._series(wanted)
-        ticks = self._messages([CLOCK.name]).get(CLOCK.name, (np.empty(0, np.int64), []))[0]
+        wanted = list(dict.fromkeys([names] if isinstance(names, str) else names))
+        series, ticks = self._series(wanted)
         times = np.unique(np.concatenate([ticks, *(stamps for stamps, _ in series)]))
         columns = [polars.Series("time", (times // 1000).view("datetime64[us]"))]
         for name, (stamps, values) in zip(wanted, series, strict=True):
@@ -137,19 +136,22 @@ class RecordedRun:
     ) -> None:
         self.close()
 
-    def _series(self, names: list[str]) -> list[tuple[Stamps, Array]]:
-        """Return times and values of `entity.component` each."""
-        known = self.names
+    def _series(self, names: list[str]) -> tuple[list[tuple[Stamps, Array]], Stamps]:
+        """Return times and values of `entity.component` each, and the times of all ticks."""
+        known = set(self.names)
         for name in names:
             if name not in known:
-                raise RuntimeError(f"component {name!r} not found in {self._path}{did_you_mean(name, known)}")
+                near = did_you_mean(name, self.names)
+                raise EcsError(f"there is no component {name!r} in {self._path}{near}", caller(), "history")
         places = [self._place(*name.rsplit(".", 1)) for name in names]
-        messages = self._messages({topic.topic.name for topic, _ in places})
+        none: tuple[Stamps, list[bytes]] = (np.empty(0, np.int64), [])
+        messages = self._messages({CLOCK.name, *(topic.topic.name for topic, _ in places)})
         decoded: dict[ComponentTopic, tuple[Stamps, Array]] = {}
         for topic, _ in places:
             if topic not in decoded:
-                decoded[topic] = self._decoded(topic, *messages.get(topic.topic.name, (np.empty(0, np.int64), [])))
-        return [(decoded[topic][0], decoded[topic][1][:, row]) for topic, row in places]
+                decoded[topic] = self._decoded(topic, *messages.get(topic.topic.name, none))
+        series = [(decoded[topic][0], decoded[topic][1][:, row]) for topic, row in places]
+        return series, messages.get(CLOCK.name, none)[0]
 
     def _place(self, entity: str, component: str) -> tuple[ComponentTopic, int]:
         """Return the topic of a component of an entity, and its row there."""
