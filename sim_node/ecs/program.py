@@ -25,6 +25,7 @@ RECORD_BYTES = 8 << 20
 TICK = carrier_of(SimulationTick).component
 TIME_STEP = carrier_of(SimulationTimeStep).component
 Array = npt.NDArray[Any]
+_ONE = jax.numpy.asarray(1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,32 @@ class Program:
         tick = sum(self.start[name].nbytes for name in self.changing)
         return max(1, min(CHUNK, RECORD_BYTES // tick))
 
+    def tick(self, changing: State, constant: State) -> dict[str, Any]:
+        """Compute a tick.
+
+        Args:
+            changing: The components that it may change, by name. See `split`.
+            constant: The others.
+
+        Returns:
+            The changing ones.
+        """
+        return self._advance(changing, constant, _ONE)  # type: ignore[no-any-return]
+
+    def advance(self, changing: State, constant: State, ticks: int) -> dict[str, Any]:
+        """Compute a number of ticks in one call. See `tick`."""
+        return self._advance(changing, constant, np.int64(ticks))  # type: ignore[no-any-return]
+
     @cached_property
-    def tick(self) -> Any:
-        """The compiled tick: of changing and constant components by name, returns the changing ones."""
+    def traced(self) -> Any:
+        """A tick to be compiled as part of a loop. Systems are evaluated once, however many loops there are."""
         return jax.jit(self._tick)
 
     @cached_property
-    def advance(self) -> Any:
-        """Compiled ticks: of changing components, constant ones and a number of ticks, returns the changing ones."""
-
+    def _advance(self) -> Any:
+        # One tick is a loop, too: outside of one, XLA may compute other last bits.
         def many(changing: State, constant: State, ticks: Any) -> Any:
-            return jax.lax.fori_loop(0, ticks, lambda _, state: self.tick(state, constant), dict(changing))
+            return jax.lax.fori_loop(0, ticks, lambda _, state: self.traced(state, constant), dict(changing))
 
         return jax.jit(many)
 
@@ -79,7 +95,7 @@ class Program:
             kept = {name: jax.numpy.zeros((self.chunk, *array.shape), array.dtype) for name, array in changing.items()}
 
             def one(at: Any, both: tuple[State, State]) -> tuple[State, State]:
-                state = self.tick(both[0], constant)
+                state = self.traced(both[0], constant)
                 return state, {name: array.at[at].set(state[name]) for name, array in both[1].items()}
 
             return jax.lax.fori_loop(0, ticks, one, (dict(changing), kept))
@@ -134,7 +150,7 @@ def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -
     try:
         program = Program(structure, start, changing, joined.compiled(structure))
         # Runs the systems once, on no numbers: what is wrong in them is found here.
-        program.tick.trace(*program.split(start))
+        program.traced.trace(*program.split(start))
     except EcsError as error:
         # Without the frames of JAX, through which it came.
         raise EcsError.of(error) from None

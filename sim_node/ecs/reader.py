@@ -67,7 +67,7 @@ def _trace(captured: Captured, path: Path) -> None:
     """Evaluate the shapes of a tick: errors in systems show up before anything starts. Raises WorldError."""
     program = captured.program
     try:
-        program.tick.eval_shape(*program.split(dict(program.start)))
+        program.traced.eval_shape(*program.split(dict(program.start)))
     except WorldError:
         raise
     except Exception as error:
