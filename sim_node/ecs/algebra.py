@@ -55,7 +55,14 @@ class _Vector:
 
     @classmethod
     def from_array(cls: type[V], array: Any) -> V:
-        """Return an object of an array, which is not checked."""
+        """Return an object of an array.
+
+        Args:
+            array: The numbers, in the order of the class. They may be traced, and are not checked.
+
+        Returns:
+            The object.
+        """
         made = cls.__new__(cls)
         made.arr = array
         return made
@@ -70,7 +77,15 @@ class _Vector:
 
     @classmethod
     def tree_unflatten(cls: type[V], aux: None, leaves: tuple[Any, ...]) -> V:
-        """Return the object of a leaf."""
+        """Return the object of a leaf, for JAX.
+
+        Args:
+            aux: None: there is no static data.
+            leaves: The leaf that `tree_flatten` returned.
+
+        Returns:
+            The object.
+        """
         return cls.from_array(leaves[0])
 
     def __repr__(self) -> str:
@@ -104,7 +119,10 @@ class Quaternion(_Vector):
 
         Args:
             axis: The axis (3,), of any length but zero.
-            angle: The angle, rad.
+            angle: The angle, rad; positive by the right-hand rule.
+
+        Returns:
+            The unit quaternion.
         """
         axis = jnp.asarray(axis, float)
         half = jnp.asarray(angle, float) / 2
@@ -115,7 +133,14 @@ class Quaternion(_Vector):
 
     @staticmethod
     def from_euler(angles: Any) -> Quaternion:
-        """Return a rotation by roll, pitch and yaw (3,), rad, about fixed axes x, y and z in this order (REP 103)."""
+        """Return a rotation by roll, pitch and yaw about fixed axes x, y and z in this order (REP 103).
+
+        Args:
+            angles: Roll, pitch and yaw (3,), rad.
+
+        Returns:
+            The unit quaternion.
+        """
         x, y, z = (
             Quaternion.from_axis_angle(axis, angle)
             for axis, angle in zip(np.eye(3), jnp.asarray(angles, float), strict=True)
@@ -139,7 +164,10 @@ class Quaternion(_Vector):
         """Return this rotated by a small rotation in body axes, to first order: normalize(q + q * [delta / 2, 0]).
 
         Args:
-            body_delta: Angular velocity times time (3,), rad.
+            body_delta: Angular velocity in body axes times time (3,), rad.
+
+        Returns:
+            The rotated unit quaternion.
         """
         half = jnp.concatenate([jnp.asarray(body_delta, float) / 2, np.zeros(1)])
         return Quaternion.from_array(self.arr + multiply(self.arr, half)).normalize()
@@ -319,7 +347,14 @@ class SpatialInertia(Spatial):
 
 
 def skew(vector: Any) -> Any:
-    """Return the matrix (3, 3) of the cross product with a vector (3,)."""
+    """Return the matrix of the cross product with a vector: skew(a) @ b is a x b.
+
+    Args:
+        vector: The vector (3,).
+
+    Returns:
+        The matrix (3, 3).
+    """
     x, y, z = jnp.asarray(vector, float)
     zero = jnp.zeros_like(x)
     return jnp.stack([jnp.stack([zero, -z, y]), jnp.stack([z, zero, -x]), jnp.stack([-y, x, zero])])

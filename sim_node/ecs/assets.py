@@ -32,12 +32,32 @@ class Mesh:
 
     @classmethod
     def cuboid(cls, x: float, y: float, z: float) -> Mesh:
-        """Return a cuboid of full lengths, m. Raises EcsError if one is not above zero."""
+        """Return a cuboid.
+
+        Args:
+            x, y, z: Full lengths along its axes, m.
+
+        Returns:
+            The mesh.
+
+        Raises:
+            EcsError: A length is not above zero.
+        """
         return cls._checked("cuboid", x, y, z)
 
     @classmethod
     def sphere(cls, radius: float) -> Mesh:
-        """Return a sphere of a radius, m. Raises EcsError if it is not above zero."""
+        """Return a sphere.
+
+        Args:
+            radius: The radius, m.
+
+        Returns:
+            The mesh.
+
+        Raises:
+            EcsError: The radius is not above zero.
+        """
         return cls._checked("sphere", radius)
 
     @classmethod
@@ -60,7 +80,17 @@ class Material:
 
     @classmethod
     def color(cls, r: float, g: float, b: float) -> Material:
-        """Return a material of a colour. Raises EcsError if a number is below zero."""
+        """Return a material of a colour.
+
+        Args:
+            r, g, b: Red, green and blue: 1 is full, more than 1 glows.
+
+        Returns:
+            The material.
+
+        Raises:
+            EcsError: A number is below zero.
+        """
         for part in (r, g, b):
             if not 0 <= float(part) < float("inf"):
                 raise EcsError(f"color: {part!r} is not a number of at least zero", caller(), "Material")

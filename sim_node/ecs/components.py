@@ -104,7 +104,12 @@ class EntityId(int):
 
 @dataclass(frozen=True)
 class ShapeIndexer:
-    """A part of a component's value, for plots: component and positions of numbers in the flattened value."""
+    """A part of a component's value, for plots: component and positions of numbers in the flattened value.
+
+    Attributes:
+        component: The component.
+        positions: Indices of the numbers in the flattened value, from 0, in an array of any shape.
+    """
 
     component: Component
     positions: npt.NDArray[np.int64]
@@ -174,17 +179,41 @@ class Component:
 
     @staticmethod
     def of(annotation: Any) -> Component:
-        """Return the component of an annotated class. Raises EcsError if it has none."""
+        """Return the component of an annotated class.
+
+        Args:
+            annotation: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
+
+        Returns:
+            The component, with its layout.
+
+        Raises:
+            EcsError: The class has no component.
+        """
         return carrier_of(annotation).component
 
     @staticmethod
     def id(annotation: Any) -> str:
-        """Return the name of an annotated class's component, as `Component.name` does. Deprecated."""
+        """Return the name of an annotated class's component, as `Component.name` does. Deprecated.
+
+        Args:
+            annotation: The annotated class, as for `of`.
+
+        Returns:
+            The name.
+        """
         return carrier_of(annotation).component.name
 
     @staticmethod
     def index(annotation: Any) -> ShapeIndexer:
-        """Return an indexer of an annotated class's component, as in `Component.index(WorldPos)[4:]`."""
+        """Return an indexer of an annotated class's component, as in `Component.index(WorldPos)[4:]`.
+
+        Args:
+            annotation: The annotated class, as for `of`.
+
+        Returns:
+            An indexer of all its numbers, in the shape of the component's value.
+        """
         component = carrier_of(annotation).component
         layout = layout_of(component)
         return ShapeIndexer(component, np.arange(layout.size).reshape(layout.shape))
@@ -292,7 +321,14 @@ class Edge:
 
     @classmethod
     def from_array(cls, array: Any) -> Edge:
-        """Return the edge of two numbers."""
+        """Return the edge of two numbers.
+
+        Args:
+            array: The numbers (2,) of the left and of the right entity. They may be traced, and are not checked.
+
+        Returns:
+            The edge.
+        """
         edge = cls.__new__(cls)
         edge.left, edge.right = array[0], array[1]
         return edge
@@ -307,7 +343,15 @@ class Edge:
 
     @classmethod
     def tree_unflatten(cls, aux: None, leaves: tuple[Any, ...]) -> Edge:
-        """Return the edge of a leaf."""
+        """Return the edge of a leaf, for JAX.
+
+        Args:
+            aux: None: an edge has no static data.
+            leaves: The leaf that `tree_flatten` returned, an array (2,).
+
+        Returns:
+            The edge.
+        """
         return cls.from_array(leaves[0])
 
 

@@ -278,6 +278,9 @@ def six_dof(time_step: float | None = None, sys: Any = None, integrator: Integra
         sys: The effectors: systems that write `force`.
         integrator: The method.
 
+    Returns:
+        The system. It writes `world_pos`, `world_vel`, `world_accel`, `force`, and what the effectors write.
+
     Raises:
         EcsError: The time step is not above zero, or an argument is of another type.
     """

@@ -55,7 +55,14 @@ class EcsError(WorldError):
 
     @classmethod
     def of(cls, error: EcsError) -> EcsError:
-        """Return the same error without its traceback."""
+        """Return the same error without its traceback.
+
+        Args:
+            error: The error, with one problem.
+
+        Returns:
+            A new error of the same message, place and key.
+        """
         (problem,) = error.problems
         return cls(problem.message, problem.where, problem.key)
 

@@ -52,6 +52,13 @@ class Query(Generic[Unpack[A]]):
     """The components of all entities that have all of them: `Query[WorldPos, Inertia]`, in the order of spawning.
 
     Annotate the parameters of a `@system` with it. Components of the world itself, such as the tick, fit any entity.
+    Systems make queries; the user's functions receive them.
+
+    Args:
+        carriers: The components, and the classes that their values are read as.
+        entities: The n entities that have all of them.
+        arrays: The values (n, *shape) of each component, in the order of `carriers`.
+        using: The system that the query belongs to, for messages.
     """
 
     def __init__(
@@ -101,7 +108,17 @@ class Query(Generic[Unpack[A]]):
         return Query(carriers, self.entities, arrays, self.using)
 
     def join(self, other: AnyQuery) -> Query[Any]:
-        """Return a query of the components of both, for the entities that are in both."""
+        """Return a query of the components of both, for the entities that are in both.
+
+        Args:
+            other: The other query.
+
+        Returns:
+            A query of the components of this query, then those of the other, in the order of this query's entities.
+
+        Raises:
+            EcsError: No entity is in both.
+        """
         others = set(other.entities)
         both = tuple(entity for entity in self.entities if entity in others)
         if not both:
@@ -152,7 +169,13 @@ class Query(Generic[Unpack[A]]):
 
 
 class GraphQuery(Generic[E]):
-    """The edges of one edge component: `GraphQuery[GravityEdge]`. See `edge_fold`."""
+    """The edges of one edge component: `GraphQuery[GravityEdge]`. See `edge_fold`.
+
+    Args:
+        edges: The numbers (e, 2) of the left and right entities, in the order of spawning; None for an edge from each
+            entity to every other one.
+        using: The system that the query belongs to, for messages.
+    """
 
     def __init__(self, edges: npt.NDArray[np.int64] | None, using: Using) -> None:
         self._edges = edges

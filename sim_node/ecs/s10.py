@@ -57,6 +57,9 @@ class PyRecipe:
             args: Its arguments.
             cwd: Its working folder; by default the current one.
 
+        Returns:
+            The recipe.
+
         Raises:
             EcsError: The name is empty.
         """
@@ -81,6 +84,9 @@ class PyRecipe:
             bin: The binary of a package of several.
             args: Its arguments.
             cwd: Its working folder; by default the current one.
+
+        Returns:
+            The recipe.
 
         Raises:
             EcsError: The name is empty.

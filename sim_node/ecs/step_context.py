@@ -28,6 +28,9 @@ class StepContext:
     Each component has a last time, that of the run's last tick, or of a later write. It cannot be written at an earlier
     one. The run does not write components with the metadata `external_control`: their times are only those of writes.
 
+    Args:
+        stepper: What runs the ticks and calls the callbacks.
+
     Attributes:
         tick: The number of the tick, from 0. (In the first tick, a system sees the SimulationTick 1.)
         timestamp: `start_timestamp + tick * sim_time_step`, us.

@@ -33,6 +33,9 @@ class System:
         Args:
             structure: The structure of the world.
 
+        Returns:
+            A function from a state, arrays (n, *shape) by the names of components, to the state after the system.
+
         Raises:
             EcsError: The system does not fit the world.
         """
@@ -47,7 +50,17 @@ class System:
         raise NotImplementedError
 
     def pipe(self, other: Any) -> System:
-        """Return a system that runs this one, then another one."""
+        """Return a system that runs this one, then another one.
+
+        Args:
+            other: A system, a list of systems, or None for none.
+
+        Returns:
+            Both as one system.
+
+        Raises:
+            EcsError: `other` is something else, such as a function without a decorator.
+        """
         return Pipe((self, system_of(other)))
 
     def __or__(self, other: Any) -> System:
@@ -199,6 +212,12 @@ def hints_of(function: Callable[..., Any], frame: FrameType | None) -> dict[str,
 def system(function: Callable[..., Any]) -> FunctionSystem:
     """Make a system of a function of queries: its parameters are Query[...] or GraphQuery[...], it returns a Query.
 
+    Args:
+        function: The function. All its parameters and its result are annotated.
+
+    Returns:
+        The system. Calling it calls the function itself.
+
     Raises:
         EcsError: An annotation is missing or wrong. The message has the file and line.
     """
@@ -217,6 +236,13 @@ def map(function: Callable[..., Any]) -> FunctionSystem:
 
     The parameters and the result are annotated with components; several results with a tuple of them.
 
+    Args:
+        function: The function. It gets the values of one entity, traced by JAX: arrays (*shape), or objects of the
+            annotated classes.
+
+    Returns:
+        The system. Calling it calls the function itself.
+
     Raises:
         EcsError: An annotation is missing or wrong. The message has the file and line.
     """
@@ -225,6 +251,12 @@ def map(function: Callable[..., Any]) -> FunctionSystem:
 
 def map_seq(function: Callable[..., Any]) -> FunctionSystem:
     """Make a system as `map` does that runs on one entity after the other: `jax.lax.cond` evaluates one branch only.
+
+    Args:
+        function: The function, annotated as for `map`.
+
+    Returns:
+        The system. Calling it calls the function itself.
 
     Raises:
         EcsError: An annotation is missing or wrong. The message has the file and line.

@@ -19,20 +19,41 @@ def unscented_transform(points: Any, mean_weights: Any, covar_weights: Any) -> t
         points: Points (s, n).
         mean_weights: Weights (s,) of the mean.
         covar_weights: Weights (s,) of the covariance.
+
+    Returns:
+        The mean (n,) and the covariance (n, n).
     """
     mean = jnp.asarray(mean_weights) @ points
     return mean, cross_covar(mean, mean, points, points, covar_weights)
 
 
 def cross_covar(x_hat: Any, z_hat: Any, points_x: Any, points_z: Any, covar_weights: Any) -> Any:
-    """Return the covariance (n, z) of points (s, n) about x_hat (n,) and points (s, z) about z_hat (z,)."""
+    """Return the cross-covariance of weighted points of states and of measurements.
+
+    Args:
+        x_hat: The mean state (n,).
+        z_hat: The mean measurement (z,).
+        points_x: Points (s, n) of states.
+        points_z: Points (s, z) of measurements.
+        covar_weights: Weights (s,) of the covariance.
+
+    Returns:
+        The cross-covariance (n, z).
+    """
     return (jnp.asarray(covar_weights)[:, None] * (points_x - x_hat)).T @ (points_z - z_hat)
 
 
 def predict(
     sigma_points: Any, prop_fn: Propagate, mean_weights: Any, covar_weights: Any, prop_covar: Any
 ) -> tuple[Any, Any, Any]:
-    """Propagate sigma points (s, n).
+    """Propagate sigma points.
+
+    Args:
+        sigma_points: Points (s, n).
+        prop_fn: Returns the next state (n,) of a state (n,).
+        mean_weights: Weights (s,) of the mean.
+        covar_weights: Weights (s,) of the covariance.
+        prop_covar: The covariance (n, n) that the propagation adds.
 
     Returns:
         The points (s, n), their mean (n,), and their covariance (n, n) plus that of the propagation.
@@ -45,7 +66,15 @@ def predict(
 def innovate(
     x_points: Any, z: Any, measure_fn: Measure, mean_weights: Any, covar_weights: Any, noise_covar: Any
 ) -> tuple[Any, Any, Any]:
-    """Compute what points (s, n) would measure.
+    """Compute what points would measure.
+
+    Args:
+        x_points: Points (s, n) of states.
+        z: The measurement (z,), the second argument of `measure_fn`.
+        measure_fn: Returns the measurement (z,) that a state (n,) would give.
+        mean_weights: Weights (s,) of the mean.
+        covar_weights: Weights (s,) of the covariance.
+        noise_covar: The covariance (z, z) of the measurement noise.
 
     Returns:
         The measurements (s, z), their mean (z,), and their covariance (z, z) plus that of the noise.

@@ -42,7 +42,11 @@ class JaxSim:
         self._ticks = 0
 
     def step(self, max_steps: int = 1) -> None:
-        """Advance by ticks."""
+        """Advance by ticks.
+
+        Args:
+            max_steps: How many ticks.
+        """
         for _ in range(max_steps):
             self.state = self._step(self.state)
             self._ticks += 1
@@ -53,6 +57,9 @@ class JaxSim:
         Args:
             component_name: A component, or None for all of them by name.
             entity_name: An entity, or None for all of them.
+
+        Returns:
+            Arrays (n, *shape) by the names of components, an array (n, *shape), or an array (*shape).
 
         Raises:
             KeyError: There is no such component or entity; the message has the nearest name.
@@ -66,6 +73,11 @@ class JaxSim:
 
     def set_state(self, component_name: str, entity_name: str, value: Any) -> None:
         """Replace a component of one entity.
+
+        Args:
+            component_name: The component.
+            entity_name: The entity.
+            value: The new value (*shape). It is converted to the component's type.
 
         Raises:
             KeyError: There is no such component or entity; the message has the nearest name.
@@ -100,6 +112,14 @@ class JaxSim:
 
     @classmethod
     def tree_unflatten(cls, aux: Any, leaves: tuple[Any, ...]) -> JaxSim:
-        """Return the object of components."""
+        """Return the object of components, for JAX.
+
+        Args:
+            aux: The structure of the world, its step and the names of its components, from `tree_flatten`.
+            leaves: The components (n, *shape), in the order of the names.
+
+        Returns:
+            The object. Its count of ticks starts from 0.
+        """
         structure, step, names = aux
         return cls(structure, step, dict(zip(names, leaves, strict=True)))

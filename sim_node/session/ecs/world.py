@@ -77,6 +77,9 @@ class World(Entities):
             world: A World, a path, a package:// URI, or the name of a shipped world.
             compat: As for World; for bodies that systems move.
 
+        Returns:
+            The world, with these entities.
+
         Raises:
             WorldError: The world is invalid.
         """
@@ -85,7 +88,17 @@ class World(Entities):
         return made
 
     def entity(self, name: str) -> EntityId:
-        """Return the number of an entity. Raises EcsError; the message has the nearest name."""
+        """Return the number of an entity.
+
+        Args:
+            name: Its name.
+
+        Returns:
+            Its number.
+
+        Raises:
+            EcsError: There is no such entity; the message has the nearest name.
+        """
         try:
             return self.number(name)
         except KeyError as error:
@@ -112,6 +125,9 @@ class World(Entities):
     def insert_asset(self, asset: Asset) -> Handle:
         """Add a mesh, a material or a model.
 
+        Args:
+            asset: A Mesh, a Material or a Glb.
+
         Returns:
             Its handle, for Shape and Scene. It can be used many times.
 
@@ -131,6 +147,9 @@ class World(Entities):
             mesh: The mesh, or its handle.
             material: The material, or its handle.
 
+        Returns:
+            The archetype, to be spawned with the entity.
+
         Raises:
             EcsError: One is something else.
         """
@@ -143,6 +162,9 @@ class World(Entities):
         Args:
             url: The path of a GLB file, or package://PACKAGE/PATH. Nothing is loaded from the network.
 
+        Returns:
+            The archetype, to be spawned with the entity.
+
         Raises:
             EcsError: It is another URL.
         """
@@ -150,6 +172,9 @@ class World(Entities):
 
     def recipe(self, recipe: PyRecipe) -> None:
         """Add a process that `run` starts, and ends with the run. The option --no-s10 of the script prevents it.
+
+        Args:
+            recipe: The process, such as s10.PyRecipe.process(...).
 
         Raises:
             EcsError: It is not a PyRecipe, or another one has its name.
@@ -248,6 +273,9 @@ class World(Entities):
                 values as worlds, (batch, *shape).
             **later: Names of other versions, as of `run`.
 
+        Returns:
+            The compiled world, before its first tick.
+
         Raises:
             EcsError: An argument is unknown or not allowed, or a system does not fit the world.
         """
@@ -262,13 +290,29 @@ class World(Entities):
         return Exec(program, worlds, time.perf_counter() - began)
 
     def program(self, system: Any, sim_time_step: float = 1 / 120) -> Program:
-        """Compile the world to data and one pure function. Raises EcsError if a system does not fit the world."""
+        """Compile the world to data and one pure function.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+
+        Returns:
+            The compiled world.
+
+        Raises:
+            EcsError: A system does not fit the world.
+        """
         return compiled(self, system, sim_time_step, NUMERICS[self.compat or ""]())
 
     def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> tuple[Step, dict[str, Any]]:
         """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the state at the start.
 
-        States are arrays (n, *shape) by the names of components.
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+
+        Returns:
+            The function and the state. States are arrays (n, *shape) by the names of components.
 
         Raises:
             EcsError: A system does not fit the world.
@@ -277,6 +321,15 @@ class World(Entities):
 
     def to_jax(self, system: Any, sim_time_step: float = 1 / 120, **later: Any) -> JaxSim:
         """Return the world as a pytree of JAX that runs tick by tick.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+            **later: simulation_rate, 1/s, replaces sim_time_step. Accepted without effect: run_time_step, max_ticks,
+                default_playback_speed, generate_real_time, telemetry_rate, backend and iree_flags.
+
+        Returns:
+            The world at the start.
 
         Raises:
             EcsError: An argument is unknown, or a system does not fit the world.
