@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from waiting import PATIENCE
+
 import sim_node.ecs as el
 
 # Written for Elodin: only its import line is another one. A drone hovers under a flight controller that is a stub, in
@@ -253,3 +255,27 @@ world.run(el.six_dof(sys=gravity), max_ticks=2, post_step=lambda tick, ctx: ctx.
     process = started(tmp_path, text, "run", "--no-s10", stdin=subprocess.DEVNULL)
     assert process.communicate() == ("", "")
     assert not (tmp_path / "started").exists()
+
+
+FINALIZER = """
+import os, signal
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1000):  # the handler runs in here, where exceptions are dropped
+            pass
+def collect(tick, context):
+    Dropped()
+    print("dropped", flush=True)
+    time.sleep(1000)
+world.run(el.six_dof(sys=gravity), post_step=collect)
+print("ended", flush=True)
+"""
+
+
+def test_a_signal_that_hits_a_finalizer_is_not_lost(tmp_path: Path) -> None:
+    process = started(tmp_path, HERE + FINALIZER)
+    with process:
+        output, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, "")
+    assert output.splitlines()[-1] == "ended"

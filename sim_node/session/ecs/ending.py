@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from types import FrameType, TracebackType
 
 # A terminal and `timeout` send one Ctrl-C twice; only a later one is a second request.
 PATIENCE_S = 1.0
+# Time until an interrupt that was dropped is raised again.
+AGAIN_S = 0.05
 
 
 class Ending:
@@ -26,16 +29,20 @@ class Ending:
         self.asked = self.open = False
         self._since = 0.0
         self._handlers: dict[signal.Signals, object] = {}
+        self._unraisable = sys.unraisablehook
 
     def __enter__(self) -> Ending:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._handlers[number] = signal.signal(number, self._handle)
+            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._handlers:
+            sys.unraisablehook = self._unraisable
         for number, handler in self._handlers.items():
             # None stands for a handler of another language's, which cannot be set from here.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)  # type: ignore[arg-type]
@@ -52,6 +59,17 @@ class Ending:
             raise KeyboardInterrupt
         time.sleep(seconds)
         self.open = False
+
+    def _lost(self, lost: sys.UnraisableHookArgs) -> None:
+        """Raise a KeyboardInterrupt again that hit where Python drops exceptions, such as in a collector of garbage."""
+        if lost.exc_type is KeyboardInterrupt:
+            self.open = True
+            # Later, outside of what dropped it.
+            again = threading.Timer(AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+            again.daemon = True
+            again.start()
+        else:
+            self._unraisable(lost)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
