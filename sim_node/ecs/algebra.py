@@ -1,8 +1,8 @@
 """Quaternions and spatial vectors of worlds in Python, as JAX pytrees.
 
 Quaternions are Hamilton's, scalar last. Spatial vectors have their angular part first: a transform is
-[qx qy qz qw x y z], a motion [wx wy wz vx vy vz], a force [tx ty tz fx fy fz]. Only here are they converted to the
-poses [x y z qx qy qz qw] and twists [v w] of the rest of this package.
+[qx qy qz qw x y z], a motion [wx wy wz vx vy vz], a force [tx ty tz fx fy fz]. For the
+rest of this package they are converted by `conversions`.
 """
 
 from __future__ import annotations
@@ -358,18 +358,3 @@ def skew(vector: Any) -> Any:
     x, y, z = jnp.asarray(vector, float)
     zero = jnp.zeros_like(x)
     return jnp.stack([jnp.stack([zero, -z, y]), jnp.stack([z, zero, -x]), jnp.stack([-y, x, zero])])
-
-
-def poses_of(transforms: Any) -> Any:
-    """Convert transforms (..., 7) [q p] to poses [p q]."""
-    return transforms[..., [4, 5, 6, 0, 1, 2, 3]]
-
-
-def transforms_of(poses: Any) -> Any:
-    """Convert poses (..., 7) [p q] to transforms [q p]."""
-    return poses[..., [3, 4, 5, 6, 0, 1, 2]]
-
-
-def swapped(vectors: Any) -> Any:
-    """Convert spatial vectors (..., 6), motions or forces, from [angular linear] to [linear angular], or back."""
-    return vectors[..., [3, 4, 5, 0, 1, 2]]

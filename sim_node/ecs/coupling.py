@@ -11,12 +11,16 @@ from sim_node.ecs.component_columns import declare_components
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.live import Live
 from sim_node.ecs.part import PythonWorld
-from sim_node.ecs.script import located
+from sim_node.ecs.script import running
 from sim_node.ecs.step_context import Stepper
 from sim_node.ecs.world_file import Bound, FileRun, spawn_all
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.model import World
-from sim_node.world.problems import RunFailed, WorldError
+from sim_node.world.model import TimeGrid, World
+
+
+def steps_per_tick(seconds: float, time: TimeGrid) -> int:
+    """Return how many steps of a world from a file are nearest to the time between two ticks, s; at least 1."""
+    return max(1, time.nearest_steps(round(seconds * 1e9))[0])
 
 
 class FileSystems:
@@ -71,9 +75,8 @@ class Coupling:
     """
 
     def __init__(self, run: FileRun, systems: FileSystems, of: PythonWorld) -> None:
-        program = of.captured.program
-        steps = max(1, round(program.structure.step * 1e9 / run.world.time.step_ns))
-        self.rate = Fraction(10**9, steps * run.world.time.step_ns)
+        program, time = of.captured.program, run.world.time
+        self.rate = Fraction(10**9, steps_per_tick(program.structure.step, time) * time.step_ns)
         self._systems, self._of = systems, of
         self._bound: Bound = spawn_all(run, Entities())
         self._written = [order for order in self._bound.orders if order.name in program.changing]
@@ -91,12 +94,8 @@ class Coupling:
         for name in self._bound.cleared:
             live.put(name, np.zeros_like(live.get(name)))
         before: list[Array] = [live.get(order.name).copy() for order in self._others]
-        try:
+        with running(self._of.script):
             self._systems.stepper.step()
-        except WorldError as error:
-            raise RunFailed(str(error)) from error
-        except Exception as error:
-            raise RunFailed(str(located(error, self._of.script))) from error
         for order in self._written:
             order.write(live.get(order.name))
         for order, known in zip(self._others, before, strict=True):

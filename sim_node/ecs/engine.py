@@ -9,10 +9,10 @@ import numpy as np
 
 from sim_node.columns import Array, Column, Columns
 from sim_node.ecs.component_columns import declare_components
+from sim_node.ecs.conversions import swapped, unit_poses
 from sim_node.ecs.frame_names import WORLD_POS
 from sim_node.ecs.part import PythonWorld
-from sim_node.ecs.reader import unit_poses
-from sim_node.ecs.script import located
+from sim_node.ecs.script import running
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
@@ -20,14 +20,12 @@ from sim_node.physics.engine import Engine, engine
 from sim_node.sensors.truth import FrameState
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.problems import Diverged, Problem, RunFailed, Where, WorldError
+from sim_node.world.problems import Diverged, Problem, Where, WorldError
 
 if TYPE_CHECKING:
     from sim_node.ecs.step_context import Stepper
 
 VELOCITY, ACCELERATION = "world_vel", "world_accel"
-# From [angular linear] to [linear angular].
-SWAPPED = [3, 4, 5, 0, 1, 2]
 # Ticks between two checks for signals.
 IN_ONE_GO = 1000
 
@@ -87,7 +85,7 @@ class EcsEngine:
         Raises:
             RunFailed: The script's own code failed; the message has its line.
         """
-        try:
+        with running(self._of.script):
             if self._stepper is not None:
                 for _ in range(steps):
                     self._stepper.step()
@@ -95,10 +93,6 @@ class EcsEngine:
             for done in range(0, steps, IN_ONE_GO):
                 self.live.advance(min(steps - done, IN_ONE_GO))
                 self.live.block()
-        except WorldError as error:
-            raise RunFailed(str(error)) from error
-        except Exception as error:
-            raise RunFailed(str(located(error, self._of.script))) from error
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the pose of each entity to its row of poses (N, 7).
@@ -144,8 +138,8 @@ class EcsEngine:
         def observe() -> None:
             entities = FrameState(
                 unit_poses(self.live.get(WORLD_POS)[on]),
-                self.live.get(VELOCITY)[velocities][:, SWAPPED],
-                self.live.get(ACCELERATION)[accelerations][:, SWAPPED],
+                swapped(self.live.get(VELOCITY)[velocities]),
+                swapped(self.live.get(ACCELERATION)[accelerations]),
             )
             there = entities.at(offsets)
             state.pose[places], state.twist[places] = there.pose, there.twist

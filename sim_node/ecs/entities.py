@@ -43,11 +43,6 @@ class Table:
     entities: tuple[EntityId, ...]
     values: npt.NDArray[Any]
 
-    def rows(self, entities: Iterable[EntityId]) -> npt.NDArray[np.int64]:
-        """Return the rows of entities. Raises KeyError."""
-        at = {entity: row for row, entity in enumerate(self.entities)}
-        return np.array([at[entity] for entity in entities], dtype=np.int64)
-
 
 @dataclass
 class Entities:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,11 @@ class PythonWorld:
     script: Path
     captured: Captured
     frames: tuple[EntityFrame, ...]
+
+
+def beside_file(world: World, captured: Captured, script: Path) -> World:
+    """Return a world from a file with the systems that run beside it. Entities have no frames but those of the file."""
+    return replace(world, python=PythonWorld(script, captured, ()))
 
 
 @part("python", PythonWorld)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sim_node.ecs.components import Carrier, EntityId, RevEdge, carrier_of, layout_of
 from sim_node.ecs.errors import EcsError, place_of
 from sim_node.ecs.jax_setup import jax, jnp
-from sim_node.ecs.structure import State, Structure
+from sim_node.ecs.structure import State, Structure, rows_among
 from sim_node.world.problems import Where
 
 if sys.version_info >= (3, 11):
@@ -152,8 +152,7 @@ class Query(Generic[Unpack[A]]):
     def _only(self, entities: tuple[EntityId, ...]) -> list[Any]:
         if entities == self.entities:
             return self.bufs
-        at = {entity: row for row, entity in enumerate(self.entities)}
-        rows = np.array([at[entity] for entity in entities], dtype=np.int64)
+        rows = rows_among(self.entities, entities)
         return [buf[rows] for buf in self.bufs]
 
     def _each(self, ret_type: Any, function: Callable[..., Any]) -> tuple[Callable[..., list[Any]], list[Carrier]]:

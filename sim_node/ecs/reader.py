@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.ecs.capture import Captured
+from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
-from sim_node.ecs.part import EntityFrame, PythonWorld
-from sim_node.ecs.script import captured_world, located
-from sim_node.geometry.arrays import FloatArray
+from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file
+from sim_node.ecs.script import captured_world
 from sim_node.geometry.poses import IDENTITY
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
@@ -22,8 +22,6 @@ from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
-
-# Another name of the fixed frame: components call it so, as in `world_pos`.
 
 
 @reader(*PROGRAMS)
@@ -36,7 +34,6 @@ def read_python(
         return None
     try:
         captured, files = captured_world(path)
-        _trace(captured, path)
     except WorldError as error:
         report.errors.extend(error.problems)
         return None
@@ -44,9 +41,8 @@ def read_python(
     report.read.extend(files)
     if captured.source is not None:
         report.read.extend(captured.source.files)
-        python = PythonWorld(path, captured, ())
-        processes = (*captured.source.processes, *_processes(captured))
-        return replace(captured.source, python=python, processes=processes)
+        world = beside_file(captured.source, captured, path)
+        return replace(world, processes=(*world.processes, *_processes(captured)))
     time = _time(captured, report)
     if time is None:
         return None
@@ -61,17 +57,6 @@ def read_python(
         processes=_processes(captured),
         source=str(shown),
     )
-
-
-def _trace(captured: Captured, path: Path) -> None:
-    """Evaluate the shapes of a tick: errors in systems show up before anything starts. Raises WorldError."""
-    program = captured.program
-    try:
-        program.traced.eval_shape(*program.split(dict(program.start)))
-    except WorldError:
-        raise
-    except Exception as error:
-        raise located(error, path) from None
 
 
 def _time(captured: Captured, report: Report) -> TimeGrid | None:
@@ -105,13 +90,3 @@ def _processes(captured: Captured) -> tuple[Process, ...]:
         Process(program.name, program.command, cwd=str(program.cwd or Path.cwd()), place=Place(where, program.name))
         for program, where in programs
     )
-
-
-def unit_poses(transforms: FloatArray) -> FloatArray:
-    """Return transforms (n, 7) [q p] as poses [p q] with unit quaternions; rows that are none stay as they are."""
-    poses = transforms[:, [4, 5, 6, 0, 1, 2, 3]]
-    with np.errstate(all="ignore"):
-        unit = poses[:, 3:] / np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
-    fits = np.isfinite(unit).all(axis=1)
-    poses[fits, 3:] = unit[fits]
-    return poses

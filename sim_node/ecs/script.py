@@ -18,7 +18,7 @@ from sim_node.ecs.capture import Captured, Stop, capturing
 from sim_node.ecs.errors import EcsError, MissingJax, shown_path
 from sim_node.interrupt import SIGNALS
 from sim_node.text import MAX_LINE, shown
-from sim_node.world.problems import Where, WorldError
+from sim_node.world.problems import RunFailed, Where, WorldError
 
 _NEEDED = "a world in Python ends with world.run(system, sim_time_step=...)"
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -98,6 +98,24 @@ def located(error: BaseException, path: Path, key: str = "") -> ScriptError:
     if isinstance(error, ModuleNotFoundError) and error.name == "elodin":
         message += "; write `import sim_node.ecs as el`"
     return ScriptError(message, user_line(error, path), key)
+
+
+@contextmanager
+def running(path: Path) -> Iterator[None]:
+    """Turn errors of a script's systems and callbacks into RunFailed, with the script's line.
+
+    Args:
+        path: The script.
+
+    Raises:
+        RunFailed: The script's own code failed in the block. Its cause is the error.
+    """
+    try:
+        yield
+    except WorldError as error:
+        raise RunFailed(str(error)) from error
+    except Exception as error:
+        raise RunFailed(str(located(error, path))) from error
 
 
 def user_line(error: BaseException, path: Path) -> Where:

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 State = Mapping[str, Any]
 
 
+def rows_among(own: Iterable[EntityId], wanted: Iterable[EntityId]) -> npt.NDArray[np.int64]:
+    """Return the places of wanted entities among others. Raises KeyError."""
+    at = {entity: row for row, entity in enumerate(own)}
+    return np.array([at[entity] for entity in wanted], dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class Structure:
     """The entities of each component, and the edges.
@@ -80,8 +86,7 @@ class Structure:
             return None
         if own == (GLOBALS,):
             return np.zeros(len(entities), dtype=np.int64)
-        at = {entity: row for row, entity in enumerate(own)}
-        return np.array([at[entity] for entity in entities], dtype=np.int64)
+        return rows_among(own, entities)
 
     def named(self, entities: Iterable[EntityId], limit: int = 5) -> str:
         """Return the names of entities for a message."""

@@ -20,11 +20,9 @@ from sim_node.ecs.algebra import (
     SpatialInertia,
     SpatialMotion,
     SpatialTransform,
-    poses_of,
     skew,
-    swapped,
-    transforms_of,
 )
+from sim_node.ecs.conversions import poses_of, swapped, transforms_of
 
 TURNS = Rotation.random(5, random_state=1)
 A, B = (Quaternion(turn.as_quat()) for turn in TURNS[:2])

@@ -8,8 +8,8 @@ import threading
 import time
 from types import FrameType, TracebackType
 
-# A terminal and `timeout` send one Ctrl-C twice; only a later one is a second request.
-PATIENCE_S = 1.0
+from sim_node.interrupt import PATIENCE_S
+
 # Time until an interrupt that was dropped is raised again.
 AGAIN_S = 0.05
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -13,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from sim_node.ecs import capture
-from sim_node.ecs.coupling import FileSystems
+from sim_node.ecs.coupling import FileSystems, steps_per_tick
 from sim_node.ecs.errors import EcsError, caller
-from sim_node.ecs.part import PythonWorld
+from sim_node.ecs.part import beside_file
 from sim_node.ecs.program import Array, Program
 from sim_node.ecs.step_context import Callback
 from sim_node.ecs.world_file import spawn_all
@@ -79,7 +80,6 @@ class FileWorld(World):
         """
         where = caller()
         given = {name: value for name, value in locals().items() if name not in ("self", "system", "later", "where")}
-        given = {name: value for name, value in given.items() if not name.startswith("_")}
         settings = self._settings(given, later, where, "run")
         if settings.start_timestamp is not None:
             raise EcsError("start_timestamp: the file gives the time of the start", where, "run")
@@ -140,7 +140,7 @@ class FileWorld(World):
         step, period = settings.sim_time_step, settings.run_time_step
         duration = None if settings.max_ticks is None else round(settings.max_ticks * step * 1e9)
         session = Session(
-            replace(self.source, python=PythonWorld(script, captured, ()), files=(*self.source.files, script)),
+            replace(beside_file(self.source, captured, script), files=(*self.source.files, script)),
             real_time_factor=0.0 if period is None else step / period,
             publish_rate=min(1.0 / (settings.record_every * step), 1e9 / self.source.time.step_ns),
             duration_ns=duration,
@@ -152,13 +152,19 @@ class FileWorld(World):
             warn=partial(settings.say, "warn"),
         )
         try:
-            with session:
+            with _own_errors(), session:
                 session.run()
         except KeyboardInterrupt:
             return
-        except RunFailed as error:
-            # The script's own error, where it is one.
-            raise error.__cause__ or error from None
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Raise the error of a script itself, where a run failed of one."""
+    try:
+        yield
+    except RunFailed as error:
+        raise error.__cause__ or error from None
 
 
 class _Canceled:
@@ -190,10 +196,10 @@ class FileLive:
     def __init__(self, captured: capture.Captured, script: Path) -> None:
         assert captured.source is not None
         self.program, self.ticks = captured.program, 0
-        self.simulation = Simulation(replace(captured.source, python=PythonWorld(script, captured, ())))
+        self.simulation = Simulation(beside_file(captured.source, captured, script))
         (systems,) = (each for each in self.simulation.engines.values() if isinstance(each, FileSystems))
         self._live = systems.live
-        self._steps = round(captured.program.structure.step * 1e9 / captured.source.time.step_ns)
+        self._steps = steps_per_tick(captured.program.structure.step, captured.source.time)
 
     @property
     def changing(self) -> tuple[str, ...]:
@@ -208,10 +214,8 @@ class FileLive:
         start = self.program.start
         rows = {name: np.empty((ticks, *start[name].shape), start[name].dtype) for name in self.changing}
         for row in range(ticks):
-            try:
+            with _own_errors():
                 self.simulation.step(self._steps)
-            except RunFailed as error:
-                raise error.__cause__ or error from None
             for name, values in rows.items():
                 values[row] = self._live.get(name)
         self.ticks += ticks
