@@ -17,7 +17,9 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 from numba.core.typeinfer import register_dispatcher
+from numba.cpython import hashing  # noqa: F401  machine code may refer to its symbols
 from numba.np import linalg
 
 _warned = False
@@ -90,8 +92,10 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         self._cache_file._source_stamp = (self._cache_file._source_stamp, _stamps[file])
 
     def load_overload(self, sig: object, target_context: object) -> Any:
+        """Load machine code without preparing the compiler, which takes numba 0.2 s. Compiling prepares it, too."""
+        rtsys.initialize(target_context)  # machine code refers to symbols of numba's runtime
         try:
-            return super().load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)
         except _UNUSABLE as refused:
             _warn(str(refused))
             return None

@@ -68,6 +68,8 @@ class CameraGroup:
 class CameraRenderer:
     """Groups of lenses and the process that renders for them, which is started with the first image.
 
+    After `close` it is started again with the next one.
+
     fault: why there are no images any more; empty if there are. It is reported once, as a WorldWarning.
     """
 
@@ -76,6 +78,7 @@ class CameraRenderer:
         self._groups: list[tuple[Lens, ...]] = []
         self._pending: deque[tuple[int, RenderedExposure]] = deque()
         self._free = list(range(MAX_PENDING))
+        self._numbers: FloatArray = np.empty((MAX_PENDING, 0))
         self._process: subprocess.Popen[bytes] | None = None
         self.fault = ""
 
@@ -103,15 +106,19 @@ class CameraRenderer:
         numbers = np.concatenate(request)
         self._numbers[slot, : len(numbers)] = numbers
         self._pending.append((slot, exposure))
-        try:
-            os.write(self._input.fileno(), bytes([slot]))
-        except OSError:
-            self.collect()
+        self._request(slot)
         return exposure
+
+    def close(self) -> None:
+        """End the process. Images that it has not rendered by then are rendered by the next one."""
+        self.collect()
+        if self._process is not None:
+            self._process = None
+            self._finalizer()
 
     def collect(self) -> None:
         """Copy finished images from the shared memory, in the order in which they were requested."""
-        while self._pending and self._replies.poll(0):
+        while self._pending and self._process is not None and self._replies.poll(0):
             if not os.read(self._output.fileno(), 1):
                 self._fail(f"the render process has ended, {_exit_status(self._process)}")
                 return
@@ -124,7 +131,10 @@ class CameraRenderer:
 
     def wait(self) -> None:
         """Wait for the next finished images and copy them."""
-        self._replies.poll()
+        if self._process is None:
+            self._start()
+        if self._pending:
+            self._replies.poll()
         self.collect()
 
     def _start(self) -> None:
@@ -146,16 +156,28 @@ class CameraRenderer:
         mujoco.mj_saveModel(model, None, binary)
         with open(file, "wb", closefd=False) as stream:
             stream.write(binary.tobytes())
+        unrendered = {slot: self._numbers[slot] for slot, _ in self._pending}
         self._numbers, self._pixels = slots.views(mmap.mmap(memory, slots.size))
         self._process = self._spawn(memory, file, slots)
         os.close(memory)
         os.close(file)
-        weakref.finalize(self, _end, self._process)
+        self._finalizer = weakref.finalize(self, _end, self._process)
         self._replies = select.poll()
         self._replies.register(self._output, select.POLLIN)
         first = self._output.readline()
         if first != READY:
             self._fail(first.decode(errors="replace").strip() or f"the render process {_exit_status(self._process)}")
+            return
+        for slot, numbers in unrendered.items():
+            self._numbers[slot] = numbers
+        self._request(*unrendered)
+
+    def _request(self, *slots: int) -> None:
+        """Have the process render the requests in some slots, in that order."""
+        try:
+            os.write(self._input.fileno(), bytes(slots))
+        except OSError:
+            self.collect()
 
     def _spawn(self, memory: int, file: int, slots: Slots) -> subprocess.Popen[bytes]:
         given = os.environ.get("MUJOCO_GL")

@@ -118,6 +118,11 @@ class BodyEnvironment:
             self._renderer = CameraRenderer(self._compiled.spec, self._live)
         return self._renderer.cameras(lenses)
 
+    def close(self) -> None:
+        """End the render process, if there is one. The next image starts it again."""
+        if self._renderer is not None:
+            self._renderer.close()
+
     def _carrier(self, frame: str) -> int:
         """Return the MuJoCo body that a frame is fixed to; the fixed frame's for keyframes without shapes."""
         return int(self._compiled.solids[self._frames.index(frame)])

@@ -90,6 +90,9 @@ class Environment(Protocol):
     def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
         """Return cameras with these lenses, called before the first image; None where nothing can be seen."""
 
+    def close(self) -> None:
+        """End the processes that render images. The next image starts them again."""
+
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
         """Return a function for the states (3, J) of joints: positions, velocities, efforts of actuators.
 
@@ -119,6 +122,9 @@ class OpenAir:
     def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
         """Return None: nothing can be seen."""
         return None
+
+    def close(self) -> None:
+        """Do nothing: no process renders."""
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
         """Return joints at rest."""

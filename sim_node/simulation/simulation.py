@@ -250,8 +250,12 @@ class Simulation:
         self._co_simulators.interrupt()
 
     def close(self) -> None:
-        """Close all co-simulators. The run may continue without them."""
+        """Close all co-simulators and end the render process of cameras.
+
+        The run may continue without co-simulators. Its next image starts a new render process.
+        """
         self._co_simulators.close()
+        self._environment.close()
 
     def subscribe(self, sensor: str) -> SensorSubscription:
         """Subscribe to the measurements of a sensor while the run steps.

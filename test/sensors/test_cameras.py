@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import psutil
 import pytest
-from waiting import PATIENCE, until_ended
+from waiting import PATIENCE, has_ended, until_ended
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -180,6 +180,32 @@ def test_the_death_of_what_draws_is_reported_once_and_the_run_goes_on() -> None:
     assert simulation.steps == 50
     assert len(simulation.snapshot().measurements["CAM"].stamps_ns) == 0
     assert simulation.pictures_dropped == 5
+
+
+@pytest.mark.usefixtures("gl")
+def test_close_ends_what_draws_and_a_run_that_goes_on_has_the_same_pictures() -> None:
+    """With an image on the way, which an ended process does not return; nothing is dropped."""
+    ball = Geometry("sphere", np.array([0.3]), pose=np.array([2, 0, 0, 0, 0, 0, 1]), colour=np.array([1, 0, 0, 1]))
+    scene = world(ball, width=160, height=120, latency=0.025)
+    before = drawing_processes(os.getpid())
+    whole, parted = Simulation(scene), Simulation(scene)
+    whole.run(0.5)
+    drawing = drawing_processes(os.getpid())[-1]
+    drawing.suspend()  # the image of 0.1 s is not ready when the run is closed at 0.11 s
+    parted.step(11, wait=False)
+    parted.close()
+    assert has_ended(drawing)
+    parted.step(39)
+    assert parted.pictures_dropped == 0
+    for simulation in (whole, parted):
+        simulation.close()
+        simulation.close()
+    assert drawing_processes(os.getpid()) == before
+    expected, found = whole.snapshot().measurements["CAM"], parted.snapshot().measurements["CAM"]
+    later = len(found.stamps_ns)  # the image of the start may be published before
+    assert later >= 4
+    assert found.stamps_ns.tolist() == expected.stamps_ns[-later:].tolist()
+    assert found.values.tobytes() == expected.values[-later:].tobytes()
 
 
 def test_without_opengl_a_run_has_no_pictures_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
