@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     )
     from sim_node.ecs.dynamics import Integrator, six_dof
     from sim_node.ecs.errors import EcsError, TimeTravel
+    from sim_node.ecs.graphs import GraphQuery, TotalEdge
     from sim_node.ecs.jax_setup import jax
-    from sim_node.ecs.queries import GraphQuery, Query, TotalEdge
+    from sim_node.ecs.queries import Query
     from sim_node.ecs.standard import (
         Body,
         Camera,
@@ -123,7 +124,7 @@ __getattr__, __dir__ = public(
         "Exec": ".session.ecs.exec",
         "Force": "standard",
         "Glb": "assets",
-        "GraphQuery": "queries",
+        "GraphQuery": "graphs",
         "Inertia": "standard",
         "Integrator": "dynamics",
         "JaxSim": ".session.ecs.jax_sim",
@@ -150,7 +151,7 @@ __getattr__, __dir__ = public(
         "StepContext": "step_context",
         "System": "systems",
         "TimeTravel": "errors",
-        "TotalEdge": "queries",
+        "TotalEdge": "graphs",
         "World": ".session.ecs.world",
         "WorldAccel": "standard",
         "WorldPos": "standard",

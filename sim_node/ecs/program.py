@@ -109,7 +109,7 @@ class Program:
 
     def _tick(self, changing: State, constant: State) -> dict[str, Any]:
         # Between barriers a tick is compiled in the same way wherever it stands, and gives the same bits.
-        changing, constant = jax.lax.optimization_barrier((dict(changing), dict(constant)))
+        changing = jax.lax.optimization_barrier(dict(changing))
         after = self.step({**constant, **changing})
         kept: dict[str, Any] = jax.lax.optimization_barrier({name: after[name] for name in self.changing})
         return kept

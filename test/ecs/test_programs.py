@@ -17,9 +17,10 @@ from sim_node.ecs.archetypes import C
 from sim_node.ecs.components import Component, ComponentType, Edge, PrimitiveType
 from sim_node.ecs.dynamics import NewtonEuler, six_dof
 from sim_node.ecs.entities import Entities
+from sim_node.ecs.graphs import GraphQuery
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import CHUNK, RECORD_BYTES, Program, compiled
-from sim_node.ecs.queries import GraphQuery, Query
+from sim_node.ecs.queries import Query
 from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
 from sim_node.ecs.systems import map, map_seq, system
 
