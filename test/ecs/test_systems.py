@@ -212,7 +212,7 @@ def test_several_components_are_folded_at_once() -> None:
 
 
 def test_folds_that_are_sums_and_folds_that_only_end_in_one() -> None:
-    """Terms of a sum are computed at once; a term that depends on a value so far is not. Up to eight edges, and nine."""
+    """Terms of a sum are computed at once; one that depends on a value so far is not. Up to eight edges, and nine."""
 
     def summed(so_far: tuple[Any, Any], left: Any, right: Any) -> tuple[Any, Any]:
         return so_far[0] + left * right, right + so_far[1]
