@@ -236,7 +236,7 @@ def test_folds_that_are_sums_and_folds_that_only_end_in_one() -> None:
 
     def folding(fold: Any, wanted: Any) -> System:
         @system
-        def of(graph: GraphQuery[E], q: Query[X]) -> Query[wanted]:  # type: ignore[valid-type]
+        def of(graph: GraphQuery[E], q: Query[X]) -> Query[wanted]:
             return graph.edge_fold(q, q, wanted, start, fold)
 
         return of
