@@ -2,14 +2,17 @@
 
     import sim_node.ecs as el
 
-Each name is imported when it is first used: importing this package does not import JAX.
+Each name is imported when it is first used: importing this package does not import JAX. But a script that imports it
+has JAX compute with double precision from then on.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from sim_node.ecs.doubles import is_user_import, use_doubles
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
@@ -167,3 +170,7 @@ __getattr__, __dir__ = public(
         "ukf": "ukf",
     },
 )
+
+if is_user_import(sys._getframe(1)):
+    # A script may compute with JAX before it uses any of these names.
+    use_doubles()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from jax.extend.core import jaxpr_as_fun
 
 from sim_node.ecs.components import layout_of
 from sim_node.ecs.errors import EcsError, place_of
@@ -135,7 +134,7 @@ class _Fold:
     """
 
     def __init__(self, traced: Any, start: Sequence[Any]) -> None:
-        self._one, self._start = jaxpr_as_fun(traced), list(start)
+        self._one, self._start = partial(jax.core.eval_jaxpr, traced.jaxpr, traced.consts), list(start)
         self._is_sum = _is_sum(traced.jaxpr, len(start))
 
     def over(self, left: Sequence[Any], rights: Sequence[Any]) -> list[Any]:
