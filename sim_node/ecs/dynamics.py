@@ -183,7 +183,7 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
     return at(rows.normalized(rows.together(q)), p, moved1), left
 
 
-@jax.jit
+@jax.jit  # type: ignore[untyped-decorator]
 def _rates(bodies: Bodies, changing: Any) -> tuple[Any, Any, Any]:
     """Return the rates of orientations and positions, and those of momenta or velocities (n, 6) as they are."""
     w, v = _split(bodies.vel, 3)
@@ -191,7 +191,7 @@ def _rates(bodies: Bodies, changing: Any) -> tuple[Any, Any, Any]:
     return turn, v, rows.columns(changing)
 
 
-@jax.jit
+@jax.jit  # type: ignore[untyped-decorator]
 def _bodies_at(moments: Vector | None, mass: Any, q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
     """Return bodies of momenta, or of velocities if no moments of inertia are given."""
     q = rows.together(q)
@@ -248,7 +248,7 @@ class SixDof(System):
             return changed
 
         # Compiled as a function of its own: systems are evaluated once, however often an integrator calls it.
-        @jax.jit
+        @jax.jit  # type: ignore[untyped-decorator]
         def evaluate(state: State, bodies: Bodies) -> Evaluated:
             cleared = dict(write(state, world_pos=bodies.pos, world_vel=bodies.vel))
             cleared[_FORCE.name] = jnp.zeros_like(state[_FORCE.name])
