@@ -217,7 +217,7 @@ class Session:
         # Imported here because other worlds do not need it.
         from sim_node.session.ecs.scripted import Scripted
 
-        scripted = Scripted(self.world.python, simulation)
+        scripted = Scripted(self.world.python, simulation, self._view is not False)
         for note in scripted.notes:
             self._report(note)
         return scripted

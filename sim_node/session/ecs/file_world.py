@@ -141,7 +141,7 @@ class FileWorld(World):
     def _run(self, captured: capture.Captured, settings: Settings, script: Path) -> None:
         step, period = settings.sim_time_step, settings.run_time_step
         world = replace(beside_file(self.source, captured, script), files=(*self.source.files, script))
-        recipes = self.wanted_recipes()
+        recipes = self._wanted_recipes()
         if world.processes:
             names = ", ".join(process.name for process in world.processes)
             settings.say("info", f"not starting {names} of {world.name}: `sim_node run {script} --processes` does")

@@ -51,7 +51,12 @@ def open_recording(path: str | Path) -> RecordedRun:
 
 
 class RecordedRun:
-    """A recorded run of a world in Python.
+    """A recorded run of a world in Python. `open_recording` makes it.
+
+    Args:
+        path: The folder, or its file, for messages.
+        bag: The bag.
+        about: The description of its components.
 
     Attributes:
         start_us: Time of the start, microseconds since 1970.

@@ -29,18 +29,20 @@ class Scripted:
     Args:
         of: The world in Python.
         simulation: Its simulation.
+        shown: Whether a viewer shows it. An interactive script then goes on after `max_ticks`.
 
     Attributes:
         duration_ns: The time after which the script wants the run to end, or None for never.
         notes: Sentences about what has no effect.
     """
 
-    def __init__(self, of: PythonWorld, simulation: Simulation) -> None:
+    def __init__(self, of: PythonWorld, simulation: Simulation, shown: bool = False) -> None:
         captured, time = of.captured, simulation.world.time
         settings, structure = captured.settings, captured.program.structure
         ticks = settings.get("max_ticks")
+        endless = shown and settings.get("interactive", True)
         per_tick = 1 if captured.source is None else steps_per_tick(structure.step, time)
-        self.duration_ns = ticks * per_tick * time.step_ns if ticks else None
+        self.duration_ns = ticks * per_tick * time.step_ns if ticks and not endless else None
         self._engines = [each for each in simulation.engines.values() if isinstance(each, (EcsEngine, FileSystems))]
         self._is_canceled: Callable[[], Any] | None = settings.get("is_canceled")
         unused = [
@@ -49,6 +51,8 @@ class Scripted:
             if settings.get(name, nothing) != nothing
         ]
         self.notes = without_effect(structure)
+        if ticks and endless:
+            unused.append(f"max_ticks={ticks}")
         if unused:
             script = of.script.name
             self.notes.append(f"{script}: {', '.join(unused)} of run() has no effect here, only in `python {script}`")

@@ -187,7 +187,7 @@ class World(Entities):
             raise EcsError(f"there is a recipe named {recipe.name()!r} already", caller(), "recipe")
         self.recipes.append(recipe)
 
-    def wanted_recipes(self) -> list[PyRecipe]:
+    def _wanted_recipes(self) -> list[PyRecipe]:
         """Return the recipes that `run` starts: none if the script has the option --no-s10."""
         return [] if "--no-s10" in sys.argv[1:] else self.recipes
 
@@ -253,7 +253,7 @@ class World(Entities):
         for note in without_effect(program.structure):
             settings.say("warn", f"{where}: {note}")
         sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
-        Run(program, settings, pre_step, post_step, self.wanted_recipes(), sink).run()
+        Run(program, settings, pre_step, post_step, self._wanted_recipes(), sink).run()
 
     def build(
         self,
