@@ -205,6 +205,8 @@ def weight(f: el.Force, i: el.Inertia) -> el.Force:
 world = el.World()
 world.spawn(el.Body(), name="ball")
 world.run(el.six_dof(1 / 240, weight), sim_time_step=1 / 240, max_ticks=1, interactive=False)
+import time
+print(time.time())
 """
 
 
@@ -221,9 +223,9 @@ def first_tick(pairs: Pairs) -> None:
             for at in range(rounds):
                 cache = Path(folder) / (f"cache{at}" if name == "cold" else "cache0")
                 environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(cache)}
-                began = time.perf_counter()
-                subprocess.run([sys.executable, file], check=True, env=environment, cwd=Path(__file__).parents[1])
-                times.append(time.perf_counter() - began)
+                began = time.time()
+                ended = subprocess.check_output([sys.executable, file], env=environment, cwd=Path(__file__).parents[1])
+                times.append(float(ended) - began)
             taken = statistics.median(times)
             print(f"{f'first tick, {name}':<34} {taken:.3g} s   (limit {limit:.3g} s)", flush=True)
             row = {"name": f"first tick, {name}", "seconds": {"ours": taken}, "ratio": limit / taken, "target": 1.0}

@@ -2,14 +2,17 @@
 
     import sim_node.ecs as el
 
-Each name is imported when it is first used: importing this package does not import JAX.
+Each name is imported when it is first used: importing this package does not import JAX. But a script that imports it
+has JAX compute with double precision from then on.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from sim_node.ecs.doubles import is_user_import, use_doubles
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
@@ -28,8 +31,9 @@ if TYPE_CHECKING:
     )
     from sim_node.ecs.dynamics import Integrator, six_dof
     from sim_node.ecs.errors import EcsError, TimeTravel
+    from sim_node.ecs.graphs import GraphQuery, TotalEdge
     from sim_node.ecs.jax_setup import jax
-    from sim_node.ecs.queries import GraphQuery, Query, TotalEdge
+    from sim_node.ecs.queries import Query
     from sim_node.ecs.standard import (
         Body,
         Camera,
@@ -123,7 +127,7 @@ __getattr__, __dir__ = public(
         "Exec": ".session.ecs.exec",
         "Force": "standard",
         "Glb": "assets",
-        "GraphQuery": "queries",
+        "GraphQuery": "graphs",
         "Inertia": "standard",
         "Integrator": "dynamics",
         "JaxSim": ".session.ecs.jax_sim",
@@ -150,7 +154,7 @@ __getattr__, __dir__ = public(
         "StepContext": "step_context",
         "System": "systems",
         "TimeTravel": "errors",
-        "TotalEdge": "queries",
+        "TotalEdge": "graphs",
         "World": ".session.ecs.world",
         "WorldAccel": "standard",
         "WorldPos": "standard",
@@ -166,3 +170,7 @@ __getattr__, __dir__ = public(
         "ukf": "ukf",
     },
 )
+
+if is_user_import(sys._getframe(1)):
+    # A script may compute with JAX before it uses any of these names.
+    use_doubles()

@@ -35,7 +35,9 @@ class Mesh:
         """Return a cuboid.
 
         Args:
-            x, y, z: Full lengths along its axes, m.
+            x: Full length along its x axis, m.
+            y: Full length along its y axis, m.
+            z: Full length along its z axis, m.
 
         Returns:
             The mesh.
@@ -83,7 +85,9 @@ class Material:
         """Return a material of a colour.
 
         Args:
-            r, g, b: Red, green and blue: 1 is full, more than 1 glows.
+            r: Red: 1 is full, more than 1 glows.
+            g: Green.
+            b: Blue.
 
         Returns:
             The material.

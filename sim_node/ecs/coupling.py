@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -33,10 +34,12 @@ class FileSystems:
 
     Attributes:
         live: The state of the program.
+        stop_recipes: Asks the processes of recipes to end; does nothing unless the run has started them.
     """
 
     def __init__(self, of: PythonWorld, world: World, columns: Columns) -> None:
         self.live = Live(of.captured.program)
+        self.stop_recipes: Callable[[], None] = lambda: None
         self._of, self._world = of, world
         declare_components(self.live, columns)
         self.reset(0)
@@ -46,7 +49,8 @@ class FileSystems:
         captured = self._of.captured
         self.live.reset()
         start_us = self._world.time.start_ns // 1000
-        self.stepper = Stepper(self.live, captured.pre_step, captured.post_step, start_us)
+        stop = lambda: self.stop_recipes()  # noqa: E731  set later, by what starts them
+        self.stepper = Stepper(self.live, captured.pre_step, captured.post_step, start_us, stop)
 
     def step(self, steps: int) -> None:
         """Do nothing: the other engines move the world."""

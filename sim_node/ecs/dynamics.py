@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from sim_node.ecs import rows
 from sim_node.ecs.components import carrier_of
 from sim_node.ecs.errors import EcsError, caller
-from sim_node.ecs.jax_setup import jnp
+from sim_node.ecs.jax_setup import jax, jnp
 from sim_node.ecs.rows import Quat, Vector
 from sim_node.ecs.standard import Force, Inertia, SimulationTimeStep, WorldAccel, WorldPos, WorldVel
 from sim_node.ecs.structure import State, Structure
@@ -51,7 +52,7 @@ class Evaluated(NamedTuple):
         bodies: The motion for which they were, as the effectors left it.
         accel: Accelerations (n, 6).
         force: Forces (n, 6).
-        state: The state that the effectors left.
+        state: The state that the effectors left, and the accelerations.
     """
 
     bodies: Bodies
@@ -113,9 +114,10 @@ class NewtonEuler:
 
     def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
         """Return the accelerations (n, 6) [dw/dt, dv/dt] of bodies along the world's axes."""
-        q, w = rows.columns(bodies.pos[:, :4]), rows.columns(bodies.vel[:, :3])
-        moments, mass = rows.columns(inertia[:, :3]), inertia[:, 6]
-        torque, push = rows.columns(force[:, :3]), rows.columns(force[:, 3:])
+        (q, _), (w, _) = _split(bodies.pos, 4), _split(bodies.vel, 3)
+        ix, iy, iz, _, _, _, mass = rows.columns(inertia)
+        moments = (ix, iy, iz)
+        torque, push = _split(force, 3)
         torque = rows.plus(torque, -1.0, rows.cross(w, _momentum(q, moments, w)))
         return jnp.stack([*_velocity(q, moments, torque), *(each / mass for each in push)], axis=1)
 
@@ -158,28 +160,19 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
         message = f"an effector writes {' and '.join(moved)}, which Rk4 integrates; run it before or after six_dof"
         raise EcsError(message, motion.where, "six_dof")
     momenta = _INERTIA.name not in motion.written
-    moments, mass = rows.columns(motion.inertia[:, :3]), motion.inertia[:, 6]
+    ix, iy, iz, _, _, _, mass = rows.columns(motion.inertia)
+    moments = (ix, iy, iz)
     q0, p0 = _split(motion.start.pos, 4)
     w0, v0 = _split(motion.start.vel, 3)
     moved0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0)) if momenta else (*w0, *v0)
 
-    def at(q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
-        w, v = moved[:3], moved[3:]
-        q = rows.together(q)
-        w, v = moved[:3], moved[3:]
-        if momenta:
-            w, v = _velocity(q, moments, w), tuple(each / mass for each in v)
-        place = rows.together((*p, *v))
-        return Bodies(jnp.stack([*q, *place[:3]], axis=1), jnp.stack([*w, *place[3:]], axis=1))
-
+    at = partial(_bodies_at, moments if momenta else None, mass)
     bodies, left = motion.start, motion.state
     # For each stage: the rates of orientation, position, and momentum or velocity.
     slopes: list[tuple[Any, Any, Any]] = []
     for fraction in (0.5, 0.5, 1.0, None):
         _, accel, force, left = motion.evaluate(motion.state, bodies)
-        w, v = _split(bodies.vel, 3)
-        turn = rows.multiply((*(0.5 * each for each in w), 0.0), rows.columns(bodies.pos[:, :4]))
-        slopes.append((turn, v, rows.columns(force if momenta else accel)))
+        slopes.append(_rates(bodies, force if momenta else accel))
         if fraction:
             of = fraction * motion.step
             bodies = at(*(rows.plus(a, of, b) for a, b in zip((q0, p0, moved0), slopes[-1], strict=True)))
@@ -188,6 +181,25 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
     ]
     q, p, moved1 = (rows.plus(a, motion.step / 6.0, b) for a, b in zip((q0, p0, moved0), sums, strict=True))
     return at(rows.normalized(rows.together(q)), p, moved1), left
+
+
+@jax.jit  # type: ignore[untyped-decorator]
+def _rates(bodies: Bodies, changing: Any) -> tuple[Any, Any, Any]:
+    """Return the rates of orientations and positions, and those of momenta or velocities (n, 6) as they are."""
+    w, v = _split(bodies.vel, 3)
+    turn = rows.multiply((*(0.5 * each for each in w), 0.0), _split(bodies.pos, 4)[0])
+    return turn, v, rows.columns(changing)
+
+
+@jax.jit  # type: ignore[untyped-decorator]
+def _bodies_at(moments: Vector | None, mass: Any, q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
+    """Return bodies of momenta, or of velocities if no moments of inertia are given."""
+    q = rows.together(q)
+    w, v = moved[:3], moved[3:]
+    if moments is not None:
+        w, v = _velocity(q, moments, w), tuple(each / mass for each in v)
+    place = rows.together((*p, *v))
+    return Bodies(jnp.stack([*q, *place[:3]], axis=1), jnp.stack([*w, *place[3:]], axis=1))
 
 
 def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
@@ -203,7 +215,8 @@ def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
 
 def _split(array: Any, at: int) -> tuple[Any, Any]:
     """Return the coordinates (n,) of the angular and of the linear part of spatial vectors (n, k)."""
-    return rows.columns(array[:, :at]), rows.columns(array[:, at:])
+    every = rows.columns(array)
+    return every[:at], every[at:]
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,8 @@ class SixDof(System):
                 changed[name] = array if rows[name] is None else jnp.asarray(state[name]).at[rows[name]].set(array)
             return changed
 
+        # Compiled as a function of its own: systems are evaluated once, however often an integrator calls it.
+        @jax.jit  # type: ignore[untyped-decorator]
         def evaluate(state: State, bodies: Bodies) -> Evaluated:
             cleared = dict(write(state, world_pos=bodies.pos, world_vel=bodies.vel))
             cleared[_FORCE.name] = jnp.zeros_like(state[_FORCE.name])

@@ -59,12 +59,14 @@ class EcsEngine:
 
     Attributes:
         live: The state of the program.
+        stop_recipes: Asks the processes of recipes to end; does nothing unless the run has started them.
     """
 
     def __init__(self, of: PythonWorld, world: World, layout: Layout, columns: Columns) -> None:
         from sim_node.ecs.live import Live
 
         self.live = Live(of.captured.program)
+        self.stop_recipes: Callable[[], None] = lambda: None
         self._of, self._time = of, world.time
         self._names = [frame.name for frame in of.frames]
         self._rows = columns.claim("pose", self._names)
@@ -154,7 +156,8 @@ class EcsEngine:
             return None
         from sim_node.ecs.step_context import Stepper
 
-        return Stepper(self.live, captured.pre_step, captured.post_step, self._time.start_ns // 1000)
+        start_us = self._time.start_ns // 1000
+        return Stepper(self.live, captured.pre_step, captured.post_step, start_us, lambda: self.stop_recipes())
 
     def _declare(self, columns: Columns) -> None:
         """Declare each component, and the number of ticks, as a column of state."""

@@ -106,7 +106,17 @@ class Entities:
         self._set(entity, given, where, self.names[entity])
 
     def number(self, name: str) -> EntityId:
-        """Return the entity of a name. Raises KeyError; the message names the nearest."""
+        """Return the entity of a name.
+
+        Args:
+            name: Its name.
+
+        Returns:
+            Its number.
+
+        Raises:
+            KeyError: There is no such entity; the message has the nearest name.
+        """
         if name in self._numbers:
             return self._numbers[name]
         raise KeyError(f"there is no entity {name!r}{did_you_mean(name, self._numbers)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from sim_node.ecs.doubles import imported
 from sim_node.ecs.errors import MissingJax
 
 try:
@@ -26,9 +27,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sim_node" / "jax"
 
 
+imported()
 jax.config.update("jax_enable_x64", True)
 if jax.config.jax_compilation_cache_dir is None:
     jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-    # Steps of small worlds compile in a tenth of a second each: worth keeping, too.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+# Steps of small worlds compile in a tenth of a second each: worth keeping, too.
+for option, value in (
+    ("jax_persistent_cache_min_compile_time_secs", 0.0),
+    ("jax_persistent_cache_min_entry_size_bytes", -1),
+):
+    if option.upper() not in os.environ:
+        jax.config.update(option, value)

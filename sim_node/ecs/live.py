@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from sim_node.ecs.blocks import Place
 from sim_node.ecs.jax_setup import jax, jnp
 from sim_node.ecs.program import TICK, Array, Program
 
@@ -13,7 +16,8 @@ from sim_node.ecs.program import TICK, Array, Program
 class Live:
     """A program's state. Nothing else of a program changes.
 
-    Components are copied to the host when they are first read after a tick, and back once, with the next tick.
+    Components are in blocks of numbers, see `Blocks`: first those that a tick changes, then the others. A block is
+    viewed on the host when it is first read after a tick, copied when it is first written, and handed back once.
 
     Args:
         program: The compiled world.
@@ -26,45 +30,62 @@ class Live:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self._places = dict(program.changing_blocks.places)
+        for name, place in program.constant_blocks.places.items():
+            self._places[name] = replace(place, block=place.block + program.changing_blocks.count)
         self.reset()
 
     def reset(self) -> None:
         """Go back to the start."""
+        program = self.program
         self.ticks = 0
         self.outside: set[str] = set()
-        start = {name: jnp.asarray(array) for name, array in self.program.start.items()}
-        self._changing, self._constant = self.program.split(start)
-        # Host copies: of components that a tick changes, and of the others, which last longer.
-        self._seen: dict[str, Array] = {}
-        self._kept: dict[str, Array] = {}
-        # What was written since the last tick, and constants that are passed to the next one as NumPy arrays.
-        self._written: dict[str, Array] = {}
-        self._loose: set[str] = set()
+        parts = (program.changing_blocks, program.constant_blocks)
+        self._changing: Sequence[Any]
+        self._constant: list[Any]
+        blocks = (part.on_host(program.start) for part in parts)
+        self._changing, self._constant = ([jnp.asarray(block) for block in each] for each in blocks)
+        # Host copies of blocks: of those that a tick changes, then of the others, which last longer.
+        self._first_constant = program.changing_blocks.count
+        self._nothing: list[Array | None] = [None] * self._first_constant
+        self._hosts: list[Array | None] = [None] * (self._first_constant + program.constant_blocks.count)
+        # The blocks that were written since the last tick, and constant ones that the next one gets as NumPy arrays.
+        self._written: set[int] = set()
+        self._loose: set[int] = set()
+
+    def numbers(self, at: int) -> Array:
+        """Return a block (size,), which is not to be written to, nor kept over a write. See `place`."""
+        host = self._hosts[at]
+        if host is None:
+            first = self._first_constant
+            host = self._hosts[at] = np.asarray(self._changing[at] if at < first else self._constant[at - first])
+        return host
+
+    def writable_numbers(self, at: int, name: str) -> Array:
+        """Return a block (size,) to be written to until the next tick, to write a component that is there."""
+        if at >= self._first_constant:
+            self.outside.add(name)
+        if at in self._written:
+            host = self._hosts[at]
+            assert host is not None
+        else:
+            host = self._hosts[at] = self.numbers(at).copy()
+            self._written.add(at)
+        return host
+
+    def place(self, name: str) -> Place:
+        """Return where a component is: its block, and its numbers there. Raises KeyError."""
+        return self._places[name]
 
     def peek(self, name: str) -> Array:
         """Return a component (n, *shape), which is not to be written to, nor kept over a write. Raises KeyError."""
-        known = self._seen.get(name)
-        if known is None:
-            known = self._kept.get(name)
-        if known is not None:
-            return known
-        if name in self._changing:
-            array = self._seen[name] = np.asarray(self._changing[name])
-        else:
-            array = self._kept[name] = np.asarray(self._constant[name])
-        return array
+        place = self._places[name]
+        return self.numbers(place.block)[place.start : place.stop].reshape(place.shape)
 
     def writable(self, name: str) -> Array:
         """Return a component (n, *shape) to be written to until the next tick. Raises KeyError."""
-        array = self._written.get(name)
-        if array is None:
-            array = self._written[name] = np.array(self.peek(name))
-            if name in self._changing:
-                self._seen[name] = array
-            else:
-                self._kept[name] = array
-                self.outside.add(name)
-        return array
+        place = self._places[name]
+        return self.writable_numbers(place.block, name)[place.start : place.stop].reshape(place.shape)
 
     @property
     def changing(self) -> tuple[str, ...]:
@@ -74,7 +95,7 @@ class Live:
     def get(self, name: str) -> Array:
         """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
         array = self.peek(name)
-        return array.copy() if name in self._written else array
+        return array.copy() if self._places[name].block in self._written else array
 
     def put(self, name: str, values: Array) -> None:
         """Replace a component (n, *shape). Raises KeyError, ValueError."""
@@ -99,7 +120,7 @@ class Live:
         """Advance by one tick."""
         self._hand_over()
         self._changing = self.program.tick(self._changing, self._constant)
-        self._seen = {}
+        self._hosts[: self._first_constant] = self._nothing
         self.ticks += 1
 
     def advance(self, ticks: int) -> None:
@@ -107,7 +128,7 @@ class Live:
         if ticks > 0:
             self._hand_over()
             self._changing = self.program.advance(self._changing, self._constant, ticks)
-            self._seen = {}
+            self._hosts[: self._first_constant] = self._nothing
             self.ticks += ticks
 
     def record(self, ticks: int) -> Mapping[str, Array]:
@@ -115,10 +136,10 @@ class Live:
         assert 0 < ticks <= self.program.chunk
         if ticks == 1:
             self.tick()
-            return {name: self.peek(name)[None] for name in self._changing}
+            return {name: self.peek(name)[None] for name in self.changing}
         self._hand_over()
         self._changing, kept = self.program.record(self._changing, self._constant, ticks)
-        self._seen = {}
+        self._hosts[: self._first_constant] = self._nothing
         self.ticks += ticks
         arrays = {name: np.asarray(array)[:ticks] for name, array in kept.items()}
         # A short record must not keep the memory of a long one.
@@ -131,15 +152,18 @@ class Live:
     def _hand_over(self) -> None:
         """Pass to JAX what was written. JAX may use the arrays in place: they are not written to again."""
         if self._written:
-            for name, array in self._written.items():
-                if name in self._changing:
-                    self._changing[name] = array
+            first = self._first_constant
+            changing = list(self._changing)
+            for at in self._written:
+                if at < first:
+                    changing[at] = self._hosts[at]
                 else:
-                    self._constant[name] = array
-                    self._loose.add(name)
-            self._written = {}
+                    self._constant[at - first] = self._hosts[at]
+                    self._loose.add(at - first)
+            self._changing = changing
+            self._written.clear()
         elif self._loose:
             # Nothing writes them any more: converted once instead of in each tick.
-            for name in self._loose:
-                self._constant[name] = jnp.asarray(self._constant[name])
+            for at in self._loose:
+                self._constant[at] = jnp.asarray(self._constant[at])
             self._loose.clear()

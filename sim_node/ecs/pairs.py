@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.ecs.components import Component, layout_of
-from sim_node.ecs.structure import Structure
+from sim_node.ecs.structure import Structure, is_set
 from sim_node.text import did_you_mean, nearest, shown
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -23,7 +23,7 @@ def identifier(name: str) -> str:
 
 def is_own(component: Component) -> bool:
     """Return whether only callbacks write a component, and the run does not: metadata `external_control`."""
-    return str(component.metadata.get("external_control", "")).lower() == "true"
+    return is_set(component, "external_control")
 
 
 @dataclass(frozen=True, eq=False)

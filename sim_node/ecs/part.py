@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from sim_node.world.checks import pose_faults
 from sim_node.world.model import World
 from sim_node.world.part import Entry, Kind, Mobility, Refer, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
+from sim_node.world.processes import Process
+
+if TYPE_CHECKING:
+    from sim_node.ecs.s10 import PyRecipe
 
 MESSAGE = "a world in Python is written by its script"
 
@@ -61,6 +65,20 @@ class PythonWorld:
 def beside_file(world: World, captured: Captured, script: Path) -> World:
     """Return a world from a file with the systems that run beside it. Entities have no frames but those of the file."""
     return replace(world, python=PythonWorld(script, captured, ()))
+
+
+def processes_of(recipes: Iterable[PyRecipe]) -> tuple[Process, ...]:
+    """Return recipes as processes of a world."""
+    # Dollars are not variables here, and folders are relative to the current one.
+    return tuple(
+        Process(
+            each.program.name,
+            tuple(word.replace("$", "$$") for word in each.program.command),
+            cwd=str((each.program.cwd or Path()).absolute()).replace("$", "$$"),
+            place=Place(each.where, each.program.name),
+        )
+        for each in recipes
+    )
 
 
 @part("python", PythonWorld)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.ecs.blocks import Blocks
 from sim_node.ecs.components import Component, ComponentType, carrier_of, layout_of
 from sim_node.ecs.dynamics import Numerics
 from sim_node.ecs.entities import GLOBALS, GLOBALS_NAME, Entities, Table
@@ -58,19 +59,29 @@ class Program:
         tick = sum(self.start[name].nbytes for name in self.changing)
         return max(1, min(CHUNK, RECORD_BYTES // tick))
 
-    def tick(self, changing: State, constant: State) -> dict[str, Any]:
+    @cached_property
+    def changing_blocks(self) -> Blocks:
+        """Where the components are that a tick may change."""
+        return Blocks(self.changing, self.start)
+
+    @cached_property
+    def constant_blocks(self) -> Blocks:
+        """Where the others are."""
+        return Blocks((name for name in self.start if name not in self.changing), self.start)
+
+    def tick(self, changing: Sequence[Any], constant: Sequence[Any]) -> tuple[Any, ...]:
         """Compute a tick.
 
         Args:
-            changing: The components that it may change, by name. See `split`.
-            constant: The others.
+            changing: The components that it may change, in blocks.
+            constant: The others, in blocks.
 
         Returns:
-            The changing ones.
+            The blocks of the changing ones.
         """
         return self._advance(changing, constant, _ONE)  # type: ignore[no-any-return]
 
-    def advance(self, changing: State, constant: State, ticks: int) -> dict[str, Any]:
+    def advance(self, changing: Sequence[Any], constant: Sequence[Any], ticks: int) -> tuple[Any, ...]:
         """Compute a number of ticks in one call. See `tick`."""
         return self._advance(changing, constant, np.int64(ticks))  # type: ignore[no-any-return]
 
@@ -82,8 +93,10 @@ class Program:
     @cached_property
     def _advance(self) -> Any:
         # One tick is a loop, too: outside of one, XLA may compute other last bits.
-        def many(changing: State, constant: State, ticks: Any) -> Any:
-            return jax.lax.fori_loop(0, ticks, lambda _, state: self.traced(state, constant), dict(changing))
+        def many(changing: Sequence[Any], constant: Sequence[Any], ticks: Any) -> Any:
+            before, fixed = self._split(changing, constant)
+            after = jax.lax.fori_loop(0, ticks, lambda _, state: self.traced(state, fixed), before)
+            return self.changing_blocks.joined(after)
 
         return jax.jit(many)
 
@@ -91,25 +104,27 @@ class Program:
     def record(self) -> Any:
         """Compiled ticks as `advance`, at most `chunk`; also returns what changes after each (chunk, n, ...)."""
 
-        def many(changing: State, constant: State, ticks: Any) -> Any:
-            kept = {name: jax.numpy.zeros((self.chunk, *array.shape), array.dtype) for name, array in changing.items()}
+        def many(changing: Sequence[Any], constant: Sequence[Any], ticks: Any) -> Any:
+            before, fixed = self._split(changing, constant)
+            kept = {name: jax.numpy.zeros((self.chunk, *array.shape), array.dtype) for name, array in before.items()}
 
             def one(at: Any, both: tuple[State, State]) -> tuple[State, State]:
-                state = self.traced(both[0], constant)
+                state = self.traced(both[0], fixed)
                 return state, {name: array.at[at].set(state[name]) for name, array in both[1].items()}
 
-            return jax.lax.fori_loop(0, ticks, one, (dict(changing), kept))
+            after, kept = jax.lax.fori_loop(0, ticks, one, (before, kept))
+            return self.changing_blocks.joined(after), kept
 
         return jax.jit(many)
 
-    def split(self, state: State) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the changing and the constant components of a state."""
-        changing = {name: state[name] for name in self.changing}
-        return changing, {name: array for name, array in state.items() if name not in changing}
+    def _split(self, changing: Sequence[Any], constant: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the components (n, *shape) of blocks by name."""
+        return self.changing_blocks.split(changing), self.constant_blocks.split(constant)
 
     def _tick(self, changing: State, constant: State) -> dict[str, Any]:
-        # Between barriers a tick is compiled in the same way wherever it stands, and gives the same bits.
-        changing, constant = jax.lax.optimization_barrier((dict(changing), dict(constant)))
+        # Between barriers a tick is compiled in the same way wherever it stands, and gives the same bits. What does not
+        # change has none, so that what follows from it alone is computed once, before the loop of ticks.
+        changing = jax.lax.optimization_barrier(dict(changing))
         after = self.step({**constant, **changing})
         kept: dict[str, Any] = jax.lax.optimization_barrier({name: after[name] for name in self.changing})
         return kept
@@ -150,7 +165,8 @@ def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -
     try:
         program = Program(structure, start, changing, joined.compiled(structure))
         # Runs the systems once, on no numbers: what is wrong in them is found here.
-        program.traced.trace(*program.split(start))
+        parts = ({name: each for name, each in start.items() if (name in changing) == part} for part in (True, False))
+        program.traced.trace(*parts)
     except EcsError as error:
         # Without the frames of JAX, through which it came.
         raise EcsError.of(error) from None

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.ecs.capture import Captured
 from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
-from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file
+from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file, processes_of
 from sim_node.ecs.script import captured_world
 from sim_node.geometry.poses import IDENTITY
 from sim_node.world.fields import nanoseconds
@@ -42,7 +42,7 @@ def read_python(
     if captured.source is not None:
         report.read.extend(captured.source.files)
         world = beside_file(captured.source, captured, path)
-        return replace(world, processes=(*world.processes, *_processes(captured)))
+        return replace(world, processes=(*world.processes, *_recipes(captured)))
     time = _time(captured, report)
     if time is None:
         return None
@@ -54,7 +54,7 @@ def read_python(
         time=time,
         frames=also,
         python=PythonWorld(path, captured, frames),
-        processes=_processes(captured),
+        processes=_recipes(captured),
         source=str(shown),
     )
 
@@ -83,10 +83,6 @@ def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
     )
 
 
-def _processes(captured: Captured) -> tuple[Process, ...]:
+def _recipes(captured: Captured) -> tuple[Process, ...]:
     """Return the recipes of a script as processes, which only start if the user asks for it."""
-    programs = ((each.program, each.where) for each in getattr(captured.entities, "recipes", ()))
-    return tuple(
-        Process(program.name, program.command, cwd=str(program.cwd or Path.cwd()), place=Place(where, program.name))
-        for program, where in programs
-    )
+    return processes_of(getattr(captured.entities, "recipes", ()))

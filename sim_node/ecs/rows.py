@@ -68,7 +68,7 @@ def exponential(u: Vector) -> Quat:
 
 def columns(array: Any) -> tuple[Any, ...]:
     """Return the coordinates of an array (..., k) as k arrays."""
-    return tuple(array[..., at] for at in range(array.shape[-1]))
+    return tuple(jax.lax.index_in_dim(array, at, -1, keepdims=False) for at in range(array.shape[-1]))
 
 
 def plus(a: tuple[Any, ...], scale: Any, b: tuple[Any, ...]) -> Any:
@@ -82,4 +82,4 @@ def together(values: tuple[Any, ...]) -> tuple[Any, ...]:
     Otherwise it computes each in a loop of its own, and what they have in common in all of them.
     """
     array = jax.lax.optimization_barrier(jnp.stack(values))
-    return tuple(array[at] for at in range(len(values)))
+    return tuple(jax.lax.index_in_dim(array, at, 0, keepdims=False) for at in range(len(values)))

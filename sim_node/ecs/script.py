@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sim_node.ecs.capture import Captured, Stop, capturing
+from sim_node.ecs.doubles import use_doubles
 from sim_node.ecs.errors import EcsError, MissingJax, shown_path
 from sim_node.interrupt import SIGNALS
 from sim_node.text import MAX_LINE, shown
@@ -64,6 +65,7 @@ def captured_world(path: Path) -> tuple[Captured, tuple[Path, ...]]:
         ScriptError: It failed, or ended without World.run.
         WorldError: Its world is invalid.
     """
+    use_doubles()  # as its own import of this package does, which may be imported already
     with capturing() as captured, _as_program(path) as module, redirect_stdout(sys.stderr), _signals_raise():
         try:
             exec(compile(_source(path), str(path), "exec", dont_inherit=True), module.__dict__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from sim_node.text import did_you_mean
 Callback = Callable[[int, "StepContext"], object]
 # Called with a pair, a time, us, and a value that a callback wrote.
 OnWrite = Callable[[Pair, int, Array], None]
+
+
+class _Slot(NamedTuple):
+    """Where a pair is in a Live: the number of its block, and its numbers there."""
+
+    pair: Pair
+    block: int
+    numbers: slice
 
 
 class StepContext:
@@ -41,7 +49,8 @@ class StepContext:
         self.timestamp = 0
         self._stepper = stepper
         self._live = stepper.live
-        self._pairs = stepper.pairs
+        # What was found so far, by the names that callbacks use.
+        self._slots: dict[str, _Slot] = {}
 
     def read_component(self, pair_name: str) -> Array:
         """Return the value of a component.
@@ -55,10 +64,10 @@ class StepContext:
         Raises:
             RuntimeError: There is no such component, or it has no data since `truncate`.
         """
-        pair = self._stepper.found.get(pair_name) or self._find(pair_name)
-        if self._stepper.empty and pair in self._stepper.empty:
+        slot = self._slots.get(pair_name) or self._find(pair_name)
+        if self._stepper.empty and slot.pair in self._stepper.empty:
             raise RuntimeError(f"component {pair_name!r} has no data since truncate()")
-        value: Array = self._live.peek(pair.component)[pair.row].flatten()
+        value: Array = self._live.numbers(slot.block)[slot.numbers].copy()
         return value
 
     def write_component(self, pair_name: str, data: Any, timestamp: int | None = None) -> None:
@@ -74,10 +83,11 @@ class StepContext:
             ValueError: The number or the type of the numbers does not fit. Only floats are rounded to fit.
             TimeTravel: The component has a value of a later time.
         """
-        pair = self._stepper.found.get(pair_name) or self._find(pair_name)
+        slot = self._slots.get(pair_name) or self._find(pair_name)
+        pair = slot.pair
         values = _numbers(data, pair, pair_name)
         stamp = self.timestamp if timestamp is None and not pair.own else self._checked(pair, pair_name, timestamp)
-        self._write(pair, stamp, values, timestamp is None)
+        self._write(slot, stamp, values, timestamp is None)
 
     def component_batch_operation(
         self,
@@ -107,20 +117,20 @@ class StepContext:
         empty = self._stepper.empty
         checked = []
         for name, data in writes.items():
-            pair = self._stepper.found.get(name) or self._find(name)
-            values, stamp = _numbers(data, pair, name), stamps.get(name)
-            checked.append((pair, self._checked(pair, name, stamp), values, stamp is None))
+            slot = self._slots.get(name) or self._find(name)
+            values, stamp = _numbers(data, slot.pair, name), stamps.get(name)
+            checked.append((slot, self._checked(slot.pair, name, stamp), values, stamp is None))
         names = [reads] if isinstance(reads, str) else list(reads)
-        wanted = [self._stepper.found.get(name) or self._find(name) for name in names]
+        wanted = [self._slots.get(name) or self._find(name) for name in names]
         if empty:
-            written = {each[0] for each in checked}
-            for name, pair in zip(names, wanted, strict=True):
-                if pair in empty and pair not in written:
+            written = {each[0].pair for each in checked}
+            for name, slot in zip(names, wanted, strict=True):
+                if slot.pair in empty and slot.pair not in written:
                     raise RuntimeError(f"component {name!r} has no data since truncate()")
         for each in checked:
             self._write(*each)
-        get = self._live.peek
-        return {name: get(pair.component)[pair.row].flatten() for name, pair in zip(names, wanted, strict=True)}
+        numbers = self._live.numbers
+        return {name: numbers(slot.block)[slot.numbers].copy() for name, slot in zip(names, wanted, strict=True)}
 
     def truncate(self) -> None:
         """Discard what was recorded, and count ticks from 0 again. The state of the world stays as it is.
@@ -134,12 +144,15 @@ class StepContext:
         """Ask all processes of recipes to end (SIGTERM), and kill them after 2 s. Does nothing if there are none."""
         self._stepper.stop_recipes()
 
-    def _find(self, name: str) -> Pair:
+    def _find(self, name: str) -> _Slot:
         try:
-            pair = self._stepper.found[name] = self._pairs[name]
+            pair = self._stepper.pairs[name]
         except KeyError as error:
             raise RuntimeError(error.args[0]) from None
-        return pair
+        place = self._live.place(pair.component)
+        start = place.start + pair.row * pair.size
+        slot = self._slots[name] = _Slot(pair, place.block, slice(start, start + pair.size))
+        return slot
 
     def _checked(self, pair: Pair, name: str, timestamp: int | None) -> int:
         """Return the time of a write, us. Raises TimeTravel."""
@@ -152,10 +165,10 @@ class StepContext:
             raise TimeTravel(f"{name!r} cannot be written at {stamp} us: the run writes it at {self.timestamp} us")
         return stamp
 
-    def _write(self, pair: Pair, stamp: int, values: Array, now: bool) -> None:
-        self._live.writable(pair.component)[pair.row] = values
-        if pair.own or self._stepper.empty:
-            self._stepper.wrote(pair, stamp, values, now)
+    def _write(self, slot: _Slot, stamp: int, values: Array, now: bool) -> None:
+        self._live.writable_numbers(slot.block, slot.pair.component)[slot.numbers] = values
+        if slot.pair.own or self._stepper.empty:
+            self._stepper.wrote(slot.pair, stamp, values, now)
 
 
 class Stepper:
@@ -187,7 +200,6 @@ class Stepper:
     ) -> None:
         self.live = live
         self.pairs = Pairs(live.program.structure)
-        self.found: dict[str, Pair] = {}
         self.tick = 0
         self.stop_recipes = stop_recipes
         # Pairs without data, after truncate().
@@ -259,7 +271,7 @@ class Stepper:
 
 
 def _numbers(data: Any, pair: Pair, name: str) -> Array:
-    """Return data as numbers of a pair's type and shape. Raises ValueError."""
+    """Return data as numbers (size,) of a pair's type. Raises ValueError."""
     array = data if type(data) is np.ndarray else np.asarray(data)
     if array.dtype != pair.dtype:
         if not _fits(array, pair.dtype):
@@ -267,7 +279,7 @@ def _numbers(data: Any, pair: Pair, name: str) -> Array:
         array = array.astype(pair.dtype)
     if array.size != pair.size:
         raise ValueError(f"data size mismatch for {name!r}: expected {pair.size} numbers, got {array.size}")
-    return array if array.shape == pair.shape else array.reshape(pair.shape)
+    return array if array.ndim == 1 else array.ravel()
 
 
 def _fits(array: Array, dtype: np.dtype[Any]) -> bool:

@@ -93,3 +93,17 @@ class Structure:
         names = [self.names.get(entity, "the world") for entity in entities]
         more = f" and {len(names) - limit} more" if len(names) > limit else ""
         return ", ".join(names[:limit]) + more
+
+
+def without_effect(structure: Structure) -> list[str]:
+    """Return sentences about metadata of components that asks for what is not there."""
+    return [
+        f"component {name!r}: wait_for_write has no effect: no other program writes components, only callbacks"
+        for name, component in structure.components.items()
+        if is_set(component, "wait_for_write")
+    ]
+
+
+def is_set(component: Component, key: str) -> bool:
+    """Return whether the metadata of a component has "true", or True, for a key."""
+    return str(component.metadata.get(key, "")).lower() == "true"

@@ -15,8 +15,10 @@ import numpy as np
 from sim_node.ecs.annotations import resolved, scope_of
 from sim_node.ecs.components import Component, EntityId
 from sim_node.ecs.errors import EcsError, caller, place_of, user_code
+from sim_node.ecs.graphs import GraphQuery
 from sim_node.ecs.jax_setup import jax, jnp
-from sim_node.ecs.queries import GraphQuery, Parameter, Query, Using
+from sim_node.ecs.parameters import Parameter
+from sim_node.ecs.queries import Query, Using
 from sim_node.ecs.structure import State, Structure
 from sim_node.world.problems import Where
 

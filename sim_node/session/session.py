@@ -23,6 +23,7 @@ from sim_node.world.load import randomised as drawn
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
+    from sim_node.session.ecs.scripted import Scripted
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
     from sim_node.wire.clock import ClockSink
 
@@ -43,7 +44,8 @@ class Session:
         publish_rate: Ticks per simulated second (Hz).
         real_time_factor: Simulated seconds per wall second; 0 for as fast as possible.
         paused: Whether `start` waits for `loop.resume`.
-        duration_ns: Simulated time after which the run ends by itself.
+        duration_ns: Simulated time after which the run ends by itself; of a world in Python by default that of the
+            `max_ticks` of its script.
         record: A new folder for a rosbag2 bag of everything that the run publishes.
         recording: Settings of the recording.
         view: Whether to show the run in the browser, or at which port; see `viewer.url`.
@@ -145,19 +147,25 @@ class Session:
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder)
             view = self._make_view(opened)
+            duration_ns, scripted = self._duration_ns, self._scripted(simulation)
+            if scripted is not None:
+                duration_ns = scripted.duration_ns if duration_ns is None else duration_ns
+                sinks = (*sinks, *scripted.sinks(lambda: self.loop.stop()))
             loop = Loop(
                 simulation,
                 (*sinks, *self._sinks, *view),
                 publish_rate=self._publish_rate,
                 real_time_factor=self._real_time_factor,
                 paused=self._paused,
-                duration_ns=self._duration_ns,
+                duration_ns=duration_ns,
             )
             for sink in view:
                 sink.steer(loop)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)
+            if scripted is not None:
+                scripted.let_stop(self.programs)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)
@@ -202,20 +210,38 @@ class Session:
         if self._opened is not None:
             self._opened.close()
 
+    def _scripted(self, simulation: Simulation) -> Scripted | None:
+        """Return what a world in Python has to say about its run; None for any other world."""
+        if self.world.python is None:
+            return None
+        # Imported here because other worlds do not need it.
+        from sim_node.session.ecs.scripted import Scripted
+
+        scripted = Scripted(self.world.python, simulation, self._view is not False)
+        for note in scripted.notes:
+            self._report(note)
+        return scripted
+
     def _make_recorder(self) -> Recorder | None:
         if self._record is None:
             return None
         # Imported here because a run that is not recorded does not need it.
         with needing("recording", "recording"):
             from sim_node.recording.recorder import Recorder, absolute
-            from sim_node.recording.worlds import attachments_of, custom_data
+            from sim_node.recording.worlds import Attached, attachments_of, custom_data
+        resolve = self._publishing.resolve or absolute
+        components: tuple[Attached, ...] = ()
+        if self.world.python is not None:
+            from sim_node.session.ecs.attachment import of_session
+
+            components = of_session(self.world, self._publish_rate, self._publishing.prefix, resolve)
         return Recorder(
             Path(self._record),
             self._recording,
-            attachments_of(self.world, self.seed, self._randomised),
+            (*attachments_of(self.world, self.seed, self._randomised), *components),
             custom_data(self.world, self.seed),
             warn=self._warn,
-            resolve=self._publishing.resolve or absolute,
+            resolve=resolve,
         )
 
     def _make_view(self, opened: ExitStack) -> tuple[ViewSink, ...]:

@@ -16,7 +16,7 @@ from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
 if TYPE_CHECKING:
-    from sim_node.wire.component_topics import ComponentTopic
+    from sim_node.wire.component_topics import ComponentTable, ComponentTopic
 
 
 def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
@@ -36,7 +36,20 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
     if world.python is None:
         return []
     # Imported here because other worlds do not need it.
-    from sim_node.wire.component_topics import tables_of, topics_of_tables
+    from sim_node.wire.component_topics import topics_of_tables
+
+    tables, constant = published_tables(world, prefix)
+    return [each for each in topics_of_tables(tables, constant) if each.topic.name != TF.name]
+
+
+def published_tables(world: World, prefix: str = "") -> tuple[list[ComponentTable], list[str]]:
+    """Return the components of a world in Python that are published, and which of them nothing changes.
+
+    Args:
+        world: The world, which is in Python.
+        prefix: Prefix of the names of all frames and topics.
+    """
+    from sim_node.wire.component_topics import tables_of
 
     captured = world.python.captured
     program, calls = captured.program, (captured.pre_step, captured.post_step)
@@ -45,8 +58,7 @@ def component_topics(world: World, prefix: str = "") -> list[ComponentTopic]:
         for table in tables_of(program.structure)
         if table.name not in captured.mirrored
     ]
-    constant = () if any(calls) else [table.name for table in tables if table.name not in program.changing]
-    return [each for each in topics_of_tables(tables, constant) if each.topic.name != TF.name]
+    return tables, [] if any(calls) else [table.name for table in tables if table.name not in program.changing]
 
 
 class ComponentSink:

@@ -24,6 +24,7 @@ from sim_node.ecs.components import *
 from sim_node.ecs.dynamics import *
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.program import compiled
+from sim_node.ecs.graphs import *
 from sim_node.ecs.queries import *
 from sim_node.ecs.systems import *
 

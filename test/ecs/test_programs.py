@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.ecs.archetypes import C
+from sim_node.ecs.blocks import MAX_SHARED_BYTES, Blocks
 from sim_node.ecs.components import Component, ComponentType, Edge, PrimitiveType
 from sim_node.ecs.dynamics import NewtonEuler, six_dof
 from sim_node.ecs.entities import Entities
+from sim_node.ecs.graphs import GraphQuery
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import CHUNK, RECORD_BYTES, Program, compiled
-from sim_node.ecs.queries import GraphQuery, Query
+from sim_node.ecs.queries import Query
 from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
 from sim_node.ecs.systems import map, map_seq, system
 
@@ -122,9 +124,34 @@ def test_the_same_bits_however_ticks_are_grouped(
 def test_what_a_program_says_of_itself(program: Program) -> None:
     assert set(program.changing) == {"world_pos", "world_vel", "world_accel", "force", "wind", "tick"}
     assert program.structure.step == 0.01
-    changing, constant = program.split(program.start)
-    assert set(changing) == set(program.changing)
-    assert set(constant) == {"inertia", "gain", "pull", "simulation_time_step"}
+    assert set(program.changing_blocks.places) == set(program.changing)
+    assert set(program.constant_blocks.places) == {"inertia", "gain", "pull", "simulation_time_step"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("?Bfd"), st.lists(st.integers(0, 40), max_size=3)), max_size=6))
+def test_blocks_of_components_have_their_numbers(drawn: list[tuple[str, list[int]]]) -> None:
+    """Also of empty components, and of large ones, which stand alone."""
+    state = {f"c{at}": np.arange(np.prod(shape)).reshape(shape).astype(kind) for at, (kind, shape) in enumerate(drawn)}
+    blocks = Blocks(state, state)
+    host = blocks.on_host(state)
+    for name, array in state.items():
+        place, found = blocks.places[name], blocks.split(host)[name]
+        assert (found.shape, found.dtype) == (array.shape, array.dtype)
+        np.testing.assert_array_equal(found, array)
+        np.testing.assert_array_equal(host[place.block][place.start : place.stop], array.ravel())
+        if array.nbytes > MAX_SHARED_BYTES:
+            assert host[place.block].size == array.size
+    assert blocks.count <= 4 + sum(array.nbytes > MAX_SHARED_BYTES for array in state.values())
+
+
+def test_blocks_are_joined_in_jax_as_in_numpy() -> None:
+    state = {"a": np.ones((2, 3)), "n": np.array([7], np.uint64), "b": np.zeros((2, 0)), "big": np.ones((3000, 1))}
+    state |= {"c": np.arange(4.0), "m": np.array([[1, 2]], np.uint64)}
+    blocks = Blocks(state, state)
+    for joined, host in zip(blocks.joined(state), blocks.on_host(state), strict=True):
+        assert joined.dtype == host.dtype
+        np.testing.assert_array_equal(joined, host)
 
 
 @pytest.fixture(scope="module")

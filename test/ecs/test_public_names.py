@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import types
@@ -10,6 +11,7 @@ import pytest
 
 import sim_node.ecs as el
 
+X64 = "JAX_ENABLE_X64"
 # Everything that the Elodin Python API documents, except panels.
 DOCUMENTED = """
 World EntityId StepContext Mesh Material Shape Scene six_dof Integrator Body WorldPos WorldVel Inertia Force WorldAccel
@@ -47,3 +49,19 @@ el.World
 print([name for name in ("polars", "mujoco", "sim_node.session.session", "sim_node.simulation") if name in sys.modules])
 """
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n[]\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "expected"),
+    [
+        ("import sim_node.ecs as el\nimport jax.numpy as jnp", "float64"),
+        ("import jax.numpy as jnp\nimport sim_node.ecs as el", "float64"),
+        # The package imports it for any world: others' JAX stays as it is, until a script runs.
+        ("import jax.numpy as jnp\nexec('import sim_node.ecs.engine', {'__name__': 'sim_node.x'})", "float32"),
+    ],
+)
+def test_scripts_compute_with_doubles_from_their_first_line_on(imports: str, expected: str) -> None:
+    code = f"{imports}\nprint(jnp.ones(2).dtype)\nimport os, sim_node.ecs.jax_setup\nprint(os.environ.get('{X64}'))"
+    environment = {name: value for name, value in os.environ.items() if name != X64}
+    found = subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
+    assert found == f"{expected}\nNone\n"

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, until
 
+import sim_node.ecs as el
 from sim_node.cli.main import main
 from sim_node.recording.opening import open_bag
 from sim_node.recording.worlds import recorded_world
@@ -120,7 +121,13 @@ def test_a_script_from_a_file_publishes_what_it_adds(tmp_path: Path) -> None:
         topics = {topic: sum(1 for _ in opened.messages([topic])) for topic in ("/tf", "/cart/joint_effort")}
         names = [each.name for each in opened.attachments()]
     assert topics["/tf"] == topics["/cart/joint_effort"] > 20
-    assert names == ["run.json", "world/balance.py", "world/cart_pole.yaml"]
+    assert names == ["run.json", "world/balance.py", "world/cart_pole.yaml", "components.json"]
+    with el.open_recording(bag) as recorded:
+        # Frames are on /tf, and sensors on topics of their own.
+        assert not {"world_pos", "inertia"} & set(recorded.components)
+        stamps, efforts = recorded.values("joint_effort", "cart")
+        assert len(stamps) == len(efforts) == topics["/tf"]
+        assert np.abs(efforts).max() > 0.0
 
 
 def test_rviz_and_urdf_describe_it(falling: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -401,7 +408,7 @@ def test_a_bag_does_not_run_it(ran: Path, name: str, tmp_path: Path, capsys: pyt
     assert "ball" in capsys.readouterr().out
     with open_bag(bag) as opened, recorded_world(opened) as world:
         assert world is None
-        assert [each.name for each in opened.attachments()] == ["run.json", f"world/{name}"]
+        assert [each.name for each in opened.attachments()] == ["run.json", f"world/{name}", "components.json"]
     assert not ran.exists()
 
 

@@ -22,9 +22,10 @@ from sim_node.ecs.components import Component, ComponentType, Edge
 from sim_node.ecs.dynamics import Integrator, NewtonEuler, SixDof, six_dof
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.graphs import GraphQuery
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import compiled
-from sim_node.ecs.queries import GraphQuery, Query
+from sim_node.ecs.queries import Query
 from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
 from sim_node.ecs.systems import map, system
 

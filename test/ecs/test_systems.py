@@ -20,9 +20,10 @@ from sim_node.ecs.components import Component, ComponentType, Edge, PrimitiveTyp
 from sim_node.ecs.dynamics import NewtonEuler
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.graphs import GraphQuery, TotalEdge
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import compiled
-from sim_node.ecs.queries import GraphQuery, Query, TotalEdge
+from sim_node.ecs.queries import Query
 from sim_node.ecs.standard import Body, Force, Inertia, Seed, SimulationTick, SimulationTimeStep
 from sim_node.ecs.systems import Pipe, System, map, map_seq, system, system_of
 
@@ -208,6 +209,48 @@ def test_several_components_are_folded_at_once() -> None:
     found = after(edges(entities, (1, 2), (1, 3)), fold)
     assert found["x"] == [5, 2, 3]
     assert found["v"] == [[13, -13], [2, -2], [3, -3]]
+
+
+def test_folds_that_are_sums_and_folds_that_only_end_in_one() -> None:
+    """Terms of a sum are computed at once; one that depends on a value so far is not. Up to eight edges, and nine."""
+
+    def summed(so_far: tuple[Any, Any], left: Any, right: Any) -> tuple[Any, Any]:
+        return so_far[0] + left * right, right + so_far[1]
+
+    def depends(so_far: tuple[Any, Any], left: Any, right: Any) -> tuple[Any, Any]:
+        total = so_far[0] + right
+        return total, so_far[1] + total
+
+    def twice(so_far: tuple[Any, Any], left: Any, right: Any) -> tuple[Any, Any]:
+        return so_far[0] + so_far[0], so_far[1] + so_far[1] * right
+
+    def swapped(so_far: tuple[Any, Any], left: Any, right: Any) -> tuple[Any, Any]:
+        return so_far[1] + right, so_far[0] + left
+
+    folds, start = (summed, depends, twice, swapped), (0.5, 1.0)
+    pairs = [(1, 4), (1, 2), (2, 3), *((3, 1 + at % 5) for at in range(9))]
+    outputs = [
+        tuple(Annotated[jax.Array, Component(f"{fold.__name__}_{at}", ComponentType.F64)] for at in range(2))
+        for fold in folds
+    ]
+
+    def folding(fold: Any, wanted: Any) -> System:
+        @system
+        def of(graph: GraphQuery[E], q: Query[X]) -> Query[wanted]:
+            return graph.edge_fold(q, q, wanted, start, fold)
+
+        return of
+
+    entities = Entities()
+    for n in range(1, 6):
+        entities.spawn([C(X, float(n)), *(C(each, 0.0) for both in outputs for each in both)])
+    found = after(edges(entities, *pairs), [folding(*each) for each in zip(folds, outputs, strict=True)])
+    for fold in folds:
+        for left in (1, 2, 3):
+            expected: Any = start
+            for right in (right for own, right in pairs if own == left):
+                expected = fold(expected, float(left), float(right))
+            assert tuple(found[f"{fold.__name__}_{at}"][left - 1] for at in range(2)) == expected
 
 
 def test_a_fold_of_a_spatial_class() -> None:

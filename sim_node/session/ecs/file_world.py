@@ -16,7 +16,7 @@ import numpy as np
 from sim_node.ecs import capture
 from sim_node.ecs.coupling import FileSystems, steps_per_tick
 from sim_node.ecs.errors import EcsError, caller
-from sim_node.ecs.part import beside_file
+from sim_node.ecs.part import beside_file, processes_of
 from sim_node.ecs.program import Array, Program
 from sim_node.ecs.step_context import Callback
 from sim_node.ecs.world_file import spawn_all
@@ -86,7 +86,9 @@ class FileWorld(World):
         program = self.program(system, settings.sim_time_step)
         captured = capture.Captured(self, program, pre_step, post_step, settings.mapping(), self.source, self._mirrored)
         capture.offer(captured)
-        self._run(captured, settings, Path(where.file or sys.argv[0] or "script.py"))
+        # The session uses these; the other arguments are used here.
+        own = {"max_ticks": settings.max_ticks, "is_canceled": settings.is_canceled}
+        self._run(replace(captured, settings=own), settings, Path(where.file or sys.argv[0] or "script.py"))
 
     def build(
         self,
@@ -138,16 +140,17 @@ class FileWorld(World):
 
     def _run(self, captured: capture.Captured, settings: Settings, script: Path) -> None:
         step, period = settings.sim_time_step, settings.run_time_step
-        duration = None if settings.max_ticks is None else round(settings.max_ticks * step * 1e9)
+        world = replace(beside_file(self.source, captured, script), files=(*self.source.files, script))
+        recipes = self._wanted_recipes()
+        if world.processes:
+            names = ", ".join(process.name for process in world.processes)
+            settings.say("info", f"not starting {names} of {world.name}: `sim_node run {script} --processes` does")
         session = Session(
-            replace(beside_file(self.source, captured, script), files=(*self.source.files, script)),
+            replace(world, processes=processes_of(recipes)),
             real_time_factor=0.0 if period is None else step / period,
             publish_rate=min(1.0 / (settings.record_every * step), 1e9 / self.source.time.step_ns),
-            duration_ns=duration,
+            processes=True if recipes else None,
             record=settings.db_path,
-            sinks=()
-            if settings.is_canceled is None
-            else (_Canceled(settings.is_canceled, lambda: session.loop.stop()),),
             report=partial(settings.say, "info"),
             warn=partial(settings.say, "warn"),
         )
@@ -165,24 +168,6 @@ def _own_errors() -> Iterator[None]:
         yield
     except RunFailed as error:
         raise error.__cause__ or error from None
-
-
-class _Canceled:
-    """A sink that ends a run when a function returns True."""
-
-    def __init__(self, is_canceled: Callable[[], Any], stop: Callable[[], None]) -> None:
-        self._is_canceled, self._stop = is_canceled, stop
-
-    def open(self, world: object, frames: object) -> None:
-        """Do nothing."""
-
-    def write(self, snapshot: object) -> None:
-        """End the run if the function says so."""
-        if self._is_canceled():
-            self._stop()
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 class FileLive:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.opening import open_bag
-from sim_node.session.ecs.recording import COMPONENTS
+from sim_node.session.ecs.attachment import COMPONENTS
 from sim_node.session.errors import needing
 from sim_node.text import did_you_mean
 from sim_node.wire.clock import CLOCK
@@ -51,7 +51,12 @@ def open_recording(path: str | Path) -> RecordedRun:
 
 
 class RecordedRun:
-    """A recorded run of a world in Python.
+    """A recorded run of a world in Python. `open_recording` makes it.
+
+    Args:
+        path: The folder, or its file, for messages.
+        bag: The bag.
+        about: The description of its components.
 
     Attributes:
         start_us: Time of the start, microseconds since 1970.
@@ -68,6 +73,8 @@ class RecordedRun:
             self.step = float(found["step"])
             tables = [_table(each) for each in found["components"]]
             self._topics = topics_of_tables(tables, found["constant"])
+            # The names of topics in the bag, where they are others.
+            self._names: dict[str, str] = dict(found.get("topics", {}))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BagError(f"{path}: attachment {COMPONENTS} is damaged: {error}") from None
         self.components: Mapping[str, ComponentTable] = {table.name: table for table in tables}
@@ -165,11 +172,15 @@ class RecordedRun:
         """Return times and messages by topic."""
         stamps: dict[int, list[int]] = {}
         found: dict[int, list[bytes]] = {}
-        for message in self._bag.messages(list(topics)):
+        for message in self._bag.messages([self._names.get(name, name) for name in topics]):
             stamps.setdefault(message.topic, []).append(message.time_ns)
             found.setdefault(message.topic, []).append(message.data)
         names = [topic.name for topic in self._bag.topics]
-        return {names[topic]: (np.array(stamps[topic], np.int64), each) for topic, each in found.items()}
+        own = {given: name for name, given in self._names.items()}
+        return {
+            own.get(names[topic], names[topic]): (np.array(stamps[topic], np.int64), each)
+            for topic, each in found.items()
+        }
 
     def _decoded(self, topic: ComponentTopic, stamps: Stamps, messages: list[bytes]) -> tuple[Stamps, Array]:
         sizes = np.array([len(each) for each in messages], np.int64)

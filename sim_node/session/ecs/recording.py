@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +20,12 @@ from sim_node.recording.mcap_file import CHUNK_BYTES
 from sim_node.recording.mcap_rows import MessageRecords, RecordRows, joined
 from sim_node.recording.opening import kept_in
 from sim_node.recording.settings import Settings
-from sim_node.recording.worlds import Attached, library, run_attachments
 from sim_node.recording.writer import BagFull, BagWriter
+from sim_node.session.ecs.attachment import custom_data, described, with_script
 from sim_node.wire.clock import CLOCK, ClockRows
 from sim_node.wire.component_topics import ComponentTopic, tables_of, topics_of_tables, world_frame
 from sim_node.wire.topic import Topic
 
-# The attachment that has what a reader needs to turn messages into components again.
-COMPONENTS = "components.json"
 # A chunk has the messages of a second, but at least so many bytes, and at most about CHUNK_BYTES.
 MIN_CHUNK_BYTES = 128 * 1024
 
@@ -84,15 +80,9 @@ class Recording:
         self._repeated = {table.name for table in tables if table.name == WORLD_POS and not table.external}
         self._known = {table.name: (len(table.entities), *table.shape) for table in tables}
         self._dtypes = {table.name: np.dtype(table.dtype) for table in tables}
-        about = {
-            "start_us": start_us,
-            "step": step,
-            "record_every": record_every,
-            "constant": self._constant,
-            "components": [asdict(table) for table in tables],
-        }
-        attached, custom = _attachments(about, script)
-        self._writer = BagWriter(self.path, Settings(), attached, custom, "zstd_fast")
+        components = described(tables, self._constant, start_us, step, record_every)
+        attached, name = with_script(script, components, start_us)
+        self._writer = BagWriter(self.path, Settings(), attached, custom_data(name), "zstd_fast")
         self._channels = self._declared()
         self._clock = ClockRows()
         self._layouts: dict[tuple[str, ...], tuple[RecordRows, list[ComponentTopic]]] = {}
@@ -293,14 +283,3 @@ class Recording:
         except OSError as error:
             self._writer.abandon()
             raise RecordingStopped(f"recording stopped: {self.path}: {error.strerror}") from None
-
-
-def _attachments(about: Mapping[str, Any], script: str | Path | None) -> tuple[tuple[Attached, ...], Mapping[str, str]]:
-    """Return the files in the bag, and the custom data of metadata.yaml."""
-    path = None if script is None else Path(script)
-    contents = [(f"world/{path.name}", path.read_bytes())] if path is not None and path.is_file() else []
-    name = "world" if path is None else path.stem
-    data = json.dumps(about, indent=1, ensure_ascii=False).encode() + b"\n"
-    components = Attached(COMPONENTS, "application/json", data, everywhere=True)
-    run = run_attachments(name, contents, {"start_us": about["start_us"]})
-    return (*run, components), {"written_by": library(), "world": name}

@@ -24,6 +24,7 @@ from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.program import Program, compiled
 from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.step_context import Callback
+from sim_node.ecs.structure import without_effect
 from sim_node.session.ecs.exec import Exec
 from sim_node.session.ecs.jax_sim import JaxSim, Step, step_function
 from sim_node.session.ecs.run import Run
@@ -186,6 +187,10 @@ class World(Entities):
             raise EcsError(f"there is a recipe named {recipe.name()!r} already", caller(), "recipe")
         self.recipes.append(recipe)
 
+    def _wanted_recipes(self) -> list[PyRecipe]:
+        """Return the recipes that `run` starts: none if the script has the option --no-s10."""
+        return [] if "--no-s10" in sys.argv[1:] else self.recipes
+
     def schematic(self, default_content: str = "", path: str | None = None) -> None:
         """Keep the text of a schematic, which says how the world is shown.
 
@@ -245,9 +250,10 @@ class World(Entities):
         settings = settings_of(given, later, where, "run")
         program = self.program(system, settings.sim_time_step)
         capture.offer(capture.Captured(self, program, pre_step, post_step, settings.mapping()))
-        recipes = () if "--no-s10" in sys.argv[1:] else self.recipes
+        for note in without_effect(program.structure):
+            settings.say("warn", f"{where}: {note}")
         sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
-        Run(program, settings, pre_step, post_step, recipes, sink).run()
+        Run(program, settings, pre_step, post_step, self._wanted_recipes(), sink).run()
 
     def build(
         self,
