@@ -15,7 +15,7 @@ from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.definitions import UnknownMessage, fields_of
 from sim_node.wire.encoding import HEADER, LayoutFault
 from sim_node.wire.layout import MessageLayout
-from sim_node.wire.topic import Outlet, Send, Topic
+from sim_node.wire.topic import AdvertisedTopics, Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
 # Returns the bytes for a stamp (ns) and a measurement.
@@ -160,22 +160,31 @@ class SensorSink:
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
         # For each batch: its latency (ns), and the senders and writers of each of its sensors.
         self._out: list[tuple[int, list[list[tuple[Send, Write]]]]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out the messages."""
-        self._out = [
+        """Lay out the messages. Sensors that stay in a changed world keep their publishers."""
+        found = [
             (
                 round(group.sensors[0].latency * 1e9),
                 [
-                    self._lay_out(group.kind, self._prefix + name, sensor, world.fixed_frame)
+                    writers_of(group.kind, self._prefix + name, sensor, world.fixed_frame)
                     for name, sensor in zip(group.names, group.sensors, strict=True)
                 ],
             )
             for group in groups_of(world)
         ]
+        sends = iter(self._topics.renew(topic for _, sensors in found for topics in sensors for topic, _ in topics))
+        self._out = [
+            (latency_ns, [[(next(sends), write) for _, write in topics] for topics in sensors])
+            for latency_ns, sensors in found
+        ]
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the sensors of a changed world cannot be published, or None if they can."""
+        return self._topics.refused(each.topic for each in sensor_messages(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish the measurements of a snapshot."""
@@ -188,6 +197,3 @@ class SensorSink:
 
     def close(self) -> None:
         """Do nothing: the outlet belongs to its owner."""
-
-    def _lay_out(self, kind: str, frame: str, sensor: SensorType, fixed: str) -> list[tuple[Send, Write]]:
-        return [(self._outlet.advertise(topic), write) for topic, write in writers_of(kind, frame, sensor, fixed)]
