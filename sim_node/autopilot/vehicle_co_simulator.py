@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim_node.autopilot.ports import PortInUse, is_in_use
+from sim_node.autopilot.ports import PortInUse, is_in_use, ports_of
+from sim_node.columns import Columns
 from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor, WorldError
+from sim_node.world import Autopilot, Multirotor, WorldError
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
+from sim_node.world.vehicle_checks import sensors_on
 
 Report = Callable[[str], None]
 
@@ -90,6 +92,8 @@ class VehicleCoSimulator:
         assert vehicle.autopilot is not None, "the vehicle has an autopilot"
         kind = AUTOPILOTS[vehicle.autopilot.type]
         self.name = vehicle.name
+        self._simulation, self._kind, self._described = simulation, kind, vehicle
+        self._sensors = sensors_on(simulation.world, vehicle.body)
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
         self._vehicle = simulation.vehicles[vehicle.name]
@@ -133,6 +137,33 @@ class VehicleCoSimulator:
         if status != self._shown and not self.wait.stop.is_set():
             self._shown = status
             self._report(self.wait.describe())
+
+    def flies(self, vehicle: Multirotor) -> bool:
+        """Return whether a vehicle of a changed world keeps this connection: it has the same name and autopilot."""
+        own = self._described
+        return (vehicle.name, vehicle.autopilot, len(vehicle.rotors)) == (own.name, own.autopilot, len(own.rotors))
+
+    def has_ports_of(self, other: Autopilot) -> bool:
+        """Return whether another autopilot would listen on the ports of this one."""
+        own = self._described.autopilot
+        assert own is not None
+        return ports_of(own) == ports_of(other)
+
+    def follow(self, columns: Columns) -> bool:
+        """Follow a change of the world: a vehicle that stays keeps its connection; that of others is closed."""
+        world = self._simulation.world
+        vehicle = next((each for each in world.vehicles if self.flies(each)), None)
+        if vehicle is None:
+            return False
+        sensors = sensors_on(world, vehicle.body)
+        if (vehicle.body, sensors) != (self._described.body, self._sensors):
+            try:
+                self._source = self._kind.sample_source(self._simulation, vehicle)
+            except WorldError as error:
+                self._report(f"{self.wait.whom} is disconnected: {error}")
+                return False
+        self._described, self._sensors = vehicle, sensors
+        return True
 
     def interrupt(self) -> None:
         """End any waiting immediately and permanently."""

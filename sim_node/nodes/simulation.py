@@ -13,6 +13,7 @@ from std_srvs.srv import Trigger
 
 from sim_node.autopilot.topics import flown_by_builtin
 from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
+from sim_node.nodes.commands import CommandSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers, typed
@@ -131,8 +132,6 @@ class SimulationNode(LoopNode):
     """
 
     loop: Loop
-    # Topics and actions that command joints, bodies and vehicles.
-    commands: Sequence[str] = ()
 
     def __init__(
         self,
@@ -147,6 +146,7 @@ class SimulationNode(LoopNode):
         super().__init__("simulation", parameter_overrides=overrides)
         values = declare(self)
         self._wall_stamps = values["stamp"] == "wall"
+        self._commands = CommandSink(self, values["frame_prefix"])
         self.session = session = Session(
             world or values["world"],
             seed=values["seed"],
@@ -161,7 +161,7 @@ class SimulationNode(LoopNode):
             processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],
-            sinks=sinks,
+            sinks=(*sinks, self._commands),
             publishing=self._publishing(values),
             report=self.get_logger().info,
             warn=self.get_logger().error,
@@ -175,6 +175,11 @@ class SimulationNode(LoopNode):
         except BaseException:
             session.close()
             raise
+
+    @property
+    def commands(self) -> Sequence[str]:
+        """Topics and actions that command joints, bodies and vehicles."""
+        return self._commands.topics
 
     def ask_to_end(self) -> None:
         """Ask programs to end, because they may take a while."""
@@ -214,15 +219,8 @@ class SimulationNode(LoopNode):
         self._serve("step", self.loop.step)
         # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
-        self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
-        if self.world.joint_commands:
-            from sim_node.nodes.joint_commands import JointTopics  # most worlds do not need it
-
-            self.commands = JointTopics(self, self.loop, self.world.joint_commands, values["frame_prefix"]).topics
-        if self.world.body_commands or self.world.vehicle_commands:
-            from sim_node.nodes.command_topics import CommandTopics  # most worlds do not need it
-
-            self.commands = (*self.commands, *CommandTopics(self, self.loop, values["frame_prefix"]).topics)
+        self._diagnostics = Diagnostics(self, session, stamp)
+        self._commands.begin(self.loop)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
 

@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sim_node.autopilot.ports import with_free_instances
-from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator
 from sim_node.programs import Supervisor
 from sim_node.programs.processes import programs_of, supervised
 from sim_node.recording.settings import Settings
+from sim_node.session.autopilots import AutopilotSink
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation, Sink
@@ -78,7 +79,7 @@ class Session:
         warn: Callable[[str], None] = _LOG.warning,
     ) -> None:
         self.seed = seed
-        self.autopilots: tuple[VehicleCoSimulator, ...] = ()
+        self._autopilots: AutopilotSink | None = None
         self.recorder: Recorder | None = None
         self.viewer: Viewer | None = None
         self.clock: ClockSink | None = None
@@ -114,6 +115,11 @@ class Session:
             raise RuntimeError("the session is not open; write `with Session(...) as session:`, or call open()")
         return self._loop
 
+    @property
+    def autopilots(self) -> tuple[VehicleCoSimulator, ...]:
+        """The connections to the autopilots of the present world's vehicles."""
+        return () if self._autopilots is None else self._autopilots.connected
+
     def __enter__(self) -> Session:
         self.open()
         return self
@@ -141,13 +147,20 @@ class Session:
             opened.callback(simulation.close)
             if self._processes:
                 programs_of(self.world)  # reports a missing program before any port is opened
-            self.autopilots = attach_autopilots(simulation, self._report, network=self._network)
+            autopilots = AutopilotSink(
+                simulation,
+                network=self._network,
+                processes=bool(self._processes),
+                report=self._report,
+                warn=self._warn,
+            )
+            self._autopilots = autopilots
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder)
             view = self._make_view(opened)
             loop = Loop(
                 simulation,
-                (*sinks, *self._sinks, *view),
+                (autopilots, *sinks, *self._sinks, *view),
                 publish_rate=self._publish_rate,
                 real_time_factor=self._real_time_factor,
                 paused=self._paused,

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -34,6 +35,9 @@ class Commander:
     Args:
         simulation: The run.
 
+    Attributes:
+        left_out: Why commands that the last change of the world brought are not accepted.
+
     Raises:
         WorldError: A body cannot move, or the rotors of a vehicle cannot follow attitudes.
     """
@@ -45,6 +49,8 @@ class Commander:
         self._simulation, self._step_s = simulation, step_ns * 1e-9
         self._bodies = {each.body: _Pushed(simulation, each, self._step_s) for each in world.of(BodyCommands)}
         self._vehicles = {each.vehicle: _Flown(simulation, each, self._step_s) for each in world.of(VehicleCommands)}
+        # What a change of the world brought and cannot be commanded.
+        self.left_out: list[WorldError] = []
         self._lock = threading.Lock()
         self._waiting: dict[str, Callable[[float], None]] = {}
         self._last_step = -1
@@ -68,20 +74,22 @@ class Commander:
             raise CommandRefused(
                 f"there is no frame {shown(frame)!r}{did_you_mean(frame, self._simulation.frames.names)}"
             )
-        self._bring(f"body {body}", lambda now: self._bodies[body].begin(now, frame, wrench))
+        self._bring(f"body {body}", lambda now: self._push(body, now, frame, wrench))
 
     def spin(self, vehicle: str, speeds: FloatArray) -> None:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
 
         Raises:
-            CommandRefused: The number of speeds is wrong, or one is negative or not finite.
+            CommandRefused: The number of speeds is wrong, or one is negative or not finite, or the vehicle is gone.
         """
-        flown = self._vehicles[vehicle]
+        flown = self._vehicles.get(vehicle)
+        if flown is None:
+            raise CommandRefused(f"the vehicle {vehicle!r} is gone")
         if speeds.shape != (flown.rotors,):
             raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
         if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):
             raise CommandRefused(f"the speeds {speeds.tolist()} must be finite, and zero or more")
-        self._bring(f"vehicle {vehicle}", lambda now: flown.spin(now, speeds))
+        self._bring(f"vehicle {vehicle}", lambda now: self._spin(vehicle, now, speeds))
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
         """Let a vehicle follow an attitude.
@@ -99,7 +107,7 @@ class Commander:
         if not 0.0 <= thrust <= 1.0:
             raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
         attitude = orientation / np.linalg.norm(orientation)
-        self._bring(f"vehicle {vehicle}", lambda now: self._vehicles[vehicle].turn(now, attitude, thrust))
+        self._bring(f"vehicle {vehicle}", lambda now: self._turn(vehicle, now, attitude, thrust))
 
     # For the loop's thread
 
@@ -123,6 +131,23 @@ class Commander:
         for target in targets:
             target.hold(now)
 
+    def follow(self, columns: Columns) -> bool:
+        """Follow a change of the world: commands of what stays go on."""
+        simulation, bodies, vehicles = self._simulation, self._bodies, self._vehicles
+        self._bodies, self._vehicles, self.left_out = {}, {}, []
+        parts: list[BodyCommands | VehicleCommands] = [*simulation.world.of(BodyCommands)]
+        for part in (*parts, *simulation.world.of(VehicleCommands)):
+            try:
+                if isinstance(part, BodyCommands):
+                    self._bodies[part.body] = pushed = _Pushed(simulation, part, self._step_s)
+                    pushed.resume(bodies.get(part.body))
+                else:
+                    self._vehicles[part.vehicle] = flown = _Flown(simulation, part, self._step_s)
+                    flown.resume(vehicles.get(part.vehicle))
+            except WorldError as error:
+                self.left_out.append(error)
+        return True
+
     def receive(self) -> None:
         """Do nothing: commands are applied by `send`."""
 
@@ -131,6 +156,20 @@ class Commander:
 
     def close(self) -> None:
         """Do nothing: it has no resources."""
+
+    def _push(self, body: str, now: float, frame: str, wrench: FloatArray) -> None:
+        # The world may have changed since the command was checked.
+        if body in self._bodies and (not frame or frame in self._simulation.frames.names):
+            self._bodies[body].begin(now, frame, wrench)
+
+    def _spin(self, vehicle: str, now: float, speeds: FloatArray) -> None:
+        flown = self._vehicles.get(vehicle)
+        if flown is not None and speeds.shape == (flown.rotors,):
+            flown.spin(now, speeds)
+
+    def _turn(self, vehicle: str, now: float, attitude: FloatArray, thrust: float) -> None:
+        if vehicle in self._vehicles:
+            self._vehicles[vehicle].turn(now, attitude, thrust)
 
     def _now(self) -> float:
         return self._simulation.steps * self._step_s
@@ -153,6 +192,12 @@ class _Pushed:
         self._frame, self._wrench, self._until = "", np.zeros(6), -math.inf
         # What the wrench is without the command, and what this wrote last.
         self._base, self._written = np.zeros(6), np.array(row)
+
+    def resume(self, before: _Pushed | None) -> None:
+        """Go on with the command of the same body before a change of the world."""
+        if before is not None and (not before._frame or before._frame in self._simulation.frames.names):
+            self._frame, self._wrench, self._until = before._frame, before._wrench, before._until
+            self._base, self._written = before._base, before._written
 
     def begin(self, now: float, frame: str, wrench: FloatArray) -> None:
         self._frame, self._wrench, self._until = frame, wrench, now + self._duration
@@ -203,6 +248,12 @@ class _Flown:
                 raise _world_error(commands.place, str(error)) from None
         self._demand: FloatArray | None = None
         self._until = -math.inf
+
+    def resume(self, before: _Flown | None) -> None:
+        """Go on with the command of the same vehicle before a change of the world."""
+        if before is not None and before.rotors == self.rotors:
+            self._until = before._until
+            self._demand = before._demand if self._controller is not None else None
 
     def spin(self, now: float, speeds: FloatArray) -> None:
         self._until, self._demand = now + self._timeout, None

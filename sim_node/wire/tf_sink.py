@@ -133,9 +133,10 @@ class TfSink:
         """Prepare to lay out the messages. What is static is found with the first snapshot, which has the poses."""
         self._frames = frames
         children = np.flatnonzero(frames.parents >= 0)
-        for topic, rows in ((TF, children[~frames.static[children]]), (TF_STATIC, children[frames.static[children]])):
-            if len(rows):
-                self._publisher(topic)
+        if not frames.static[children].all():
+            self._publisher(TF)
+        if frames.static[children].any():
+            self._publisher(TF_STATIC)
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish the moving frames, and the first time after a change the others too."""

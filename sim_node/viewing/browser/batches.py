@@ -71,9 +71,9 @@ class Batches:
         digests: dict[int, bytes] = {}
         for shape in shapes:
             if shape.kind != "plane":
-                groups.setdefault(
-                    (bool(still[shape.row]), shape.colour[3] < 1.0, *_form(shape, digests)), []
-                ).append(shape)
+                groups.setdefault((bool(still[shape.row]), shape.colour[3] < 1.0, *_form(shape, digests)), []).append(
+                    shape
+                )
         for form in [form for form in self._batches if form not in groups]:
             self._batches.pop(form).handle.remove()
         used = {batch.number for batch in self._batches.values()}

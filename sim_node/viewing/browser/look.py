@@ -25,9 +25,7 @@ class Look:
         self._names = gui.add_dropdown("Names", MODES, initial_value=scene.names.first)
         self._axes = gui.add_checkbox("Axes", True)
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
-        self._trails = gui.add_text(
-            "Trails", self._main_trails(), hint="names or patterns such as */base_link"
-        )
+        self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
         self._default_trails: str = self._trails.value
         self._follow.on_update(self._change_follow)
         self._turning.on_update(self._change_follow)
