@@ -156,7 +156,7 @@ class Session:
             )
             self._autopilots = autopilots
             self.recorder = self._make_recorder()
-            sinks, self.clock = published(self._publishing, self.recorder)
+            sinks, self.clock = published(self._publishing, self.recorder, simulation.world)
             view = self._make_view(opened)
             loop = Loop(
                 simulation,

@@ -144,7 +144,7 @@ class Commander:
                 else:
                     self._vehicles[part.vehicle] = flown = _Flown(simulation, part, self._step_s)
                     flown.resume(vehicles.get(part.vehicle))
-            except WorldError as error:
+            except WorldError as error:  # noqa: PERF203  the others follow all the same
                 self.left_out.append(error)
         return True
 
