@@ -11,10 +11,10 @@ from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Engine, engines_for
-from sim_node.physics.engine import DynamicEngine, Perceived, Resumable
+from sim_node.physics.engine import DynamicEngine, Perceived, Releasing, Resumable
 from sim_node.sensors import Suite
 from sim_node.sensors.context import OPEN_AIR
-from sim_node.sensors.succession import succeed
+from sim_node.sensors.succession import cohorts_of, succeed
 from sim_node.sensors.suite import Split
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.carrying import carry
@@ -51,7 +51,7 @@ class Generation:
         self.world = world = assemble(world)
         layout = lay_out(world)
         self.frames: FrameTable = layout.frames
-        self.steps = 0
+        self.steps, self._measures = 0, sensors
         self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
         self.poses = np.array(layout.poses)
         self._observe_all: Callable[[], FrameState] | None = None
@@ -73,6 +73,36 @@ class Generation:
     def time_ns(self) -> int:
         """Simulation time in ns: exactly start + steps * step."""
         return self._start_ns + self.steps * self._step_ns
+
+    @property
+    def cohorts(self) -> dict[str, int]:
+        """The sensors that do not measure together with those like them; see `sensors.succession`."""
+        return cohorts_of(self.suite.groups)
+
+    def next(self, world: World, seed: int, split: Split = tuple) -> Generation:
+        """Return the next generation, at the start of its world.
+
+        Args:
+            world: The world.
+            seed: The run's seed.
+            split: Splits the groups of sensors further.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: It cannot follow this one while the run goes.
+        """
+        if self.coupled():
+            raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
+        for key in ("time", "fixed_frame"):
+            now, then = getattr(self.world, key), getattr(world, key)
+            if now != then:
+                raise ValueError(f"{key} cannot change while the world runs: it is {now}, the next world has {then}")
+        after = Generation(world, sensors=self._measures, split=split)
+        if after.coupled():
+            raise ValueError("systems of a Python script cannot be added while a world runs")
+        after.rewind(seed)
+        after.declare_sensors()
+        return after
 
     def coupled(self) -> list[Coupled]:
         """Return the engines that exchange with the whole run."""
@@ -107,6 +137,14 @@ class Generation:
         for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
             succeed(bank, group, records, self.steps)
         self.suite.find_due()
+        self.suite.publish(self.steps, wait=False)
+
+    def adopt(self, before: Generation) -> None:
+        """Take over from the last generation what is not state: subscriptions, and the process that renders images."""
+        self.suite.adopt(before.suite)
+        for engine in before.engines.values():
+            if isinstance(engine, Releasing):
+                engine.release(self.engines)
 
     def advance(self, steps: int) -> None:
         """Let the engines advance by whole steps."""
