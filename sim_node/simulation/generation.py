@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -54,9 +55,11 @@ class Generation:
         self.steps, self._measures = 0, sensors
         self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
         self.poses = np.array(layout.poses)
-        self._observe_all: Callable[[], FrameState] | None = None
+        self._all: tuple[Truth, FrameState] | None = None
         self.columns = Columns()
-        declare_frames(self.columns, self.frames, self.present, self._twists)
+        # Without a cycle of references: a generation is freed as soon as the next one has taken over.
+        this = weakref.proxy(self)
+        declare_frames(self.columns, self.frames, lambda: this.present(), lambda: this.twists())
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
@@ -132,7 +135,10 @@ class Generation:
             if isinstance(engine, Resumable):
                 engine.resume(self.steps)
         measured = [name for name in self.columns if name.startswith(("sensor/", "noise/"))]
-        carry(before.columns, self.columns, without=measured)
+        joints = {body.name: body.joint for body in before.world.bodies}
+        # The numbers of another joint mean something else.
+        renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
+        carry(before.columns, self.columns, without=measured, renewed=renewed)
         records = before.suite.records()
         for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
             succeed(bank, group, records, self.steps)
@@ -204,14 +210,28 @@ class Generation:
         """
         return Truth(self.frames, self.engines, self.columns, names, state, self.poses)
 
-    def _twists(self) -> FloatArray:
-        if self._observe_all is None:
+    def twists(self) -> FloatArray:
+        """Return the twists (N, 6) of all frames in the fixed frame."""
+        if self._all is None:
             state = FrameState.at_rest(len(self.frames), self.gravity)
-            truth = self.truth_of(self.frames.names, state)
+            self._all = self.truth_of(self.frames.names, state), state
+        truth, state = self._all
+        truth.observe(self.time_ns, begins=self.steps == 0)
+        return state.twist
 
-            def observe() -> FrameState:
-                truth.observe(self.time_ns, begins=self.steps == 0)
-                return state
 
-            self._observe_all = observe
-        return self._observe_all().twist
+def observer_of(present: Callable[[], Generation], names: Sequence[str]) -> Callable[[], FrameState]:
+    """Return what `Simulation.observer` returns, for the generation that is present when it is called."""
+    of = present()
+    state = FrameState.at_rest(len(names), of.gravity)
+    truth = of.truth_of(names, state)
+
+    def observe() -> FrameState:
+        nonlocal of, truth
+        if of is not (now := present()):
+            truth = now.truth_of(names, state)
+            state.gravity[:], of = now.gravity, now
+        truth.observe(of.time_ns, begins=of.steps == 0)
+        return state
+
+    return observe

@@ -16,7 +16,7 @@ from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.succession import split_after, splitting
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
-from sim_node.simulation.generation import Generation
+from sim_node.simulation.generation import Generation, observer_of
 from sim_node.simulation.handles import RunHandles
 from sim_node.simulation.history import History
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
@@ -56,6 +56,7 @@ class Simulation(Verbs):
         self._start_ns, self._step_ns = present.world.time.start_ns, present.world.time.step_ns
         self._last_step = (MAX_NS - self._start_ns) // self._step_ns
         self._co_simulators = CoSimulators(self._step_ns)
+        self._openers: list[Callable[[World], Sequence[CoSimulator]]] = []
         self._stepping, self._changed = False, False
         handles = self._handles = RunHandles()
         self.bodies, self.joints, self.vehicles = handles.bodies, handles.joints, handles.vehicles
@@ -231,8 +232,7 @@ class Simulation(Verbs):
         """Continue from a state of the same world: the same bytes follow.
 
         Args:
-            state: A state of this world, from this or another process. If the world had changed by then, it changes to
-                that world again.
+            state: A state of this world, from this or another process. It brings the changes of the world with it.
 
         Raises:
             ValueError: The state belongs to another world; the message names the columns. The run is not changed.
@@ -288,6 +288,15 @@ class Simulation(Verbs):
         """
         self._co_simulators.add(co_simulator, self.steps)
 
+    def on_change(self, opener: Callable[[World], Sequence[CoSimulator]]) -> None:
+        """Let a function open co-simulators for what changes of the world add.
+
+        Args:
+            opener: Called in the next world with the one before. Returns what to connect. If it raises, nothing has
+                changed.
+        """
+        self._openers.append(opener)
+
     def interrupt(self) -> None:
         """End all waiting for co-simulators, for good. May be called from any thread."""
         self._co_simulators.interrupt()
@@ -320,20 +329,7 @@ class Simulation(Verbs):
             A function without arguments. It always returns the same FrameState, rewritten in place. It raises KeyError
             once a frame is gone.
         """
-        of = self._present
-        state = FrameState.at_rest(len(names), of.gravity)
-        truth = of.truth_of(names, state)
-
-        def observe() -> FrameState:
-            nonlocal of, truth
-            if of is not self._present:
-                of = self._present
-                state.gravity[:] = of.gravity
-                truth = of.truth_of(names, state)
-            truth.observe(of.time_ns, begins=of.steps == 0)
-            return state
-
-        return observe
+        return observer_of(lambda: self._present, names)
 
     def wind(self, positions: FloatArray) -> FloatArray:
         """Return the velocity of the air at the current step.
@@ -388,7 +384,19 @@ class Simulation(Verbs):
     def _enter(self, after: Generation) -> None:
         """Continue with another generation."""
         before, self._present = self._present, after
-        self.generation += 1
         self._handles.offer(after.engines, after.suite)
+        opened: list[CoSimulator] = []
+        try:
+            for opener in self._openers:
+                opened += opener(before.world)
+        except BaseException:
+            self._present = before
+            self._handles.offer(before.engines, before.suite)
+            for each in opened:
+                each.close()
+            raise
+        self.generation += 1
         after.adopt(before)
-        self._co_simulators.follow(after.columns)
+        self._co_simulators.adapt(after.columns)
+        for each in opened:
+            self.connect(each)
