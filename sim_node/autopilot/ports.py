@@ -35,7 +35,7 @@ def with_free_instances(world: World, report: Callable[[str], object], *, bridge
     Returns:
         The changed world.
     """
-    used = {ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
+    used = {_ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
     vehicles: list[Multirotor] = []
     for vehicle in world.vehicles:
         autopilot = vehicle.autopilot
@@ -45,16 +45,15 @@ def with_free_instances(world: World, report: Callable[[str], object], *, bridge
                 for number in range(MAX_INSTANCES)
                 if _is_free(number, bridged=bridged)
             )
-            found = next((each for each in free if ports_of(each) not in used), autopilot)
-            used.add(ports_of(found))
+            found = next((each for each in free if _ports_of(each) not in used), autopilot)
+            used.add(_ports_of(found))
             report(_description(vehicle.name, autopilot.instance, found.instance))
             vehicle = replace(vehicle, autopilot=found)
         vehicles.append(vehicle)
     return replace(world, vehicles=tuple(vehicles))
 
 
-def ports_of(autopilot: Autopilot) -> tuple[str, int]:
-    """Return what two autopilots have in common if they listen on the same ports."""
+def _ports_of(autopilot: Autopilot) -> tuple[str, int]:
     return SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
 
 

@@ -55,8 +55,6 @@ class CommandTopics:
             world: The world.
         """
         self._subscriptions.renew(lambda: self._subscribe(world))
-        for error in self._commander.left_out:
-            self._node.get_logger().warning(f"commands are not accepted: {error}")
 
     def _subscribe(self, world: World) -> None:
         prefix, subscriptions = self._prefix, self._subscriptions

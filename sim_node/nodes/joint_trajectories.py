@@ -56,7 +56,7 @@ def serve_trajectories(
 
         following = _following(message, commander, group)
         following.ended = ended
-        commander.execute(following)
+        commander.follow(following)
 
     subscriptions.subscribe(kind, topic, follow, Qos())
     try:
@@ -145,7 +145,7 @@ class FollowJointTrajectoryServer:
         following.ended = ended
         following.progress = self._feedback(handle, following)
         self._following[key] = following
-        self._commander.execute(following)
+        self._commander.follow(following)
         self._subscriptions.wake()
         outcome: Outcome = await done
         del self._following[key]

@@ -11,14 +11,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sim_node.autopilot.ports import with_free_instances
-from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator
+from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.programs import Supervisor
 from sim_node.programs.processes import programs_of, supervised
 from sim_node.recording.settings import Settings
-from sim_node.session.autopilots import AutopilotSink
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation, Sink
+from sim_node.text import shown
 from sim_node.world import World, load
 from sim_node.world.load import randomised as drawn
 
@@ -79,7 +79,7 @@ class Session:
         warn: Callable[[str], None] = _LOG.warning,
     ) -> None:
         self.seed = seed
-        self._autopilots: AutopilotSink | None = None
+        self._autopilots: Sequence[VehicleCoSimulator] = ()
         self.recorder: Recorder | None = None
         self.viewer: Viewer | None = None
         self.clock: ClockSink | None = None
@@ -118,7 +118,7 @@ class Session:
     @property
     def autopilots(self) -> tuple[VehicleCoSimulator, ...]:
         """The connections to the autopilots of the present world's vehicles."""
-        return () if self._autopilots is None else self._autopilots.connected
+        return tuple(each for each in self._autopilots if not each.is_closed)
 
     def __enter__(self) -> Session:
         self.open()
@@ -147,20 +147,14 @@ class Session:
             opened.callback(simulation.close)
             if self._processes:
                 programs_of(self.world)  # reports a missing program before any port is opened
-            autopilots = AutopilotSink(
-                simulation,
-                network=self._network,
-                processes=bool(self._processes),
-                report=self._report,
-                warn=self._warn,
-            )
-            self._autopilots = autopilots
+            self._autopilots = attach_autopilots(simulation, self._report, network=self._network)
+            simulation.on_change(self._report_processes)
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder, simulation.world)
             view = self._make_view(opened)
             loop = Loop(
                 simulation,
-                (autopilots, *sinks, *self._sinks, *view),
+                (*sinks, *self._sinks, *view),
                 publish_rate=self._publish_rate,
                 real_time_factor=self._real_time_factor,
                 paused=self._paused,
@@ -214,6 +208,13 @@ class Session:
         """
         if self._opened is not None:
             self._opened.close()
+
+    def _report_processes(self, before: World) -> tuple[()]:
+        """Report processes that a change of the world has added: they start with a run only."""
+        known = {process.name for process in before.processes}
+        if added := [process.name for process in self.simulation.world.processes if process.name not in known]:
+            self._report(f"not starting {', '.join(map(shown, added))}: processes start with the run")
+        return ()
 
     def _make_recorder(self) -> Recorder | None:
         if self._record is None:

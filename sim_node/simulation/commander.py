@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -16,7 +17,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation.simulation import Simulation
 from sim_node.text import did_you_mean, shown
 from sim_node.world.commands import BodyCommands, VehicleCommands
-from sim_node.world.problems import Place, Problem, WorldError
+from sim_node.world.problems import Place, Problem, WorldError, WorldWarning
 
 # Turn rate about the thrust to which a commanded attitude limits a multirotor, rad/s.
 MAX_YAW_RATE = 2.0
@@ -35,9 +36,6 @@ class Commander:
     Args:
         simulation: The run.
 
-    Attributes:
-        left_out: Why commands that the last change of the world brought are not accepted.
-
     Raises:
         WorldError: A body cannot move, or the rotors of a vehicle cannot follow attitudes.
     """
@@ -49,8 +47,6 @@ class Commander:
         self._simulation, self._step_s = simulation, step_ns * 1e-9
         self._bodies = {each.body: _Pushed(simulation, each, self._step_s) for each in world.of(BodyCommands)}
         self._vehicles = {each.vehicle: _Flown(simulation, each, self._step_s) for each in world.of(VehicleCommands)}
-        # What a change of the world brought and cannot be commanded.
-        self.left_out: list[WorldError] = []
         self._lock = threading.Lock()
         self._waiting: dict[str, Callable[[float], None]] = {}
         self._last_step = -1
@@ -74,13 +70,18 @@ class Commander:
             raise CommandRefused(
                 f"there is no frame {shown(frame)!r}{did_you_mean(frame, self._simulation.frames.names)}"
             )
-        self._bring(f"body {body}", lambda now: self._push(body, now, frame, wrench))
+
+        def begin(now: float) -> None:
+            if (pushed := self._bodies.get(body)) is not None:  # else a change has removed it
+                pushed.begin(now, frame, wrench)
+
+        self._bring(f"body {body}", begin)
 
     def spin(self, vehicle: str, speeds: FloatArray) -> None:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
 
         Raises:
-            CommandRefused: The number of speeds is wrong, or one is negative or not finite, or the vehicle is gone.
+            CommandRefused: The number of speeds is wrong, one is negative or not finite, or the vehicle is gone.
         """
         flown = self._vehicles.get(vehicle)
         if flown is None:
@@ -89,7 +90,12 @@ class Commander:
             raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
         if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):
             raise CommandRefused(f"the speeds {speeds.tolist()} must be finite, and zero or more")
-        self._bring(f"vehicle {vehicle}", lambda now: self._spin(vehicle, now, speeds))
+
+        def begin(now: float) -> None:
+            if self._vehicles.get(vehicle) is flown:
+                flown.spin(now, speeds)
+
+        self._bring(f"vehicle {vehicle}", begin)
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
         """Let a vehicle follow an attitude.
@@ -107,9 +113,30 @@ class Commander:
         if not 0.0 <= thrust <= 1.0:
             raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
         attitude = orientation / np.linalg.norm(orientation)
-        self._bring(f"vehicle {vehicle}", lambda now: self._turn(vehicle, now, attitude, thrust))
+
+        def begin(now: float) -> None:
+            if (flown := self._vehicles.get(vehicle)) is not None:
+                flown.turn(now, attitude, thrust)
+
+        self._bring(f"vehicle {vehicle}", begin)
 
     # For the loop's thread
+
+    def adapt(self, columns: Columns) -> bool:
+        """Go on with the commands that the world describes after a change."""
+        simulation, world = self._simulation, self._simulation.world
+        bodies = {each.body: each for each in world.of(BodyCommands)}
+        vehicles = {each.vehicle: each for each in world.of(VehicleCommands)}
+        self._bodies = {name: each for name, each in self._bodies.items() if name in bodies}
+        self._vehicles = {name: each for name, each in self._vehicles.items() if name in vehicles}
+        try:
+            for name in bodies.keys() - self._bodies.keys():
+                self._bodies[name] = _Pushed(simulation, bodies[name], self._step_s)
+            for name in vehicles.keys() - self._vehicles.keys():
+                self._vehicles[name] = _Flown(simulation, vehicles[name], self._step_s)
+        except WorldError as error:
+            warnings.warn(WorldWarning(f"not commanded: {error}"), stacklevel=2)
+        return True
 
     def drain(self) -> None:
         """Apply what was brought."""
@@ -131,23 +158,6 @@ class Commander:
         for target in targets:
             target.hold(now)
 
-    def follow(self, columns: Columns) -> bool:
-        """Follow a change of the world: commands of what stays go on."""
-        simulation, bodies, vehicles = self._simulation, self._bodies, self._vehicles
-        self._bodies, self._vehicles, self.left_out = {}, {}, []
-        parts: list[BodyCommands | VehicleCommands] = [*simulation.world.of(BodyCommands)]
-        for part in (*parts, *simulation.world.of(VehicleCommands)):
-            try:
-                if isinstance(part, BodyCommands):
-                    self._bodies[part.body] = pushed = _Pushed(simulation, part, self._step_s)
-                    pushed.resume(bodies.get(part.body))
-                else:
-                    self._vehicles[part.vehicle] = flown = _Flown(simulation, part, self._step_s)
-                    flown.resume(vehicles.get(part.vehicle))
-            except WorldError as error:  # noqa: PERF203  the others follow all the same
-                self.left_out.append(error)
-        return True
-
     def receive(self) -> None:
         """Do nothing: commands are applied by `send`."""
 
@@ -156,20 +166,6 @@ class Commander:
 
     def close(self) -> None:
         """Do nothing: it has no resources."""
-
-    def _push(self, body: str, now: float, frame: str, wrench: FloatArray) -> None:
-        # The world may have changed since the command was checked.
-        if body in self._bodies and (not frame or frame in self._simulation.frames.names):
-            self._bodies[body].begin(now, frame, wrench)
-
-    def _spin(self, vehicle: str, now: float, speeds: FloatArray) -> None:
-        flown = self._vehicles.get(vehicle)
-        if flown is not None and speeds.shape == (flown.rotors,):
-            flown.spin(now, speeds)
-
-    def _turn(self, vehicle: str, now: float, attitude: FloatArray, thrust: float) -> None:
-        if vehicle in self._vehicles:
-            self._vehicles[vehicle].turn(now, attitude, thrust)
 
     def _now(self) -> float:
         return self._simulation.steps * self._step_s
@@ -192,12 +188,6 @@ class _Pushed:
         self._frame, self._wrench, self._until = "", np.zeros(6), -math.inf
         # What the wrench is without the command, and what this wrote last.
         self._base, self._written = np.zeros(6), np.array(row)
-
-    def resume(self, before: _Pushed | None) -> None:
-        """Go on with the command of the same body before a change of the world."""
-        if before is not None and (not before._frame or before._frame in self._simulation.frames.names):
-            self._frame, self._wrench, self._until = before._frame, before._wrench, before._until
-            self._base, self._written = before._base, before._written
 
     def begin(self, now: float, frame: str, wrench: FloatArray) -> None:
         self._frame, self._wrench, self._until = frame, wrench, now + self._duration
@@ -248,12 +238,6 @@ class _Flown:
                 raise _world_error(commands.place, str(error)) from None
         self._demand: FloatArray | None = None
         self._until = -math.inf
-
-    def resume(self, before: _Flown | None) -> None:
-        """Go on with the command of the same vehicle before a change of the world."""
-        if before is not None and before.rotors == self.rotors:
-            self._until = before._until
-            self._demand = before._demand if self._controller is not None else None
 
     def spin(self, now: float, speeds: FloatArray) -> None:
         self._until, self._demand = now + self._timeout, None

@@ -82,7 +82,7 @@ class Following:
 class JointCommander:
     """Applies commands to joints of a run at its steps. Attach it to the simulation as a co-simulator.
 
-    `post`, `execute` and `cancel` may be called from any thread. What they bring takes effect at the next step, or
+    `post`, `follow` and `cancel` may be called from any thread. What they bring takes effect at the next step, or
     earlier, when `drain` is called from the loop's thread.
 
     Args:
@@ -95,13 +95,13 @@ class JointCommander:
     """
 
     def __init__(self, simulation: Simulation, groups: Sequence[JointCommands]) -> None:
-        self.simulation = simulation
-        self.groups: dict[str, dict[str, frozenset[str]]] = {}
-        self._timeouts: dict[str, int] = {}
-        self._find(groups)
+        self.simulation, self._described = simulation, tuple(groups)
+        self.groups: dict[str, dict[str, frozenset[str]]] = {group.name: {} for group in groups}
         step_ns = simulation.world.time.step_ns
         self.rate = Fraction(10**9, step_ns)
         self._step = step_ns * 1e-9
+        self._timeouts: dict[str, int] = {}
+        self._find_joints()
         # Calls, and setpoints by joint and type: of those that come one after the other the newest remain.
         self._waiting: deque[Callable[[], None] | dict[tuple[str, str], Setpoint]] = deque()
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class JointCommander:
             else:
                 self._waiting.append(newest)
 
-    def execute(self, following: Following) -> None:
+    def follow(self, following: Following) -> None:
         """Follow a trajectory from the next step on. Others of the same joints end."""
         self._enqueue(lambda: self._begin(following))
 
@@ -130,6 +130,28 @@ class JointCommander:
         self._enqueue(lambda: self._abort(following, Outcome(Code.SUCCESSFUL, "cancelled", cancelled=True)))
 
     # For the loop's thread
+
+    def adapt(self, columns: Columns) -> bool:
+        """Find the joints of the groups again after a change of the world. Trajectories of others end."""
+        self._described = self.simulation.world.of(JointCommands)
+        self.groups, self._timeouts = {group.name: {} for group in self._described}, {}
+        self._find_joints()
+        known = self.simulation.joints
+        self._expires = {key: expiry_ns for key, expiry_ns in self._expires.items() if key[0] in known}
+        for following in [each for each in self._following if not all(joint in known for joint in each.joints)]:
+            self._end(following, Outcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
+        return True
+
+    def _find_joints(self) -> None:
+        joints = self.simulation.joints
+        for group in self._described:
+            found = self.groups[group.name]
+            found.clear()
+            for name in joints.scalar:
+                if group.covers(name) and (group.joints or joints[name].targets):
+                    found[name] = types_of(joints[name])
+                    if group.timeout:
+                        self._timeouts[name] = round(group.timeout * 1e9)
 
     def drain(self) -> None:
         """Apply everything that was brought."""
@@ -159,16 +181,6 @@ class JointCommander:
         for following in list(self._following):
             self._advance(following, now_ns)
 
-    def follow(self, columns: Columns) -> bool:
-        """Follow a change of the world: setpoints and trajectories of joints that stay go on."""
-        self._find(self.simulation.world.of(JointCommands))
-        joints = self.simulation.joints
-        self._expires = {key: expiry_ns for key, expiry_ns in self._expires.items() if key[0] in joints}
-        for following in list(self._following):
-            if gone := [joint for joint in following.joints if joint not in joints]:
-                self._end(following, Outcome(Code.INVALID_GOAL, f"{quoted(gone[0])} is gone", cancelled=True))
-        return True
-
     def receive(self) -> None:
         """Do nothing: commands are applied by `send`."""
 
@@ -180,27 +192,11 @@ class JointCommander:
         for following in list(self._following):
             self._end(following, Outcome(Code.INVALID_GOAL, "the run has ended", cancelled=True))
 
-    def _find(self, groups: Sequence[JointCommands]) -> None:
-        """Find the joints of groups."""
-        joints = self.simulation.joints
-        self.groups = {
-            group.name: {
-                name: types_of(joints[name])
-                for name in joints.scalar
-                if group.covers(name) and (group.joints or joints[name].targets)
-            }
-            for group in groups
-        }
-        self._timeouts = {
-            joint: round(group.timeout * 1e9) for group in groups for joint in self.groups[group.name] if group.timeout
-        }
-
     def _enqueue(self, act: Callable[[], None]) -> None:
         with self._lock:
             self._waiting.append(act)
 
     def _apply(self, setpoints: Collection[Setpoint]) -> None:
-        # The world may have changed since they were checked.
         setpoints = [setpoint for setpoint in setpoints if setpoint.joint in self.simulation.joints]
         joints = {setpoint.joint for setpoint in setpoints}
         for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
@@ -219,8 +215,8 @@ class JointCommander:
             handle.set_targets(**{kind: value})
 
     def _begin(self, following: Following) -> None:
-        if any(joint not in self.simulation.joints for joint in following.joints):
-            following.ended(Outcome(Code.INVALID_GOAL, "a joint of the trajectory is gone", cancelled=True))
+        if not all(joint in self.simulation.joints for joint in following.joints):
+            following.ended(Outcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
             return
         for other in [each for each in self._following if not set(following.joints).isdisjoint(each.joints)]:
             self._end(other, Outcome(Code.SUCCESSFUL, "replaced by another trajectory", cancelled=True))

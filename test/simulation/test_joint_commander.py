@@ -110,7 +110,7 @@ def follow(
     outcomes: list[Outcome] = []
     trajectory = trajectory_of(commander.groups["arm"], ["arm/a"], points)
     limits = Tolerances(np.array([[path], [speed]]), np.array([[goal], [math.inf]]), 0.5)
-    commander.execute(Following(("arm/a",), trajectory, limits, ended=outcomes.append))
+    commander.follow(Following(("arm/a",), trajectory, limits, ended=outcomes.append))
     return outcomes
 
 
@@ -197,7 +197,7 @@ def test_it_starts_at_its_stamp() -> None:
     simulation, commander = run(JointCommands("arm"))
     trajectory = trajectory_of(commander.groups["arm"], ["arm/a"], [Point(1.0, [1.0])])
     limits = Tolerances.of(JointCommands(), 1)
-    commander.execute(Following(("arm/a",), trajectory, limits, start_ns=1_000_000_000))
+    commander.follow(Following(("arm/a",), trajectory, limits, start_ns=1_000_000_000))
     commander.drain()
     simulation.run(1.0)
     assert simulation.joints["arm/a"].position == pytest.approx([0.5], abs=2e-2), "half of the way from 0 s to 2 s"
