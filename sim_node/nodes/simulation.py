@@ -25,7 +25,8 @@ from sim_node.simulation import Loop, Refused, Sink, Snapshot
 from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.wire.component_sink import component_topics
 from sim_node.wire.sensor_topics import topics_of
-from sim_node.world import FrameTable, World
+from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.problems import Problem
 
 # After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
 # that arrive earlier would be refused as old (TF_OLD_DATA), so that they are delayed.
@@ -222,7 +223,18 @@ class SimulationNode(LoopNode):
         self._diagnostics = Diagnostics(self, session, stamp)
         self._commands.begin(self.loop)
         if values["bridge"]:
+            session.simulation.on_change(self._refuse_bridged)
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
+
+    def _refuse_bridged(self, before: World) -> tuple[()]:
+        """Refuse a change that adds a vehicle which the bridges beside this node would have to bridge."""
+        bridged = set(flown_by_builtin(before).values())
+        for vehicle in self.session.simulation.world.vehicles:
+            if vehicle.name in set(flown_by_builtin(self.session.simulation.world).values()) - bridged:
+                place = vehicle.place
+                message = "the bridge beside the simulation cannot take it: start with bridge:=false, and bridge it apart"
+                raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
+        return ()
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """Offer a std_srvs/Trigger service ~/name. Its reply has the time, or the reason of a refusal."""
