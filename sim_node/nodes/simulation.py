@@ -232,7 +232,9 @@ class SimulationNode(LoopNode):
         for vehicle in self.session.simulation.world.vehicles:
             if vehicle.name in set(flown_by_builtin(self.session.simulation.world).values()) - bridged:
                 place = vehicle.place
-                message = "the bridge beside the simulation cannot take it: start with bridge:=false, and bridge it apart"
+                message = (
+                    "the bridge beside the simulation cannot take it: start with bridge:=false, and bridge it apart"
+                )
                 raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
         return ()
 

@@ -136,11 +136,12 @@ class _Structure:
         """Parent and pose of what latched topics contain, by child."""
         return {child: (self.parents[child], self.first[child]) for child in self._latched - self.dynamic}
 
-    def replace_statics(self, children: Iterable[str]) -> None:
-        """Drop static frames that are not among these."""
-        for gone in self._latched.difference(children, self.dynamic):
+    def drop_all_but(self, children: Iterable[str], *, latched: bool) -> None:
+        """Drop static or moving frames that are not among these."""
+        own, others = (self._latched, self.dynamic) if latched else (self.dynamic, self._latched)
+        for gone in own.difference(children, others):
             del self.parents[gone], self.first[gone]
-        self._latched.intersection_update(children)
+        own.intersection_update(children)
 
     def add(self, names: TransformNames, poses: FloatArray, *, latched: bool) -> None:
         """Add the transforms of a message."""
@@ -203,8 +204,9 @@ class BagFrames:
             while changes and message.time_ns >= changes[0]:
                 structures.append(_Structure(changes.popleft(), structures[-1].statics))
             if structures[-1] is not whole:
-                if latched:  # a run that changes has one publisher of them, whose last message has them all
-                    structures[-1].replace_statics(names.children)
+                # A run that changes has one publisher of each topic: a message has all static or all moving frames.
+                # That of the tick before a change may have the time of the change.
+                structures[-1].drop_all_but(names.children, latched=latched)
                 structures[-1].add(names, poses, latched=latched)
         if not whole.parents:
             raise BagError("the bag has no transforms, and therefore no fixed frame to show it in")

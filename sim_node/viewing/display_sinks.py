@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 
 import numpy as np
 
@@ -37,12 +38,15 @@ class DescriptionSink:
     def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
         self._topics, self._prefix = AdvertisedTopics(outlet), prefix
         self._published: dict[Topic, bytes] = {}
+        # Of each frame, as long as it is there.
+        self._numbers: dict[str, int] = {}
         self._waiting: list[tuple[Send, bytes]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Create the descriptions."""
         robots = robots_of(world, frames, self._prefix)
-        writer = UrdfWriter(world, frames) if robots else None
+        self._number(frames)
+        writer = UrdfWriter(world, frames, self._numbers) if robots else None
         messages = {
             description_topic(robot): encode("std_msgs/msg/String", {"data": writer.robot(robot)})
             for robot in robots
@@ -55,6 +59,13 @@ class DescriptionSink:
             for send, (topic, message) in zip(sends, messages.items(), strict=True)
             if message != before.get(topic)
         ]
+
+    def _number(self, frames: FrameTable) -> None:
+        """Number new frames, and keep the numbers of others, so that descriptions of what stays are the same."""
+        kept = {name: self._numbers[name] for name in frames.names if name in self._numbers}
+        used = set(kept.values())
+        free = (number for number in count() if number not in used)
+        self._numbers = {name: kept[name] if name in kept else next(free) for name in frames.names}
 
     def refuses(self, world: World) -> str | None:
         """Return why the robots of a changed world cannot be described, or None if they can."""
