@@ -17,7 +17,7 @@ BODIES = {
     "load on the floor": "{name: load, pose: {position: [0, 5, 0.05]}, "
     "geometry: [{box: [0.1, 0.1, 0.1], color: [0, 1, 1]}]}",
     "table": "{name: table, pose: {position: [3, 0, 0.5]}, geometry: [{box: [1, 1, 1], color: [1, 1, 0]}]}",
-    "arm": "{name: arm, pose: {position: [0, 3, 0.5]}, joint: {type: hinge, axis: [0, 1, 0]}, "
+    "arm": "{name: arm, pose: {position: [0, 3, 2]}, joint: {type: hinge, axis: [0, 1, 0]}, "
     "inertial: {mass: 1, inertia: [0.1, 0.1, 0.1]}, geometry: [{box: [0.1, 0.1, 1]}]}",
 }
 SENSORS = {
