@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 from sim_node.autopilot.ports import PortInUse, is_in_use
+from sim_node.columns import Columns
 from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor, WorldError
+from sim_node.world import Multirotor, World, WorldError
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
 
@@ -16,7 +17,7 @@ Report = Callable[[str], None]
 
 def attach_autopilots(
     simulation: Simulation, report: Report = lambda line: None, *, network: bool = False
-) -> tuple[VehicleCoSimulator, ...]:
+) -> Sequence[VehicleCoSimulator]:
     """Attach the autopilots of all vehicles that have one to a run. Closing the run closes them.
 
     Args:
@@ -25,17 +26,50 @@ def attach_autopilots(
         network: Whether links of the world may leave this machine.
 
     Returns:
-        The attached autopilots, in the order of the vehicles.
+        The attached autopilots, in the order of the vehicles. Those of vehicles that a change of the world adds are
+        attached when it does, and are then at the end.
 
     Raises:
         WorldError: A link leaves this machine, a vehicle does not suit its autopilot, or a package is missing.
         PortInUse: The port of an autopilot is in use. Nothing stays open in these cases.
     """
+    attached = list(_opened(simulation, (), report, network=network))
+    for other in attached:
+        simulation.connect(other)
+
+    def open_new(before: World) -> tuple[VehicleCoSimulator, ...]:
+        flown = {vehicle.name: vehicle for vehicle in before.vehicles if vehicle.autopilot is not None}
+        for vehicle in simulation.world.vehicles:
+            was = flown.get(vehicle.name)
+            if (
+                was
+                and vehicle.autopilot
+                and (was.autopilot, len(was.rotors))
+                != (
+                    vehicle.autopilot,
+                    len(vehicle.rotors),
+                )
+            ):
+                place = vehicle.place
+                message = "cannot change while it is connected, nor can the number of rotors; remove the vehicle first"
+                raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
+        opened = _opened(simulation, flown, report, network=network)
+        attached[:] = [*(each for each in attached if not each.is_closed), *opened]
+        return opened
+
+    simulation.on_change(open_new)
+    return attached
+
+
+def _opened(
+    simulation: Simulation, without: Collection[str], report: Report, *, network: bool
+) -> tuple[VehicleCoSimulator, ...]:
+    """Open the autopilots of all vehicles except some. Nothing stays open if it fails."""
     refuse_network(simulation.world, allowed=network)
     others: list[VehicleCoSimulator] = []
     problems: list[Problem] = []
     for vehicle in simulation.world.vehicles:
-        if vehicle.autopilot is not None:
+        if vehicle.autopilot is not None and vehicle.name not in without:
             try:
                 others.append(VehicleCoSimulator(simulation, vehicle, report))
             except WorldError as error:
@@ -51,7 +85,6 @@ def attach_autopilots(
             other.close()
         raise WorldError(problems)
     for other in others:
-        simulation.attach(other)
         report(other.wait.describe())
     return tuple(others)
 
@@ -77,6 +110,7 @@ class VehicleCoSimulator:
         name: The name of the vehicle.
         rate: Rate of the samples (Hz).
         wait: The state of the connection.
+        is_closed: Whether its sockets are closed for good.
 
     Raises:
         WorldError: The vehicle does not suit its autopilot.
@@ -89,7 +123,8 @@ class VehicleCoSimulator:
 
         assert vehicle.autopilot is not None, "the vehicle has an autopilot"
         kind = AUTOPILOTS[vehicle.autopilot.type]
-        self.name = vehicle.name
+        self.name, self._simulation = vehicle.name, simulation
+        self.is_closed = False
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
         self._vehicle = simulation.vehicles[vehicle.name]
@@ -134,10 +169,16 @@ class VehicleCoSimulator:
             self._shown = status
             self._report(self.wait.describe())
 
+    def adapt(self, columns: Columns) -> bool:
+        """Return whether the vehicle is still there, and flown by an autopilot, after a change of the world."""
+        vehicles = {vehicle.name: vehicle for vehicle in self._simulation.world.vehicles}
+        return self.name in vehicles and vehicles[self.name].autopilot is not None
+
     def interrupt(self) -> None:
         """End any waiting immediately and permanently."""
         self.wait.stop.set()
 
     def close(self) -> None:
         """Close the sockets."""
+        self.is_closed = True
         self._autopilot.close()

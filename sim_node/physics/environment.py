@@ -123,6 +123,11 @@ class BodyEnvironment:
         if self._renderer is not None:
             self._renderer.close()
 
+    def release(self, successor: BodyEnvironment | None) -> None:
+        """Give the running render process to the environment of the next generation, or end it."""
+        if self._renderer is not None:
+            self._renderer.hand_over(None if successor is None else successor._renderer)
+
     def _carrier(self, frame: str) -> int:
         """Return the MuJoCo body that a frame is fixed to; the fixed frame's for keyframes without shapes."""
         return int(self._compiled.solids[self._frames.index(frame)])

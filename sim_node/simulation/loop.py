@@ -5,47 +5,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from sim_node.assembly import assemble
 from sim_node.simulation.pacing import Pace, Pacer, Ticks
 from sim_node.simulation.simulation import Simulation
-from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.sink import Refusing, Sink
+from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
-from sim_node.world.frame_table import FrameTable
-from sim_node.world.model import TimeGrid, World
+from sim_node.world.model import TimeGrid
 
 T = TypeVar("T")
 
 
-class Sink(Protocol):
-    """Shows, sends or stores a run. All methods are called from the loop's thread."""
-
-    def open(self, world: World, frames: FrameTable) -> None:
-        """Prepare for a run.
-
-        Args:
-            world: The assembled world.
-            frames: The frames of the run; their order is that of `Snapshot.poses`.
-        """
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Process one instant.
-
-        Args:
-            snapshot: Its arrays belong to the loop and change after this returns. An earlier time than the last one
-                means a reset.
-        """
-
-    def close(self) -> None:
-        """Finish: the run is over."""
-
-
-class Loop:
+class Loop(Verbs):
     """Runs a simulation in a thread of its own. All methods may be called from any thread, including the loop's.
 
-    After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset` and `step`, which
-    would change the tick that other sinks have yet to receive.
+    After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset`, `change` and `step`,
+    which would change the tick that other sinks have yet to receive.
 
     Args:
         simulation: The simulation to step.
@@ -77,6 +55,8 @@ class Loop:
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
+        # The generation of the simulation that the sinks were opened on.
+        self._shown = 0
         # Step at which `run` pauses, and a future that is set to whether it got there.
         self._goal: tuple[int, Future[bool]] | None = None
         # Whether a step or a tick is in progress.
@@ -190,6 +170,10 @@ class Loop:
         """
         self.call(lambda: self._step(steps))
 
+    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+        """Change the run between two ticks, open the sinks again if its world has changed, and publish the instant."""
+        self.call(lambda: self._edit(make))
+
     def set_real_time_factor(self, factor: float) -> None:
         """Change the speed from now on.
 
@@ -225,6 +209,7 @@ class Loop:
 
     def _work(self) -> None:
         try:
+            self._shown = self.simulation.generation
             for sink in self._sinks:
                 sink.open(self.simulation.world, self.simulation.frames)
                 self._opened.append(sink)
@@ -290,6 +275,10 @@ class Loop:
         snapshot = self.simulation.present()
         self._busy = True
         try:
+            if self._shown != self.simulation.generation:
+                self._shown = self.simulation.generation
+                for sink in self._opened:
+                    sink.open(self.simulation.world, self.simulation.frames)
             for sink in self._opened:
                 sink.write(snapshot)
         except BaseException as failure:  # ends the loop, even if a call triggered it
@@ -337,6 +326,22 @@ class Loop:
         self._refuse_busy("reset")
         self.simulation.reset(seed)
         self._restart()
+
+    def _edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+        self._refuse_busy("change")
+
+        def accepted(run: Simulation) -> Edit | None:
+            edit = make(run)
+            if edit is None:
+                return None
+            edit = edit._replace(world=assemble(edit.world))
+            for sink in self._opened:
+                if isinstance(sink, Refusing) and (reason := sink.refuses(edit.world)):
+                    raise Refused(reason)
+            return edit
+
+        self.simulation.edit(accepted)
+        self._publish()
 
     def _step(self, steps: int) -> None:
         self._refuse_busy("step")
