@@ -112,7 +112,9 @@ def growth() -> bool:
     cycles(CYCLES)
     after = _held()
     memory, *others = (there - here for here, there in zip(before, after, strict=True))
-    print(f"{CYCLES} spawns and removals leave {memory} kB, {others[0]} files, {others[1]} threads, {others[2]} children")
+    print(
+        f"{CYCLES} spawns and removals leave {memory} kB, {others[0]} files, {others[1]} threads, {others[2]} children"
+    )
     return memory > MAX_GROWTH_KB or any(others)
 
 

@@ -227,7 +227,11 @@ class Suite:
         return tuple(self._banks)
 
     def adopt(self, before: Suite) -> None:
-        """Take over the subscriptions of the last generation's sensors."""
+        """Take over the subscriptions of the last generation's sensors.
+
+        Args:
+            before: The suite of that generation.
+        """
         banks = {name: bank for bank in self._banks if isinstance(bank, Bank) for name in bank.names}
         for bank in before._banks:
             if isinstance(bank, Bank):

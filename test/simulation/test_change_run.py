@@ -447,3 +447,18 @@ def test_any_changes_keep_the_table_in_order_and_equal_a_fresh_run_of_the_last_w
     assert fresh.state.columns.keys() == run.state.columns.keys()
     for column, array in run.state.columns.items():
         assert fresh.state.columns[column].tobytes() == array.tobytes(), column
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4", "implicitfast"])
+def test_what_is_in_contact_goes_on_within_a_nanometre(integrator: str) -> None:
+    physics = Physics(integrator=integrator, timestep_ns=2_000_000)
+    world = World("w", time=GRID, physics=physics, ground=Ground(), bodies=(box("a", (0, 0, 0.3), (1, 0, 0, 0, 1, 0)),))
+    one, other = Simulation(world), Simulation(world)
+    one.step(50)
+    other.step(50)
+    other.add(box("b", (5, 0, 0.3), (0, 1, 0, 1, 0, 0)))
+    for _ in range(250):
+        one.step()
+        other.step()
+        np.testing.assert_allclose(one.bodies["a"].pose, other.bodies["a"].pose, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(one.bodies["a"].twist, other.bodies["a"].twist, rtol=0, atol=1e-9)
