@@ -51,7 +51,7 @@ def attach_autopilots(
             other.close()
         raise WorldError(problems)
     for other in others:
-        simulation.attach(other)
+        simulation.connect(other)
         report(other.wait.describe())
     return tuple(others)
 

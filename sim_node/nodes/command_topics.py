@@ -40,7 +40,7 @@ class CommandTopics:
         self._loop, self._prefix = loop, prefix
         world = loop.simulation.world
         self._commander = Commander(loop.simulation)
-        loop.simulation.attach(self._commander)
+        loop.simulation.connect(self._commander)
         self._thrusts: dict[str, float] = {}
         subscriptions = CommandSubscriptions(node, loop, self._commander.drain)
         self.topics = subscriptions.topics

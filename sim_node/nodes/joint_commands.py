@@ -38,7 +38,7 @@ class JointTopics:
 
     def __init__(self, node: Node, loop: Loop, groups: tuple[JointCommands, ...], prefix: str = "") -> None:
         commander = JointCommander(loop.simulation, groups)
-        loop.simulation.attach(commander)
+        loop.simulation.connect(commander)
         subscriptions = CommandSubscriptions(node, loop, commander.drain)
         self.topics = subscriptions.topics
 

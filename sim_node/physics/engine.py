@@ -86,6 +86,18 @@ class Perceived(Protocol):
 
 
 @runtime_checkable
+class Resumable(Protocol):
+    """An engine that a change of the world may add in the middle of a run."""
+
+    def resume(self, step: int) -> None:
+        """Go to a step. Called after `reset`, before the state of what has the same name is put back.
+
+        Args:
+            step: Steps since the start of the run.
+        """
+
+
+@runtime_checkable
 class Handled(Protocol):
     """An engine whose bodies, joints and vehicles can be read and set by name between two steps."""
 

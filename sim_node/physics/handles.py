@@ -89,7 +89,10 @@ class Handle(Generic[R]):
 
     @property
     def _present(self) -> R:
-        return self._records[self.name]
+        record = self._records.get(self.name)
+        if record is None:
+            raise KeyError(f"{self.name!r} is gone: the world has changed{did_you_mean(self.name, self._records)}")
+        return record
 
 
 class BodyHandle(Handle[BodyRecord]):

@@ -56,6 +56,10 @@ class KeyframeEngine:
         """Go back to the start; keyframes draw no random numbers."""
         self._time_ns = self._start_ns
 
+    def resume(self, step: int) -> None:
+        """Go to a step."""
+        self._time_ns = self._start_ns + step * self._step_ns
+
     def step(self, steps: int) -> None:
         """Advance time by whole steps."""
         self._time_ns += steps * self._step_ns

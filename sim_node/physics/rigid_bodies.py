@@ -129,6 +129,11 @@ class RigidBodyEngine:
             with FORCE_ELEMENTS.blaming(name):
                 force_element.reset(seed)
 
+    def resume(self, step: int) -> None:
+        """Go to a step of the run: keyframed bodies go to where they are then."""
+        self.data.time = step * self._substeps * self.model.opt.timestep
+        self._follow(step)
+
     def step(self, steps: int) -> None:
         """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock."""
         if not self._moves:

@@ -16,7 +16,7 @@ from sim_node.randomness import stream
 from sim_node.sensors.camera import CameraType, ReadyExposure
 from sim_node.sensors.context import Exposure, SensorContext
 from sim_node.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
-from sim_node.sensors.registry import SENSORS, Remembers, SensorType
+from sim_node.sensors.registry import SENSORS, Disturb, Remembers, SensorType
 from sim_node.sensors.truth import FrameState
 
 # Meanings of the state of noise and sensors, by name.
@@ -185,11 +185,10 @@ class Bank:
 
     def save(self, new: bool) -> Sequence[Array]:
         """Return all that later measurements depend on, those published last, and whether the last step did."""
-        count, held = self.schedule.state()
-        pending = [(step, time_ns, values) for step, (time_ns, values) in held]
+        count = self.schedule.state()[0]
         parts = (self._noise(), *(memory.state() for memory in self._memories))
         return (
-            *_queued(count, pending, self.newest, new, self._row, np.float64),
+            *_queued(count, self.pending(), self.newest, new, self._row, np.float64),
             *(array for part in parts for array in part.values()),
         )
 
@@ -199,11 +198,34 @@ class Bank:
         held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
         self.schedule.restore((int(count[0]), tuple(held)))
         rest = iter(kept)
-        for part in ([] if self._disturb is None else [self._disturb]) + self._memories:
+        for part in self.parts():
             part.restore({name: next(rest) for name in part.state()})
         self._clear_subscriptions()
         self.newest = Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
         return self.newest if new[0] else self._nothing
+
+    def parts(self) -> list[Disturb | Remembers]:
+        """Return its noise and its parts that remember measurements, each with a row per sensor in its state."""
+        return [*([] if self._disturb is None else [self._disturb]), *self._memories]
+
+    def pending(self) -> list[tuple[int, int, Array]]:
+        """Return step of publication, time of measurement (ns) and values (S, ...) of what is not published yet."""
+        return [(step, time_ns, values) for step, (time_ns, values) in self.schedule.state()[1]]
+
+    def begin_at(self, step: int) -> None:
+        """Measure from a step on."""
+        self.schedule.begin_at(step)
+
+    def succeed(self, count: int, pending: Sequence[tuple[int, int, Array]], newest: Batch) -> None:
+        """Continue the clock of earlier sensors, and publish what they had pending."""
+        self.schedule.restore((count, tuple((step, (time_ns, values)) for step, time_ns, values in pending)))
+        self.newest = newest
+
+    def move_subscriptions(self, others: Mapping[str, Bank]) -> None:
+        """Give the subscriptions to the banks that have the sensors now."""
+        for row, subscription in self._subscriptions:
+            if (bank := others.get(self.names[row])) is not None:
+                bank._subscriptions.append((bank.names.index(self.names[row]), subscription))
 
     def _noise(self) -> Mapping[str, Array]:
         return {} if self._disturb is None else self._disturb.state()
@@ -266,6 +288,21 @@ class CameraBank:
         """Return the newest images (S, ...) that are published: others may not be rendered. None before the first."""
         return _last(self.newest)
 
+    def pending(self) -> list[tuple[int, int, Exposure]]:
+        """Return step of publication, time (ns) and images of what is not published yet; step 0 for what is due."""
+        held = self.schedule.state()[1]
+        waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
+        return waiting + [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
+
+    def begin_at(self, step: int) -> None:
+        """Render from a step on."""
+        self.schedule.begin_at(step)
+
+    def succeed(self, count: int, pending: Sequence[tuple[int, int, Exposure]], newest: Batch) -> None:
+        """Continue the clock of earlier cameras, and publish what they had pending."""
+        self.schedule.restore((count, tuple((step, (time_ns, images)) for step, time_ns, images in pending)))
+        self.newest = newest
+
     def columns(self, label: str) -> tuple[Column, ...]:
         """Return the layout of the result of `save`."""
         dropped = Column(f"sensor/{label}/dropped", ("images",), dtype=np.int64, meaning="images that were dropped")
@@ -273,10 +310,8 @@ class CameraBank:
 
     def save(self, new: bool) -> Sequence[Array]:
         """Wait for images that are being rendered; those due and not published yet remain so after a restore."""
-        count, held = self.schedule.state()
-        waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
-        waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
-        done = [(step, time_ns, exposure.result()) for step, time_ns, exposure in waiting]
+        count = self.schedule.state()[0]
+        done = [(step, time_ns, exposure.result()) for step, time_ns, exposure in self.pending()]
         kept = [(step, time_ns, images) for step, time_ns, images in done if images is not None]
         queued = _queued(count, kept, self.newest, new, self._row, self._nothing.values.dtype)
         return (*queued, np.array([self.dropped]))

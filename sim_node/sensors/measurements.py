@@ -170,6 +170,12 @@ class Schedule(Generic[T]):
         self._held: deque[tuple[int, T]] = deque(held)
         self._find_due()
 
+    def begin_at(self, step: int) -> None:
+        """Let the next measurement be the first one at or after a step."""
+        steps, measurements = self._period
+        self._count = (step - 1) * measurements // steps + 1
+        self._find_due()
+
     def _find_due(self) -> None:
         steps, measurements = self._period
         self.due = -(-self._count * steps // measurements)

@@ -172,6 +172,24 @@ class NoiseBank:
             self._draw()
             self._next = reading
 
+    def aligned(self) -> dict[str, Array]:
+        """Return a state from which the same measurements follow, at the start of a block of errors.
+
+        Rows of such states of several banks may be put together.
+        """
+        if (used := self._next) == BLOCK:
+            return self.state()
+        streams, bias, drift = (np.array(part) for part in self._begin)
+        generator = np.random.Generator(np.random.Philox())
+        drawn = np.empty((len(streams), used, 3, bias.shape[1]))
+        for row, words in enumerate(streams):
+            set_philox(generator, words)
+            drawn[row] = generator.standard_normal(drawn.shape[1:])
+            streams[row] = philox(generator)
+        tables = self._white, self._walk, self._memory, self._kick
+        self._draw_errors(drawn, bias, drift, *tables, np.empty((used, *bias.shape)))
+        return {"next": np.full(len(streams), BLOCK), "stream": streams, "bias": bias, "drift": drift}
+
     def _note_begin(self) -> None:
         """Save the streams and the biases before the next block is drawn."""
         streams = np.array([philox(generator) for generator in self._generators])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -36,6 +36,10 @@ class SensorRecord(NamedTuple):
     group: Group
     row: int
     bank: Bank | CameraBank
+
+
+# Splits groups further, so that sensors that did not start together need not measure together.
+Split = Callable[[Sequence[Group]], tuple[Group, ...]]
 
 
 def groups_of(world: World) -> tuple[Group, ...]:
@@ -107,6 +111,7 @@ class Suite:
         world: The world.
         environment: What sensors perceive besides the motion of their frames; open air by default.
         gravity: Acceleration of free fall (3,) along the fixed frame's axes, m/s².
+        split: Splits the groups of sensors further.
 
     Attributes:
         groups: The groups of sensors that measure together.
@@ -119,8 +124,14 @@ class Suite:
         WorldError: As in `groups_of`.
     """
 
-    def __init__(self, world: World, environment: Environment = OPEN_AIR, gravity: npt.ArrayLike = DOWN) -> None:
-        self.groups = groups_of(world)
+    def __init__(
+        self,
+        world: World,
+        environment: Environment = OPEN_AIR,
+        gravity: npt.ArrayLike = DOWN,
+        split: Split = tuple,
+    ) -> None:
+        self.groups = split(groups_of(world))
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
         self.published = NO_MEASUREMENTS
@@ -145,7 +156,7 @@ class Suite:
         for bank in self._banks:
             with SENSORS.blaming(bank.kind):
                 bank.reset(seed)
-        self._find_due()
+        self.find_due()
 
     @property
     def dropped(self) -> int:
@@ -167,7 +178,7 @@ class Suite:
                 except Exception as error:
                     SENSORS.blame(bank.kind, error)
                     raise
-        self._find_due()
+        self.find_due()
 
     def publish(self, step: int, *, wait: bool = True) -> Measurements:
         """Publish what is due by a step and was not published yet.
@@ -208,6 +219,18 @@ class Suite:
             for row, name in enumerate(group.names)
         }
 
+    @property
+    def banks(self) -> tuple[Bank | CameraBank, ...]:
+        """The banks of the groups, in their order."""
+        return tuple(self._banks)
+
+    def adopt(self, before: Suite) -> None:
+        """Take over the subscriptions of the last generation's sensors."""
+        banks = {name: bank for bank in self._banks if isinstance(bank, Bank) for name in bank.names}
+        for bank in before._banks:
+            if isinstance(bank, Bank):
+                bank.move_subscriptions(banks)
+
     def declare(self, columns: Columns) -> None:
         """Declare all that later measurements depend on besides the world and its seed, and what was published last.
 
@@ -233,8 +256,8 @@ class Suite:
         with SENSORS.blaming(bank.kind):
             batches[place] = bank.restore(saved)
         self.published = Measurements(tuple(batches))
-        self._find_due()
+        self.find_due()
 
-    def _find_due(self) -> None:
+    def find_due(self) -> None:
         """Set `due` to the step of the next measurement."""
         self.due = min([bank.schedule.due for bank in self._banks], default=math.inf)

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
+from sim_node.columns import Columns
 from sim_node.simulation.pacing import Ticks
 
 
@@ -51,6 +52,21 @@ class Coupled(Protocol):
         """
 
 
+@runtime_checkable
+class Following(Protocol):
+    """A co-simulator that has to follow changes of the world."""
+
+    def follow(self, columns: Columns) -> bool:
+        """Follow a change of the world. The run has its next state already; this must not raise.
+
+        Args:
+            columns: The columns of the run.
+
+        Returns:
+            Whether what this exchanges with is still there. If not, it is closed and removed.
+        """
+
+
 class CoSimulators:
     """The co-simulators of a run, in the order in which they were added.
 
@@ -72,6 +88,13 @@ class CoSimulators:
         """Remove a co-simulator. Does nothing if it is not attached."""
         self._all = [each for each in self._all if each[0] is not co_simulator]
         self._find_due()
+
+    def follow(self, columns: Columns) -> None:
+        """Let all that keep a part of the run follow a change of its world. What is gone is closed and removed."""
+        for co_simulator, _ in self._all.copy():
+            if isinstance(co_simulator, Following) and not co_simulator.follow(columns):
+                self.remove(co_simulator)
+                co_simulator.close()
 
     def exchange(self, step: int) -> None:
         """Exchange with all that are due: send to all before waiting for any, so that they run in parallel."""

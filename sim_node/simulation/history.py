@@ -99,6 +99,11 @@ class History:
     def receive(self) -> None:
         """Do nothing: there is no answer."""
 
+    def follow(self, columns: Columns) -> bool:
+        """Follow a change of the world: rows that are gone become NaN, or 0 in columns of whole numbers."""
+        self._columns = columns
+        return True
+
     def interrupt(self) -> None:
         """Do nothing: nothing waits."""
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from pathlib import Path
+from typing import Protocol, TypeVar, runtime_checkable
 
+from sim_node.assembly import assemble
 from sim_node.simulation.pacing import Pace, Pacer, Ticks
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
 from sim_node.world.frame_table import FrameTable
+from sim_node.world.load import load
 from sim_node.world.model import TimeGrid, World
 
 T = TypeVar("T")
@@ -22,7 +25,9 @@ class Sink(Protocol):
     """Shows, sends or stores a run. All methods are called from the loop's thread."""
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Prepare for a run.
+        """Prepare for a run, or for its next generation if it is open already: the world has changed.
+
+        A sink that is opened again keeps what stays, begins what is new and ends what is gone.
 
         Args:
             world: The assembled world.
@@ -41,11 +46,23 @@ class Sink(Protocol):
         """Finish: the run is over."""
 
 
+@runtime_checkable
+class Refusing(Protocol):
+    """A sink that cannot follow every change of the world."""
+
+    def refuses(self, world: World) -> str | None:
+        """Return why it cannot be opened again on a world; None if it can.
+
+        Args:
+            world: The assembled world.
+        """
+
+
 class Loop:
     """Runs a simulation in a thread of its own. All methods may be called from any thread, including the loop's.
 
-    After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset` and `step`, which
-    would change the tick that other sinks have yet to receive.
+    After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset`, `change` and `step`,
+    which would change the tick that other sinks have yet to receive.
 
     Args:
         simulation: The simulation to step.
@@ -77,6 +94,8 @@ class Loop:
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
+        # The generation of the simulation that the sinks were opened on.
+        self._shown = 0
         # Step at which `run` pauses, and a future that is set to whether it got there.
         self._goal: tuple[int, Future[bool]] | None = None
         # Whether a step or a tick is in progress.
@@ -190,6 +209,19 @@ class Loop:
         """
         self.call(lambda: self._step(steps))
 
+    def change(self, world: World | str | Path) -> None:
+        """Replace the world between two ticks, open the sinks on it and publish the present instant.
+
+        Args:
+            world: The next world; see `Simulation.change`.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: The world cannot become this one while it runs.
+            Refused: A sink cannot follow. Nothing has changed in any of these cases.
+        """
+        self.call(lambda: self._change(world))
+
     def set_real_time_factor(self, factor: float) -> None:
         """Change the speed from now on.
 
@@ -225,6 +257,7 @@ class Loop:
 
     def _work(self) -> None:
         try:
+            self._shown = self.simulation.generation
             for sink in self._sinks:
                 sink.open(self.simulation.world, self.simulation.frames)
                 self._opened.append(sink)
@@ -290,6 +323,10 @@ class Loop:
         snapshot = self.simulation.present()
         self._busy = True
         try:
+            if self._shown != self.simulation.generation:
+                self._shown = self.simulation.generation
+                for sink in self._opened:
+                    sink.open(self.simulation.world, self.simulation.frames)
             for sink in self._opened:
                 sink.write(snapshot)
         except BaseException as failure:  # ends the loop, even if a call triggered it
@@ -337,6 +374,15 @@ class Loop:
         self._refuse_busy("reset")
         self.simulation.reset(seed)
         self._restart()
+
+    def _change(self, world: World | str | Path) -> None:
+        self._refuse_busy("change")
+        after = assemble(world if isinstance(world, World) else load(world))
+        for sink in self._opened:
+            if isinstance(sink, Refusing) and (reason := sink.refuses(after)):
+                raise Refused(reason)
+        self.simulation.change(after)
+        self._publish()
 
     def _step(self, steps: int) -> None:
         self._refuse_busy("step")

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import ENGINES, BodyHandle, Engine, JointHandles, VehicleHandle, engines_for
-from sim_node.physics.engine import DynamicEngine, Perceived, records_of
+from sim_node.physics import BodyHandle, Engine, JointHandles, VehicleHandle
+from sim_node.physics.engine import records_of
 from sim_node.physics.handles import Handles
-from sim_node.sensors import Suite
-from sim_node.sensors.context import OPEN_AIR
 from sim_node.sensors.measurements import SensorSubscription
-from sim_node.sensors.truth import DOWN, FrameState
-from sim_node.simulation.co_simulators import CoSimulator, CoSimulators, Coupled
-from sim_node.simulation.frames import declare_frames, refuse_sensor
+from sim_node.sensors.succession import split_after
+from sim_node.sensors.suite import Split
+from sim_node.sensors.truth import FrameState
+from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
+from sim_node.simulation.generation import Generation
 from sim_node.simulation.history import History
 from sim_node.simulation.sensor_handles import SensorHandle
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
-from sim_node.simulation.truth import Truth
+from sim_node.simulation.worker import Refused
 from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.layout import lay_out
 from sim_node.world.load import load
 from sim_node.world.model import World
 
@@ -43,14 +41,10 @@ class Simulation:
         sensors: Whether sensors measure. Without them, hours can be stepped in one go.
 
     Attributes:
-        world: The assembled world.
-        frames: The FrameTable, fixed for the run.
-        columns: The state of the run, as named arrays.
-        engines: The engines that move frames, by name.
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
         sensors: Handles by name, to read the newest measurements.
+        generation: Number of changes of the world, by `change` or by a reset or restore to another world.
         seed: Seed of all random numbers.
-        steps: Steps since the start.
         remainder_ns: Time requested from `run` beyond whole steps, less than a step.
 
     Raises:
@@ -59,41 +53,51 @@ class Simulation:
     """
 
     def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
-        world = assemble(world if isinstance(world, World) else load(world))
-        layout = lay_out(world)
-        self.world = world
-        self.frames: FrameTable = layout.frames
-        self.seed = seed
-        self.steps, self.remainder_ns = 0, 0
-        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        present = self._present = Generation(_loaded(world), sensors=sensors)
+        self._first, self._measures = present.world, sensors
+        self.generation, self.seed, self.remainder_ns = 0, seed, 0
+        self._start_ns, self._step_ns = present.world.time.start_ns, present.world.time.step_ns
         self._last_step = (MAX_NS - self._start_ns) // self._step_ns
-        self._poses = np.array(layout.poses)
-        self._observe_all: Callable[[], FrameState] | None = None
-        self.columns = Columns()
-        declare_frames(self.columns, self.frames, lambda: self.present().poses, self._twists)
-        self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
-        self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
+        self._co_simulators = CoSimulators(self._step_ns)
+        self._stepping, self._changed = False, False
+        self._records: dict[str, dict[str, Any]] = {"bodies": {}, "joints": {}, "vehicles": {}, "sensors": {}}
+        self.bodies: Mapping[str, BodyHandle] = Handles("body", self._records["bodies"], BodyHandle)
+        self.joints = JointHandles(self._records["joints"])
+        self.vehicles: Mapping[str, VehicleHandle] = Handles("vehicle", self._records["vehicles"], VehicleHandle)
+        self.sensors: Mapping[str, SensorHandle] = Handles("sensor", self._records["sensors"], SensorHandle)
         self._offer_handles()
-        offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
-        environment = next(offered, OPEN_AIR)
-        # Without bodies nothing falls, and held objects weigh as under standard gravity.
-        falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
-        gravity = world.physics.gravity if falls else DOWN
-        self._suite = Suite(world if sensors else replace(world, sensors=()), environment, gravity)
-        self._environment, self._gravity = environment, gravity
-        self._co_simulators = CoSimulators(world.time.step_ns)
-        self.sensors: Mapping[str, SensorHandle] = Handles("sensor", self._suite.records(), SensorHandle)
-        self._truth = self._truth_of(self._suite.frames, self._suite.state)
-        if self._truth.unknown:
-            refuse_sensor(self._suite.frames[self._truth.unknown[0]], self.frames, self.columns)
         self.reset()
-        self._suite.declare(self.columns)
-        self.columns.check_needs()
-        coupled = [engine for engine in self.engines.values() if isinstance(engine, Coupled)]
+        present.declare_sensors()
+        coupled = present.coupled()
         for engine in coupled:
-            self.attach(engine.couple(self))
+            self.connect(engine.couple(self))
         if coupled:
             self.reset()  # they exchange at the start, too
+
+    @property
+    def world(self) -> World:
+        """The assembled world."""
+        return self._present.world
+
+    @property
+    def frames(self) -> FrameTable:
+        """The frames of the world."""
+        return self._present.frames
+
+    @property
+    def columns(self) -> Columns:
+        """The state of the run, as named arrays. A change of the world replaces it."""
+        return self._present.columns
+
+    @property
+    def engines(self) -> Mapping[str, Engine]:
+        """The engines that move frames, by name."""
+        return self._present.engines
+
+    @property
+    def steps(self) -> int:
+        """Steps since the start."""
+        return self._present.steps
 
     @property
     def time_ns(self) -> int:
@@ -117,18 +121,20 @@ class Simulation:
         end = self.steps + steps
         if end > self._last_step:
             within(self._start_ns + end * self._step_ns)
-        suite, co_simulators = self._suite, self._co_simulators
-        while (due := min(suite.due, co_simulators.due)) <= end:
-            if due > self.steps:
-                self._advance(int(due) - self.steps)
-            if suite.due == due:
-                now_ns = self.time_ns
-                self._truth.observe(now_ns, begins=self.steps == 0)
-                suite.measure(self.steps, now_ns, wait=wait)
-            if co_simulators.due == due:
-                co_simulators.exchange(self.steps)
-        if end > self.steps:
-            self._advance(end - self.steps)
+        present, suite, co_simulators = self._present, self._present.suite, self._co_simulators
+        self._stepping = True
+        try:
+            while (due := min(suite.due, co_simulators.due)) <= end:
+                if due > present.steps:
+                    present.advance(int(due) - present.steps)
+                if suite.due == due:
+                    present.measure(wait=wait)
+                if co_simulators.due == due:
+                    co_simulators.exchange(present.steps)
+        finally:
+            self._stepping = False
+        if end > present.steps:
+            present.advance(end - present.steps)
         suite.publish(end, wait=wait)
 
     def run(self, duration: float) -> None:
@@ -162,26 +168,62 @@ class Simulation:
             A copy of that instant.
 
         Raises:
-            ValueError: The time is before the start, or beyond int64.
+            ValueError: The time is before the start, or beyond int64, or in the past of a world that has changed.
         """
         start_ns = self._start_ns
         steps, ahead_ns = divmod(within(time_ns) - start_ns, self._step_ns)
         if steps < 0:
             raise ValueError(f"{time_ns / 1e9:g} s is before the world's start at {start_ns / 1e9:g} s")
         if steps < self.steps:
+            if self._changed:
+                raise ValueError(
+                    f"{time_ns / 1e9:g} s is in the past, and the world has changed; restore a State of it"
+                )
             self.reset()
         self.step(steps - self.steps)
-        self._write(self._poses, ahead_ns)
-        return Snapshot(time_ns, self._poses.copy(), self._suite.published)
+        present = self._present
+        present.write(ahead_ns)
+        return Snapshot(time_ns, present.poses.copy(), present.suite.published)
+
+    def change(self, world: World | str | Path) -> None:
+        """Replace the world between two steps. What stays keeps its state by name; time goes on.
+
+        Bodies, joints, vehicles and sensors with the name of earlier ones continue: poses, velocities, actuators,
+        applied wrenches, clocks and random streams. New ones start as the world gives them; others are gone. Handles,
+        subscriptions, observers and histories follow. Nothing has changed if this raises.
+
+        Args:
+            world: The next world, usually the present one with some parts replaced.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: The world has another time grid or fixed frame, or cannot change while it runs.
+            Refused: The call comes from a co-simulator during a step.
+        """
+        split = split_after(self._present.suite.records())
+        self._enter(self._next(_loaded(world), split), carried=True)
+        self._changed = True
 
     def reset(self, seed: int | None = None) -> None:
-        """Go back to the start.
+        """Go back to the start of the world as it was loaded first.
+
+        Args:
+            seed: A new seed; None keeps the current one.
+        """
+        if self._present.world is not self._first:
+            self._enter(self._next(self._first))
+        self.restart(seed)
+        self._changed = False
+
+    def restart(self, seed: int | None = None) -> None:
+        """Go back to the start of the present world: what changes have added stays, at its initial state.
 
         Args:
             seed: A new seed; None keeps the current one.
         """
         self.seed = self.seed if seed is None else seed
-        self._rewind()
+        self._present.rewind(self.seed)
+        self.remainder_ns = 0
         self._co_simulators.restart(0)
         self.step(0)
 
@@ -205,9 +247,9 @@ class Simulation:
             more = f", and {len(misfits) - 5} more" if len(misfits) > 5 else ""
             raise ValueError(f"the state belongs to another world: column {', column '.join(misfits[:5])}{more}")
         self.seed = state.seed
-        self._rewind()
+        self._present.rewind(self.seed)
         self.columns.restore(state.columns)
-        self.steps, self.remainder_ns = state.steps, state.remainder_ns
+        self._present.steps, self.remainder_ns = state.steps, state.remainder_ns
         self._co_simulators.restart(state.steps + 1)
 
     def history(self, *columns: str, every: float | None = None) -> History:
@@ -235,8 +277,8 @@ class Simulation:
         self._co_simulators.exchange(self.steps)
         return history
 
-    def attach(self, co_simulator: CoSimulator) -> None:
-        """Attach a co-simulator, which exchanges from the next step on, after those attached earlier.
+    def connect(self, co_simulator: CoSimulator) -> None:
+        """Connect a co-simulator, which exchanges from the next step on, after those connected earlier.
 
         The run is reproducible if its co-simulators are.
 
@@ -265,7 +307,7 @@ class Simulation:
         Raises:
             KeyError: There is no such sensor; the message names the nearest.
         """
-        return self._suite.subscribe(sensor)
+        return self._present.suite.subscribe(sensor)
 
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
         """Return a function that gives the true motion of some frames at the current step.
@@ -274,13 +316,20 @@ class Simulation:
             names: Names of the frames.
 
         Returns:
-            A function without arguments. It always returns the same FrameState, rewritten in place.
+            A function without arguments. It always returns the same FrameState, rewritten in place. It raises KeyError
+            once a frame is gone.
         """
-        state = FrameState.at_rest(len(names), self._gravity)
-        truth = self._truth_of(names, state)
+        of = self._present
+        state = FrameState.at_rest(len(names), of.gravity)
+        truth = of.truth_of(names, state)
 
         def observe() -> FrameState:
-            truth.observe(self.time_ns, begins=self.steps == 0)
+            nonlocal of, truth
+            if of is not self._present:
+                of = self._present
+                state.gravity[:] = of.gravity
+                truth = of.truth_of(names, state)
+            truth.observe(of.time_ns, begins=of.steps == 0)
             return state
 
         return observe
@@ -294,7 +343,7 @@ class Simulation:
         Returns:
             (S, 3), in the fixed frame, m/s.
         """
-        return self._environment.wind(positions)
+        return self._present.environment.wind(positions)
 
     def motion(self) -> tuple[FloatArray, FloatArray]:
         """Return the twists and accelerations of all frames relative to the fixed frame, in each frame's own axes.
@@ -305,21 +354,12 @@ class Simulation:
         Returns:
             Twists (N, 6) and accelerations (N, 6).
         """
-        twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
-        twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
-        for engine in self.engines.values():
-            if isinstance(engine, DynamicEngine):
-                rows = engine.carried
-                state = FrameState.at_rest(len(rows))
-                engine.observer(rows, state, np.arange(len(rows)))()
-                twists[rows] = state.pairs_to_frame(state.twist)
-                accelerations[rows] = state.pairs_to_frame(state.acceleration)
-        return twists, accelerations
+        return self._present.motion()
 
     @property
     def pictures_dropped(self) -> int:
         """Number of camera images dropped since the last reset; see `step`."""
-        return self._suite.dropped
+        return self._present.suite.dropped
 
     def present(self) -> Snapshot:
         """Return the current instant on the run's own arrays, valid until the next call. For sinks, which do not copy.
@@ -327,8 +367,8 @@ class Simulation:
         Returns:
             A view of the current instant.
         """
-        self._write(self._poses, 0)
-        return Snapshot(self.time_ns, self._poses, self._suite.published, self.columns)
+        present = self._present
+        return Snapshot(present.time_ns, present.present(), present.suite.published, present.columns)
 
     def snapshot(self, *columns: str) -> Snapshot:
         """Return a copy of the current instant.
@@ -339,53 +379,55 @@ class Simulation:
         Returns:
             Poses, measurements and the named columns.
         """
-        self._write(self._poses, 0)
-        kept = {name: np.array(self.columns[name]) for name in columns} if columns else NO_COLUMNS
-        return Snapshot(self.time_ns, self._poses.copy(), self._suite.published, kept)
+        present = self._present
+        poses = present.present().copy()
+        kept = {name: np.array(present.columns[name]) for name in columns} if columns else NO_COLUMNS
+        return Snapshot(present.time_ns, poses, present.suite.published, kept)
 
-    def _advance(self, steps: int) -> None:
-        moving = ""
-        try:
-            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
-                engine.step(steps)
-        except Exception as error:
-            ENGINES.blame(moving, error)
-            raise
-        self.steps += steps
+    def _next(self, world: World, split: Split = tuple) -> Generation:
+        """Return the next generation, at the start of its world. Raises for what cannot change while a run goes."""
+        if self._stepping:
+            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
+        present = self._present
+        if present.coupled():
+            raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
+        fixed = (
+            ("time", present.world.time, world.time),
+            ("fixed_frame", present.world.fixed_frame, world.fixed_frame),
+        )
+        for key, now, then in fixed:
+            if now != then:
+                raise ValueError(f"{key} cannot change while the world runs: it is {now}, the next world has {then}")
+        after = Generation(world, sensors=self._measures, split=split)
+        if after.coupled():
+            raise ValueError("systems of a Python script cannot be added while a world runs")
+        after.rewind(self.seed)
+        after.declare_sensors()
+        return after
 
-    def _write(self, poses: FloatArray, ahead_ns: int) -> None:
-        moving = ""
-        try:
-            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
-                engine.write(poses, ahead_ns)
-        except Exception as error:
-            ENGINES.blame(moving, error)
-            raise
-        if self._foreign and not np.isfinite(poses).all():
-            row = int(np.argmin(np.isfinite(poses).all(axis=1)))
-            for name in self._foreign:  # shipped engines check this themselves
-                message = f"write() left the pose of {self.frames.names[row]} at {poses[row].tolist()}"
-                ENGINES.refuse(name, message, self.engines[name])
-
-    def _rewind(self) -> None:
-        """Reset everything that draws random numbers or has memory to the start, with the run's seed."""
-        self.steps, self.remainder_ns = 0, 0
-        for name, engine in self.engines.items():
-            with ENGINES.blaming(name):
-                engine.reset(self.seed)
-        self._suite.reset(self.seed)
+    def _enter(self, after: Generation, *, carried: bool = False) -> None:
+        """Continue with another generation, in the state of the present one or at its start."""
+        before = self._present
+        if carried:
+            after.carry(before)
+        self._present = after
+        self.generation += 1
+        self._offer_handles()
+        after.suite.adopt(before.suite)
+        self._co_simulators.follow(after.columns)
+        if carried:
+            self.step(0)
 
     def _offer_handles(self) -> None:
-        self.bodies: Mapping[str, BodyHandle] = Handles("body", records_of(self.engines, "bodies"), BodyHandle)
-        self.joints = JointHandles(records_of(self.engines, "joints"))
-        self.vehicles: Mapping[str, VehicleHandle] = Handles(
-            "vehicle", records_of(self.engines, "vehicles"), VehicleHandle
-        )
+        """Let all handles look up their records in the present generation."""
+        present = self._present
+        for kind in ("bodies", "joints", "vehicles"):
+            records = self._records[kind]
+            records.clear()
+            records.update(records_of(present.engines, kind))
+        self._records["sensors"].clear()
+        self._records["sensors"].update(present.suite.records())
 
-    def _twists(self) -> FloatArray:
-        if self._observe_all is None:
-            self._observe_all = self.observer(self.frames.names)
-        return self._observe_all().twist
 
-    def _truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
-        return Truth(self.frames, self.engines, self.columns, names, state, self._poses)
+def _loaded(world: World | str | Path) -> World:
+    return world if isinstance(world, World) else load(world)

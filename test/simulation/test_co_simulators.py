@@ -60,8 +60,8 @@ def simulation() -> Simulation:
 def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining() -> None:
     run = simulation()
     log: list[Any] = []
-    run.attach(Diary(100.0, log))
-    run.attach(Diary(125.0, log))
+    run.connect(Diary(100.0, log))
+    run.connect(Diary(125.0, log))
     run.step(3)
     run.step(7)
     # 100 Hz is every 2.5 steps, rounded up; 125 Hz every second one.
@@ -88,8 +88,8 @@ def test_all_are_reported_before_any_is_waited_for() -> None:
             assert not self.thread.is_alive()
             assert not both.broken
 
-    run.attach(Thinker(250.0))
-    run.attach(Thinker(250.0))
+    run.connect(Thinker(250.0))
+    run.connect(Thinker(250.0))
     run.step(3)
     assert sorted(waited) == [0, 0, 0, 1, 1, 1]
 
@@ -97,7 +97,7 @@ def test_all_are_reported_before_any_is_waited_for() -> None:
 def test_what_is_due_at_a_step_has_been_read_before_the_exchange() -> None:
     run = simulation()
     diary = Diary(250.0, subscribe=run.subscribe("drone/IMU"))
-    run.attach(diary)
+    run.connect(diary)
     for _ in range(5):
         run.step()
         assert diary.log[-1][3] == run.snapshot().measurements["drone/IMU"].values[-1].tolist()
@@ -106,7 +106,7 @@ def test_what_is_due_at_a_step_has_been_read_before_the_exchange() -> None:
 def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_step() -> None:
     run = simulation()
     diary = Diary(125.0)
-    run.attach(diary)
+    run.connect(diary)
     run.step(4)
     state = run.state
     run.reset()
@@ -118,7 +118,7 @@ def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_ste
 
 def test_a_peer_that_only_listens_changes_nothing() -> None:
     alone, received = simulation(), simulation()
-    received.attach(Diary(50.0, subscribe=received.subscribe("drone/GPS")))
+    received.connect(Diary(50.0, subscribe=received.subscribe("drone/GPS")))
     received.observer(["drone/base_link"])()
     for run in (alone, received):
         run.run(3.0)
@@ -133,7 +133,7 @@ def test_an_unknown_sensor_is_named() -> None:
 
 def test_stopping_a_loop_ends_waiting_for_a_peer() -> None:
     run, peer = simulation(), Stuck()
-    run.attach(peer)
+    run.connect(peer)
     loop = Loop(run, (), real_time_factor=0.0)
     loop.start()
     assert peer.waits.wait(PATIENCE)
@@ -143,7 +143,7 @@ def test_stopping_a_loop_ends_waiting_for_a_peer() -> None:
 
 def test_a_loop_that_ends_by_itself_closes_peers() -> None:
     run, peer = simulation(), Diary(250.0)
-    run.attach(peer)
+    run.connect(peer)
     ended = threading.Event()
     loop = Loop(run, (), real_time_factor=0.0, duration_ns=40 * MS)
     loop.start(ended=ended.set)

@@ -64,7 +64,7 @@ HOVER = math.sqrt(MASS * G / 4 / 1e-5)
 def commanded(text: str) -> tuple[Simulation, Commander]:
     simulation = Simulation(loads(text))
     commander = Commander(simulation)
-    simulation.attach(commander)
+    simulation.connect(commander)
     return simulation, commander
 
 
@@ -223,7 +223,7 @@ def test_links_of_models_are_pushed_like_bodies(tmp_path: Path) -> None:
     (tmp_path / "typo.yaml").write_text(text.replace("NAME", "card"), encoding="utf-8")
     simulation = Simulation(load(tmp_path / "lab.yaml"))
     commander = Commander(simulation)
-    simulation.attach(commander)
+    simulation.connect(commander)
     commander.push("a/cart", "", np.array([3.0, 0, 0, 0, 0, 0]))
     simulation.run(0.5)
     assert simulation.joints["a/slide"].velocity == pytest.approx([0.375])

@@ -40,7 +40,7 @@ def run(*groups: JointCommands) -> tuple[Simulation, JointCommander]:
     )
     simulation = Simulation(world)
     commander = JointCommander(simulation, world.joint_commands)
-    simulation.attach(commander)
+    simulation.connect(commander)
     return simulation, commander
 
 

@@ -1,0 +1,179 @@
+"""A generation: the frames, columns, engines and sensors of a run between two changes of its world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sim_node.assembly import assemble
+from sim_node.columns import Columns
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import ENGINES, Engine, engines_for
+from sim_node.physics.engine import DynamicEngine, Perceived, Resumable
+from sim_node.sensors import Suite
+from sim_node.sensors.context import OPEN_AIR
+from sim_node.sensors.succession import succeed
+from sim_node.sensors.suite import Split
+from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.simulation.carrying import carry
+from sim_node.simulation.co_simulators import Coupled
+from sim_node.simulation.frames import declare_frames, refuse_sensor
+from sim_node.simulation.truth import Truth
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.layout import lay_out
+from sim_node.world.model import World
+
+
+class Generation:
+    """What a run steps between two changes of its world. A change builds the next one and carries the state over.
+
+    Args:
+        world: The world, assembled or not.
+        sensors: Whether sensors measure.
+        split: Splits the groups of sensors further; see `sensors.succession`.
+
+    Attributes:
+        world: The assembled world.
+        frames: The frames of the world.
+        columns: The state, as named arrays.
+        engines: The engines that move frames, by name.
+        suite: The sensors.
+        steps: Steps since the start of the run.
+
+    Raises:
+        WorldError: The world is invalid.
+        ValueError: No engine knows how the frame of a sensor moves.
+    """
+
+    def __init__(self, world: World, *, sensors: bool = True, split: Split = tuple) -> None:
+        self.world = world = assemble(world)
+        layout = lay_out(world)
+        self.frames: FrameTable = layout.frames
+        self.steps = 0
+        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        self.poses = np.array(layout.poses)
+        self._observe_all: Callable[[], FrameState] | None = None
+        self.columns = Columns()
+        declare_frames(self.columns, self.frames, self.present, self._twists)
+        self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
+        self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
+        offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
+        self.environment = next(offered, OPEN_AIR)
+        # Without bodies nothing falls, and held objects weigh as under standard gravity.
+        falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
+        self.gravity = world.physics.gravity if falls else DOWN
+        self.suite = Suite(world if sensors else replace(world, sensors=()), self.environment, self.gravity, split)
+        self._truth = self.truth_of(self.suite.frames, self.suite.state)
+        if self._truth.unknown:
+            refuse_sensor(self.suite.frames[self._truth.unknown[0]], self.frames, self.columns)
+
+    @property
+    def time_ns(self) -> int:
+        """Simulation time in ns: exactly start + steps * step."""
+        return self._start_ns + self.steps * self._step_ns
+
+    def coupled(self) -> list[Coupled]:
+        """Return the engines that exchange with the whole run."""
+        return [engine for engine in self.engines.values() if isinstance(engine, Coupled)]
+
+    def rewind(self, seed: int) -> None:
+        """Reset everything that draws random numbers or has memory to the start.
+
+        Args:
+            seed: The run's seed.
+        """
+        self.steps = 0
+        for name, engine in self.engines.items():
+            with ENGINES.blaming(name):
+                engine.reset(seed)
+        self.suite.reset(seed)
+
+    def declare_sensors(self) -> None:
+        """Declare the state of sensors, after the first `rewind`, and check that no column is missing."""
+        self.suite.declare(self.columns)
+        self.columns.check_needs()
+
+    def carry(self, before: Generation) -> None:
+        """Continue in the state of the last generation: what has the same name goes on, the rest starts now."""
+        self.steps = before.steps
+        for engine in self.engines.values():
+            if isinstance(engine, Resumable):
+                engine.resume(self.steps)
+        measured = [name for name in self.columns if name.startswith(("sensor/", "noise/"))]
+        carry(before.columns, self.columns, without=measured)
+        records = before.suite.records()
+        for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
+            succeed(bank, group, records, self.steps)
+        self.suite.find_due()
+
+    def advance(self, steps: int) -> None:
+        """Let the engines advance by whole steps."""
+        moving = ""
+        try:
+            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
+                engine.step(steps)
+        except Exception as error:
+            ENGINES.blame(moving, error)
+            raise
+        self.steps += steps
+
+    def measure(self, *, wait: bool) -> None:
+        """Let the sensors measure that are due at the present step."""
+        now_ns = self.time_ns
+        self._truth.observe(now_ns, begins=self.steps == 0)
+        self.suite.measure(self.steps, now_ns, wait=wait)
+
+    def present(self) -> FloatArray:
+        """Return the poses (N, 7) of all frames in their parents at the present step, in the run's own array."""
+        self.write(0)
+        return self.poses
+
+    def write(self, ahead_ns: int) -> None:
+        """Write the poses of all frames to `poses`, at a time after the present step that is less than a step, ns."""
+        poses, moving = self.poses, ""
+        try:
+            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
+                engine.write(poses, ahead_ns)
+        except Exception as error:
+            ENGINES.blame(moving, error)
+            raise
+        if self._foreign and not np.isfinite(poses).all():
+            row = int(np.argmin(np.isfinite(poses).all(axis=1)))
+            for name in self._foreign:  # shipped engines check this themselves
+                message = f"write() left the pose of {self.frames.names[row]} at {poses[row].tolist()}"
+                ENGINES.refuse(name, message, self.engines[name])
+
+    def motion(self) -> tuple[FloatArray, FloatArray]:
+        """Return the twists (N, 6) and accelerations (N, 6) of all frames; see `Simulation.motion`."""
+        twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
+        twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
+        for engine in self.engines.values():
+            if isinstance(engine, DynamicEngine):
+                rows = engine.carried
+                state = FrameState.at_rest(len(rows))
+                engine.observer(rows, state, np.arange(len(rows)))()
+                twists[rows] = state.pairs_to_frame(state.twist)
+                accelerations[rows] = state.pairs_to_frame(state.acceleration)
+        return twists, accelerations
+
+    def truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
+        """Return what fills a state with the motion of frames.
+
+        Raises:
+            KeyError: There is no such frame.
+        """
+        return Truth(self.frames, self.engines, self.columns, names, state, self.poses)
+
+    def _twists(self) -> FloatArray:
+        if self._observe_all is None:
+            state = FrameState.at_rest(len(self.frames), self.gravity)
+            truth = self.truth_of(self.frames.names, state)
+
+            def observe() -> FrameState:
+                truth.observe(self.time_ns, begins=self.steps == 0)
+                return state
+
+            self._observe_all = observe
+        return self._observe_all().twist
