@@ -17,6 +17,7 @@ from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers, typed
 from sim_node.nodes.recording import recording_faults, recording_settings, serve_snapshot
+from sim_node.nodes.simulation_requests import SimulationRequests
 from sim_node.nodes.spin import LoopNode
 from sim_node.plugins import blamed
 from sim_node.session import Publishing, Session
@@ -223,6 +224,7 @@ class SimulationNode(LoopNode):
             from sim_node.nodes.command_topics import CommandTopics  # most worlds do not need it
 
             self.commands = (*self.commands, *CommandTopics(self, self.loop, values["frame_prefix"]).topics)
+        self.requests = SimulationRequests(self, self.loop, stamp, values)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
 

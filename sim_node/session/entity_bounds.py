@@ -126,7 +126,9 @@ class Region:
         self._points = np.array(points, dtype=np.float64).reshape(-1, 3)
         self._kind = kind
         if kind not in (BoundsType.BOX, BoundsType.CONVEX_HULL, BoundsType.SPHERE):
-            raise Rejected("FEATURE_UNSUPPORTED", f"bounds.type: {kind}; allowed: 0 (empty), 1 (box), 2 (hull), 3 (sphere)")
+            raise Rejected(
+                "FEATURE_UNSUPPORTED", f"bounds.type: {kind}; allowed: 0 (empty), 1 (box), 2 (hull), 3 (sphere)"
+            )
         if not np.isfinite(self._points).all():
             raise Rejected("OPERATION_FAILED", "bounds.points: a number is not finite")
         count = len(self._points)
@@ -173,9 +175,7 @@ class Region:
         return bool(found.status == 0)
 
 
-def overlapping(
-    entities: Sequence[Entity], region: Region, boxes: Boxes, in_root: FloatArray
-) -> list[Entity]:
+def overlapping(entities: Sequence[Entity], region: Region, boxes: Boxes, in_root: FloatArray) -> list[Entity]:
     """Return the entities that overlap a region.
 
     Args:

@@ -285,9 +285,7 @@ class EntityRequests:
 
     def _matching(self, filters: Filters) -> list[Entity]:
         entities = list(self.present().entities.values())
-        found = matching(
-            entities, filters.expression, filters.categories, filters.tags, all_tags=filters.all_tags
-        )
+        found = matching(entities, filters.expression, filters.categories, filters.tags, all_tags=filters.all_tags)
         kind, points = filters.bounds
         if not kind:
             return found

@@ -9,8 +9,8 @@ from sim_node.session.entities import Rejected
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.simulation import Loop, Refused
 
-# A reply has at least this many parts, between which a stepping run does other things.
-_PARTS = 1000
+# Stepping is divided into this many parts, or more that have at most so many steps: in between other calls are served.
+_PARTS, _MAX_PART = 1000, 500
 
 
 class RunState(IntEnum):
@@ -148,7 +148,7 @@ class RunRequests:
             has one for each step.
         """
         done = 0
-        part = max(1, steps // _PARTS)
+        part = min(max(1, steps // _PARTS), _MAX_PART)
 
         def advance() -> int:
             nonlocal done

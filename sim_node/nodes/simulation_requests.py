@@ -1,0 +1,61 @@
+"""What answers requests to a simulation node: those of simulation_interfaces, and of `sim_node spawn` and its siblings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rclpy.node import Node
+
+from sim_node.nodes.changes import serve_changes
+from sim_node.nodes.orders import Orders
+from sim_node.nodes.simulation_interfaces.serving import Requests, SimulationInterfaces, serve_simulation_interfaces
+from sim_node.session.entity_requests import EntityRequests
+from sim_node.session.resources import Resources
+from sim_node.session.run_requests import RunRequests
+from sim_node.session.structure_requests import StructureRequests
+from sim_node.simulation import Loop
+
+
+class SimulationRequests:
+    """The services of a simulation node that query and change its world.
+
+    Args:
+        node: Whose services they are.
+        loop: Its run.
+        stamp: Returns the stamp (ns) of messages for a simulation time (ns).
+        values: The node's parameters.
+
+    Attributes:
+        interfaces: The services of simulation_interfaces; None if its messages are not installed.
+    """
+
+    def __init__(self, node: Node, loop: Loop, stamp: Callable[[int], int], values: Mapping[str, Any]) -> None:
+        prefix: str = values["frame_prefix"]
+        folders = [Path(each).expanduser() for each in values["allow"].split(os.pathsep) if each]
+        entities = EntityRequests(loop, prefix)
+        structure = StructureRequests(loop, entities, Resources(loop.simulation.world, folders))
+        orders = Orders(node)
+        run = RunRequests(
+            loop,
+            entities,
+            reset=lambda: loop.reset(node.get_parameter("seed").value),
+            rewind=lambda: loop.restart(node.get_parameter("seed").value),
+            despawn=structure.despawn,
+            # After the reply, which the executor sends once the callback has returned.
+            quit=lambda: orders.add(lambda: loop.post(loop.stop)),
+        )
+
+        def wake() -> None:
+            if node.executor is not None:
+                node.executor.wake()
+
+        def requests() -> Requests:
+            return Requests(entities, run, structure, loop, stamp, set(), wake)
+
+        serve_changes(node, loop, structure)
+        self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(
+            node, requests, values["simulation_interfaces"]
+        )
