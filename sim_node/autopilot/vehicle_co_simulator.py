@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from sim_node.autopilot.ports import PortInUse, is_in_use
+from sim_node.columns import Columns
 from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor, WorldError
+from sim_node.world import Multirotor, World, WorldError
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
 
@@ -25,17 +26,34 @@ def attach_autopilots(
         network: Whether links of the world may leave this machine.
 
     Returns:
-        The attached autopilots, in the order of the vehicles.
+        The attached autopilots, in the order of the vehicles. Those of vehicles that a change of the world adds are
+        attached when it does.
 
     Raises:
         WorldError: A link leaves this machine, a vehicle does not suit its autopilot, or a package is missing.
         PortInUse: The port of an autopilot is in use. Nothing stays open in these cases.
     """
+    opened = _opened(simulation, (), report, network=network)
+    for other in opened:
+        simulation.connect(other)
+
+    def open_new(before: World) -> tuple[VehicleCoSimulator, ...]:
+        flown = [vehicle.name for vehicle in before.vehicles if vehicle.autopilot is not None]
+        return _opened(simulation, flown, report, network=network)
+
+    simulation.on_change(open_new)
+    return opened
+
+
+def _opened(
+    simulation: Simulation, without: Collection[str], report: Report, *, network: bool
+) -> tuple[VehicleCoSimulator, ...]:
+    """Open the autopilots of all vehicles except some. Nothing stays open if it fails."""
     refuse_network(simulation.world, allowed=network)
     others: list[VehicleCoSimulator] = []
     problems: list[Problem] = []
     for vehicle in simulation.world.vehicles:
-        if vehicle.autopilot is not None:
+        if vehicle.autopilot is not None and vehicle.name not in without:
             try:
                 others.append(VehicleCoSimulator(simulation, vehicle, report))
             except WorldError as error:
@@ -51,7 +69,6 @@ def attach_autopilots(
             other.close()
         raise WorldError(problems)
     for other in others:
-        simulation.connect(other)
         report(other.wait.describe())
     return tuple(others)
 
@@ -89,7 +106,7 @@ class VehicleCoSimulator:
 
         assert vehicle.autopilot is not None, "the vehicle has an autopilot"
         kind = AUTOPILOTS[vehicle.autopilot.type]
-        self.name = vehicle.name
+        self.name, self._simulation = vehicle.name, simulation
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
         self._vehicle = simulation.vehicles[vehicle.name]
@@ -133,6 +150,11 @@ class VehicleCoSimulator:
         if status != self._shown and not self.wait.stop.is_set():
             self._shown = status
             self._report(self.wait.describe())
+
+    def adapt(self, columns: Columns) -> bool:
+        """Return whether the vehicle is still there, and flown by an autopilot, after a change of the world."""
+        vehicles = {vehicle.name: vehicle for vehicle in self._simulation.world.vehicles}
+        return self.name in vehicles and vehicles[self.name].autopilot is not None
 
     def interrupt(self) -> None:
         """End any waiting immediately and permanently."""

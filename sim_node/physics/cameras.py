@@ -13,6 +13,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import IO, Any
 
 import mujoco
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import compiled_to_draw, dressed
-from sim_node.physics.render_worker import READY, Slots
+from sim_node.physics.render_worker import READY, RELOAD, Slots
 from sim_node.sensors.context import Exposure, Lens
 from sim_node.world.problems import WorldWarning
 
@@ -76,12 +77,13 @@ class CameraRenderer:
         self._groups: list[tuple[Lens, ...]] = []
         self._pending: deque[tuple[int, RenderedExposure]] = deque()
         self._free = list(range(MAX_PENDING))
-        self._process: subprocess.Popen[bytes] | None = None
+        self._worker: _Worker | None = None
+        self._ready = False
         self.fault = ""
 
     def cameras(self, lenses: Sequence[Lens]) -> CameraGroup:
         """Add lenses of one shape that are used together; all must be added before the first image."""
-        assert self._process is None, "lenses are added before the first image"
+        assert self._worker is None, "lenses are added before the first image"
         self._groups.append(tuple(lenses))
         return CameraGroup(self, len(self._groups) - 1)
 
@@ -90,7 +92,7 @@ class CameraRenderer:
 
         Returns None if rendering is impossible, or, unless `wait` is set, if too many images are pending.
         """
-        if self._process is None and not self.fault:
+        if not self._ready and not self.fault:
             self._start()
         self.collect()
         while wait and not self._free and not self.fault:
@@ -104,16 +106,16 @@ class CameraRenderer:
         self._numbers[slot, : len(numbers)] = numbers
         self._pending.append((slot, exposure))
         try:
-            os.write(self._input.fileno(), bytes([slot]))
+            os.write(self._process.input.fileno(), bytes([slot]))
         except OSError:
             self.collect()
         return exposure
 
     def collect(self) -> None:
         """Copy finished images from the shared memory, in the order in which they were requested."""
-        while self._pending and self._replies.poll(0):
-            if not os.read(self._output.fileno(), 1):
-                self._fail(f"the render process has ended, {_exit_status(self._process)}")
+        while self._pending and self._process.replies.poll(0):
+            if not os.read(self._process.output.fileno(), 1):
+                self._fail(f"the render process has ended, {self._process.exit_status()}")
                 return
             slot, exposure = self._pending.popleft()
             lenses = self._groups[exposure.group]
@@ -124,10 +126,40 @@ class CameraRenderer:
 
     def wait(self) -> None:
         """Wait for the next finished images and copy them."""
-        self._replies.poll()
+        self._process.replies.poll()
         self.collect()
 
+    def hand_over(self, successor: CameraRenderer | None) -> None:
+        """Let the renderer of the next generation continue with the process, or end it. Pending images are finished.
+
+        Args:
+            successor: The renderer, before its first image; None if there is none.
+        """
+        worker = self._worker
+        while worker is not None and self._pending and not self.fault:
+            self.wait()
+        if worker is None:
+            return
+        if successor is None or self.fault:
+            worker.end()
+        else:
+            successor._worker = worker
+            successor._order()
+
     def _start(self) -> None:
+        """Start the process unless it runs, and wait until it can render."""
+        if self._worker is None:
+            self._order()
+        if self.fault:
+            return
+        first = self._process.output.readline()
+        if first != READY:
+            self._fail(first.decode(errors="replace").strip() or f"the render process {self._process.exit_status()}")
+            return
+        self._ready = True
+
+    def _order(self) -> None:
+        """Tell the process what to render, and start it if there is none, or if its frame buffer is too small."""
         lenses = [lens for group in self._groups for lens in group]
         size = (max(lens.width for lens in lenses), max(lens.height for lens in lenses))
         try:
@@ -141,58 +173,20 @@ class CameraRenderer:
             1 + 7 * max(len(group) for group in self._groups) + state,
             max(sum(lens.dtype.itemsize * int(np.prod(lens.shape)) for lens in group) for group in self._groups),
         )
-        memory, file = _shared("images", slots.size), _shared("model", mujoco.mj_sizeModel(model))
         binary = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
         mujoco.mj_saveModel(model, None, binary)
-        with open(file, "wb", closefd=False) as stream:
-            stream.write(binary.tobytes())
-        self._numbers, self._pixels = slots.views(mmap.mmap(memory, slots.size))
-        self._process = self._spawn(memory, file, slots)
-        os.close(memory)
-        os.close(file)
-        weakref.finalize(self, _end, self._process)
-        self._replies = select.poll()
-        self._replies.register(self._output, select.POLLIN)
-        first = self._output.readline()
-        if first != READY:
-            self._fail(first.decode(errors="replace").strip() or f"the render process {_exit_status(self._process)}")
-
-    def _spawn(self, memory: int, file: int, slots: Slots) -> subprocess.Popen[bytes]:
-        given = os.environ.get("MUJOCO_GL")
-        backends = [given] if given else list(BACKENDS if sys.platform == "linux" else [])
-        order = {
-            "model": f"/dev/fd/{file}",
-            "memory": memory,
-            "slots": dataclasses.astuple(slots),
-            "groups": [[dataclasses.asdict(lens) for lens in group] for group in self._groups],
-            "failed": [],
-            "backends": backends[1:],
-        }
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        if backends:
-            environment["MUJOCO_GL"] = backends[0]
-        return subprocess.Popen(
-            [sys.executable, "-m", "sim_node.physics.render_worker", json.dumps(order)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            env=environment,
-            pass_fds=(memory, file),
-            # Ctrl-C must reach only this program, which then closes the input of the other.
-            start_new_session=True,
-        )
+        if self._worker is not None and not (size[0] <= self._worker.size[0] and size[1] <= self._worker.size[1]):
+            self._worker.end()
+            self._worker = None
+        if self._worker is None:
+            self._worker = _Worker(size)
+        groups = [[dataclasses.asdict(lens) for lens in group] for group in self._groups]
+        self._numbers, self._pixels = self._worker.order(binary.tobytes(), slots, groups)
 
     @property
-    def _input(self) -> IO[bytes]:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    @property
-    def _output(self) -> IO[bytes]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        return self._process.stdout
+    def _process(self) -> _Worker:
+        assert self._worker is not None
+        return self._worker
 
     def _fail(self, why: str) -> None:
         self.fault = f"cameras see nothing: {why}"
@@ -202,19 +196,92 @@ class CameraRenderer:
         warnings.warn(self.fault, WorldWarning, stacklevel=2)
 
 
-def _shared(name: str, size: int) -> int:
-    """Return the descriptor of a file in memory."""
-    memory = os.memfd_create(name)
-    os.ftruncate(memory, size)
-    return memory
+class _Worker:
+    """The render process and the memory that it shares. It lives as long as this object, or until `end`.
+
+    size: of its frame buffer, pixels.
+    """
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        self.size = size
+        self._memory, self._file = os.memfd_create("images"), os.memfd_create("model")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._capacity = 0
+        self.replies = select.poll()
+
+    def order(
+        self, model: bytes, slots: Slots, groups: list[list[dict[str, Any]]]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+        """Let the process render a model, saved by MuJoCo, for groups of lenses. Return the views of the slots.
+
+        The next line that it sends says whether it can.
+        """
+        # The process may still use its memory: it never gets less.
+        self._capacity = max(self._capacity, slots.size)
+        os.ftruncate(self._memory, self._capacity)
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, model, 0)
+        views = slots.views(mmap.mmap(self._memory, slots.size))
+        order = {
+            "model": f"/dev/fd/{self._file}",
+            "memory": self._memory,
+            "slots": dataclasses.astuple(slots),
+            "groups": groups,
+        }
+        if self._process is None:
+            self._spawn(order)
+        else:
+            with suppress(OSError):  # if it has ended, its missing answer tells
+                os.write(self.input.fileno(), bytes([RELOAD]) + json.dumps(order).encode() + b"\n")
+        return views
+
+    def exit_status(self) -> str:
+        """Return how the process has ended."""
+        return f"exit code {self._process.wait() if self._process else 0}"
+
+    def end(self) -> None:
+        """End the process."""
+        self._finalize()
+
+    @property
+    def input(self) -> IO[bytes]:
+        """Where requests are written."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        return self._process.stdin
+
+    @property
+    def output(self) -> IO[bytes]:
+        """Where replies are read."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def _spawn(self, order: dict[str, Any]) -> None:
+        given = os.environ.get("MUJOCO_GL")
+        backends = [given] if given else list(BACKENDS if sys.platform == "linux" else [])
+        order = {**order, "failed": [], "backends": backends[1:]}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        if backends:
+            environment["MUJOCO_GL"] = backends[0]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "sim_node.physics.render_worker", json.dumps(order)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env=environment,
+            pass_fds=(self._memory, self._file),
+            # Ctrl-C must reach only this program, which then closes the input of the other.
+            start_new_session=True,
+        )
+        self._finalize = weakref.finalize(self, _end, self._process, (self._memory, self._file))
+        self.replies.register(self.output, select.POLLIN)
 
 
-def _exit_status(process: subprocess.Popen[bytes] | None) -> str:
-    return f"exit code {process.wait() if process else 0}"
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process by closing its input; kill it if it does not end."""
+def _end(process: subprocess.Popen[bytes], shared: tuple[int, ...]) -> None:
+    """End a process by closing its input; kill it if it does not end. Close the files that it shares."""
+    for descriptor in shared:
+        os.close(descriptor)
     for stream in (process.stdin, process.stdout):
         if stream:
             stream.close()

@@ -98,6 +98,31 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
+class Releasing(Protocol):
+    """An engine with resources that its successor takes over after a change of the world, or that end with it."""
+
+    def release(self, successors: Mapping[str, Engine]) -> None:
+        """Hand over or end what it holds. It is not stepped again.
+
+        Args:
+            successors: The engines of the next generation, by name.
+        """
+
+
+@runtime_checkable
+class Merging(Protocol):
+    """An engine whose bodies can become one while they move."""
+
+    def merge(self, before: Engine, body: str) -> None:
+        """Let a body that was fixed to another one move with it, so that their momentum is conserved.
+
+        Args:
+            before: The engine of the last generation, at the same instant.
+            body: The body.
+        """
+
+
+@runtime_checkable
 class Handled(Protocol):
     """An engine whose bodies, joints and vehicles can be read and set by name between two steps."""
 

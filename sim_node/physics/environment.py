@@ -118,6 +118,11 @@ class BodyEnvironment:
             self._renderer = CameraRenderer(self._compiled.spec, self._live)
         return self._renderer.cameras(lenses)
 
+    def release(self, successor: BodyEnvironment | None) -> None:
+        """Give the running render process to the environment of the next generation, or end it."""
+        if self._renderer is not None:
+            self._renderer.hand_over(None if successor is None else successor._renderer)
+
     def _carrier(self, frame: str) -> int:
         """Return the MuJoCo body that a frame is fixed to; the fixed frame's for keyframes without shapes."""
         return int(self._compiled.solids[self._frames.index(frame)])

@@ -1,7 +1,8 @@
 """The process that renders camera images: python -m sim_node.physics.render_worker, started by `cameras`.
 
 It imports only numpy and MuJoCo. A byte on its standard input names a slot of the shared memory that holds a request;
-the same byte on its standard output reports that the images are ready. It ends when its input is closed.
+the same byte on its standard output reports that the images are ready. The byte RELOAD is followed by a line with the
+next model, memory and lenses, and answered by a line as at the start. It ends when its input is closed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy.typing as npt
 # Maximum number of shapes in a scene; further ones are not rendered.
 MAX_SHAPES = 20_000
 READY = b"ready\n"
+RELOAD = 255
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,30 @@ def main() -> None:
     # The parent may have ended before the images are ready.
     with suppress(BrokenPipeError):
         while slot := os.read(0, 1):
+            if slot[0] == RELOAD:
+                order = json.loads(_line())
+                slots = Slots(*order["slots"])
+                numbers, pixels = slots.views(mmap.mmap(order["memory"], slots.size))
+                try:
+                    renderer.load(order["model"], order["groups"])
+                except Exception as error:
+                    os.write(done, f"{_in_short(error)}\n".encode())
+                    return
+                os.write(done, READY)
+                continue
             renderer.render(numbers[slot[0]], pixels[slot[0]])
             os.write(done, slot)
+
+
+def _line() -> bytes:
+    """Return the rest of a line on the standard input."""
+    line = b""
+    while not line.endswith(b"\n"):
+        part = os.read(0, 65536)
+        if not part:
+            raise BrokenPipeError
+        line += part
+    return line
 
 
 class OffscreenRenderer:
@@ -82,12 +106,23 @@ class OffscreenRenderer:
         # By default MuJoCo appends its warnings to a file in the working directory.
         mujoco.set_mju_user_warning(lambda message: print(f"cameras: {message}", file=sys.stderr))
         self._mujoco = mujoco
+        self._gl: Any = None
+        self._of_colours: Any = None
+        self._of_depth: Any = None
+        self.load(model_path, groups)
+
+    def load(self, model_path: str, groups: list[list[dict[str, Any]]]) -> None:
+        """Render another model for other lenses from now on, whose images are not larger than those of the first."""
+        mujoco = self._mujoco
         self._groups = groups
         self._model = model = mujoco.MjModel.from_binary_path(model_path)
         self._data = mujoco.MjData(model)
-        width, height = model.vis.global_.offwidth, model.vis.global_.offheight
-        self._gl = mujoco.GLContext(width, height)
-        self._gl.make_current()
+        if self._gl is None:
+            self._gl = mujoco.GLContext(model.vis.global_.offwidth, model.vis.global_.offheight)
+            self._gl.make_current()
+        else:
+            self._of_colours.free()
+            self._of_depth.free()
         self._of_colours = self._context(model.vis.quality.offsamples)
         # One sample in the middle of each pixel: of several, OpenGL keeps the depth of the first, which lies aside.
         self._of_depth = self._context(0)

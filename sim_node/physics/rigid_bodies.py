@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.engine import engine
+from sim_node.physics.engine import Engine, engine
 from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, force_elements_for
 from sim_node.physics.handles import BodyRecord, VehicleRecord
 from sim_node.physics.joint_handles import JointRecord
@@ -22,8 +22,9 @@ from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
 
 if TYPE_CHECKING:
-    from mujoco import MjData
+    from mujoco import MjData, MjModel
 
+    from sim_node.physics.environment import BodyEnvironment
     from sim_node.physics.mujoco_model import Compiled
     from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
@@ -107,6 +108,7 @@ class RigidBodyEngine:
         # As bytes: between two timesteps numpy's own copy would take three times as long.
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
+        self._environment: BodyEnvironment | None = None
         self._in_two_halves = world.physics.integrator != "rk4"
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
@@ -133,6 +135,31 @@ class RigidBodyEngine:
         """Go to a step of the run: keyframed bodies go to where they are then."""
         self.data.time = step * self._substeps * self.model.opt.timestep
         self._follow(step)
+
+    def release(self, successors: Mapping[str, Engine]) -> None:
+        """Hand over the process that renders images, and break the cycles of references that hold the model."""
+        successor = successors.get("rigid_bodies")
+        if self._environment is not None:
+            self._environment.release(successor._environment if isinstance(successor, RigidBodyEngine) else None)
+        self._environment = None
+        self.bodies, self.joints, self.vehicles = {}, {}, {}
+
+    def merge(self, before: Engine, body: str) -> None:
+        """Let a body that was fixed to another one move with it, so that their momentum is conserved."""
+        from sim_node.physics.merging import merged_velocities
+
+        assert isinstance(before, RigidBodyEngine)
+        found = merged_velocities(before.moving_now(), self.moving_now(), body)
+        if found is not None:
+            place, velocities = found
+            self.data.qvel[place] = velocities
+
+    def moving_now(self) -> tuple[MjModel, MjData]:
+        """Return the model and a copy of the present state, with positions, inertia and velocities evaluated."""
+        now = self._now()
+        self._mujoco.mj_fwdPosition(self.model, now)
+        self._mujoco.mj_comVel(self.model, now)
+        return self.model, now
 
     def step(self, steps: int) -> None:
         """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock."""
@@ -205,7 +232,8 @@ class RigidBodyEngine:
         """Return the shapes, wind, contacts and joints that sensors perceive at the present step."""
         from sim_node.physics.environment import BodyEnvironment
 
-        return BodyEnvironment(self._compiled, self.data, self._frames, self.wind, self._evaluate)
+        self._environment = BodyEnvironment(self._compiled, self.data, self._frames, self.wind, self._evaluate)
+        return self._environment
 
     def energy(self) -> float:
         """Return the kinetic and potential energy of all bodies, including springs, J."""

@@ -48,17 +48,17 @@ def split_after(records: Mapping[str, SensorRecord]) -> Split:
 
 
 def succeed(bank: Bank | CameraBank, group: Group, records: Mapping[str, SensorRecord], step: int) -> None:
-    """Let a bank of sensors go on where the sensors of the same names were, or begin at a step.
+    """Let a bank of sensors go on where the sensors of the same names were, or begin now.
 
     Args:
         bank: The bank, at the start of the run.
         group: Its sensors; either all of them have successors or none.
         records: The sensors before the change.
-        step: The present step.
+        step: The present step; new sensors measure after it.
     """
     sources = [source for source in _sources(group, records) if source is not None]
     if not sources:
-        bank.begin_at(step)
+        bank.begin_at(step + 1)
         return
     first = sources[0].bank
     count = first.schedule.state()[0]

@@ -35,7 +35,7 @@ def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: 
         elif column.entities == last.entities and not renewed:
             after[name] = before[name]
         else:
-            _carry_rows(before[name], _rows(last.entities), start, _rows(column.entities), renewed)
+            _carry_rows(before[name], rows_of(last.entities), start, rows_of(column.entities), renewed)
     new.restore(after)
 
 
@@ -46,12 +46,17 @@ def _carry_rows(
     new: Mapping[tuple[str, int], int],
     renewed: Container[str],
 ) -> None:
-    kept = [key for key in new if key in old and key[0].partition(".")[0] not in renewed]
+    kept = [key for key in new if key in old and not _is_renewed(key[0], renewed)]
     if kept:
         after[np.array([new[key] for key in kept])] = before[np.array([old[key] for key in kept])]
 
 
-def _rows(entities: Iterable[str]) -> dict[tuple[str, int], int]:
+def _is_renewed(entity: str, renewed: Container[str]) -> bool:
+    """Return whether a row belongs to a body that starts anew: body, body.qw or body#1."""
+    return any(name in renewed for name in (entity, entity.rpartition(".")[0], entity.rpartition("#")[0]))
+
+
+def rows_of(entities: Iterable[str]) -> dict[tuple[str, int], int]:
     """Return the row of each entity; those that have several rows are numbered."""
     seen: Counter[str] = Counter()
     rows = {}

@@ -53,11 +53,11 @@ class Coupled(Protocol):
 
 
 @runtime_checkable
-class Following(Protocol):
-    """A co-simulator that has to follow changes of the world."""
+class Adapting(Protocol):
+    """A co-simulator that has to adapt to changes of the world."""
 
-    def follow(self, columns: Columns) -> bool:
-        """Follow a change of the world. The run has its next state already; this must not raise.
+    def adapt(self, columns: Columns) -> bool:
+        """Adapt to a change of the world. The run has its next state already; this must not raise.
 
         Args:
             columns: The columns of the run.
@@ -89,10 +89,10 @@ class CoSimulators:
         self._all = [each for each in self._all if each[0] is not co_simulator]
         self._find_due()
 
-    def follow(self, columns: Columns) -> None:
-        """Let all that keep a part of the run follow a change of its world. What is gone is closed and removed."""
+    def adapt(self, columns: Columns) -> None:
+        """Let all that keep a part of the run adapt to a change of its world. What is gone is closed and removed."""
         for co_simulator, _ in self._all.copy():
-            if isinstance(co_simulator, Following) and not co_simulator.follow(columns):
+            if isinstance(co_simulator, Adapting) and not co_simulator.adapt(columns):
                 self.remove(co_simulator)
                 co_simulator.close()
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation.simulation import Simulation
 from sim_node.text import did_you_mean, shown
 from sim_node.world.commands import BodyCommands, VehicleCommands
-from sim_node.world.problems import Place, Problem, WorldError
+from sim_node.world.problems import Place, Problem, WorldError, WorldWarning
 
 # Turn rate about the thrust to which a commanded attitude limits a multirotor, rad/s.
 MAX_YAW_RATE = 2.0
@@ -68,7 +70,12 @@ class Commander:
             raise CommandRefused(
                 f"there is no frame {shown(frame)!r}{did_you_mean(frame, self._simulation.frames.names)}"
             )
-        self._bring(f"body {body}", lambda now: self._bodies[body].begin(now, frame, wrench))
+
+        def begin(now: float) -> None:
+            if (pushed := self._bodies.get(body)) is not None:  # else a change has removed it
+                pushed.begin(now, frame, wrench)
+
+        self._bring(f"body {body}", begin)
 
     def spin(self, vehicle: str, speeds: FloatArray) -> None:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
@@ -81,7 +88,12 @@ class Commander:
             raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
         if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):
             raise CommandRefused(f"the speeds {speeds.tolist()} must be finite, and zero or more")
-        self._bring(f"vehicle {vehicle}", lambda now: flown.spin(now, speeds))
+
+        def begin(now: float) -> None:
+            if self._vehicles.get(vehicle) is flown:
+                flown.spin(now, speeds)
+
+        self._bring(f"vehicle {vehicle}", begin)
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
         """Let a vehicle follow an attitude.
@@ -99,9 +111,30 @@ class Commander:
         if not 0.0 <= thrust <= 1.0:
             raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
         attitude = orientation / np.linalg.norm(orientation)
-        self._bring(f"vehicle {vehicle}", lambda now: self._vehicles[vehicle].turn(now, attitude, thrust))
+
+        def begin(now: float) -> None:
+            if (flown := self._vehicles.get(vehicle)) is not None:
+                flown.turn(now, attitude, thrust)
+
+        self._bring(f"vehicle {vehicle}", begin)
 
     # For the loop's thread
+
+    def adapt(self, columns: Columns) -> bool:
+        """Go on with the commands that the world describes after a change."""
+        simulation, world = self._simulation, self._simulation.world
+        bodies = {each.body: each for each in world.of(BodyCommands)}
+        vehicles = {each.vehicle: each for each in world.of(VehicleCommands)}
+        self._bodies = {name: each for name, each in self._bodies.items() if name in bodies}
+        self._vehicles = {name: each for name, each in self._vehicles.items() if name in vehicles}
+        try:
+            for name in bodies.keys() - self._bodies.keys():
+                self._bodies[name] = _Pushed(simulation, bodies[name], self._step_s)
+            for name in vehicles.keys() - self._vehicles.keys():
+                self._vehicles[name] = _Flown(simulation, vehicles[name], self._step_s)
+        except WorldError as error:
+            warnings.warn(WorldWarning(f"not commanded: {error}"), stacklevel=2)
+        return True
 
     def drain(self) -> None:
         """Apply what was brought."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,10 +12,10 @@ from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Engine, engines_for
-from sim_node.physics.engine import DynamicEngine, Perceived, Resumable
+from sim_node.physics.engine import DynamicEngine, Perceived, Releasing, Resumable
 from sim_node.sensors import Suite
 from sim_node.sensors.context import OPEN_AIR
-from sim_node.sensors.succession import succeed
+from sim_node.sensors.succession import cohorts_of, succeed
 from sim_node.sensors.suite import Split
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.carrying import carry
@@ -51,12 +52,14 @@ class Generation:
         self.world = world = assemble(world)
         layout = lay_out(world)
         self.frames: FrameTable = layout.frames
-        self.steps = 0
+        self.steps, self._measures = 0, sensors
         self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
         self.poses = np.array(layout.poses)
-        self._observe_all: Callable[[], FrameState] | None = None
+        self._all: tuple[Truth, FrameState] | None = None
         self.columns = Columns()
-        declare_frames(self.columns, self.frames, self.present, self._twists)
+        # Without a cycle of references: a generation is freed as soon as the next one has taken over.
+        this = weakref.proxy(self)
+        declare_frames(self.columns, self.frames, lambda: this.present(), lambda: this.twists())
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
@@ -73,6 +76,36 @@ class Generation:
     def time_ns(self) -> int:
         """Simulation time in ns: exactly start + steps * step."""
         return self._start_ns + self.steps * self._step_ns
+
+    @property
+    def cohorts(self) -> dict[str, int]:
+        """The sensors that do not measure together with those like them; see `sensors.succession`."""
+        return cohorts_of(self.suite.groups)
+
+    def next(self, world: World, seed: int, split: Split = tuple) -> Generation:
+        """Return the next generation, at the start of its world.
+
+        Args:
+            world: The world.
+            seed: The run's seed.
+            split: Splits the groups of sensors further.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: It cannot follow this one while the run goes.
+        """
+        if self.coupled():
+            raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
+        for key in ("time", "fixed_frame"):
+            now, then = getattr(self.world, key), getattr(world, key)
+            if now != then:
+                raise ValueError(f"{key} cannot change while the world runs: it is {now}, the next world has {then}")
+        after = Generation(world, sensors=self._measures, split=split)
+        if after.coupled():
+            raise ValueError("systems of a Python script cannot be added while a world runs")
+        after.rewind(seed)
+        after.declare_sensors()
+        return after
 
     def coupled(self) -> list[Coupled]:
         """Return the engines that exchange with the whole run."""
@@ -102,11 +135,22 @@ class Generation:
             if isinstance(engine, Resumable):
                 engine.resume(self.steps)
         measured = [name for name in self.columns if name.startswith(("sensor/", "noise/"))]
-        carry(before.columns, self.columns, without=measured)
+        joints = {body.name: body.joint for body in before.world.bodies}
+        # The numbers of another joint mean something else.
+        renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
+        carry(before.columns, self.columns, without=measured, renewed=renewed)
         records = before.suite.records()
         for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
             succeed(bank, group, records, self.steps)
         self.suite.find_due()
+        self.suite.publish(self.steps, wait=False)
+
+    def adopt(self, before: Generation) -> None:
+        """Take over from the last generation what is not state: subscriptions, and the process that renders images."""
+        self.suite.adopt(before.suite)
+        for engine in before.engines.values():
+            if isinstance(engine, Releasing):
+                engine.release(self.engines)
 
     def advance(self, steps: int) -> None:
         """Let the engines advance by whole steps."""
@@ -166,14 +210,28 @@ class Generation:
         """
         return Truth(self.frames, self.engines, self.columns, names, state, self.poses)
 
-    def _twists(self) -> FloatArray:
-        if self._observe_all is None:
+    def twists(self) -> FloatArray:
+        """Return the twists (N, 6) of all frames in the fixed frame."""
+        if self._all is None:
             state = FrameState.at_rest(len(self.frames), self.gravity)
-            truth = self.truth_of(self.frames.names, state)
+            self._all = self.truth_of(self.frames.names, state), state
+        truth, state = self._all
+        truth.observe(self.time_ns, begins=self.steps == 0)
+        return state.twist
 
-            def observe() -> FrameState:
-                truth.observe(self.time_ns, begins=self.steps == 0)
-                return state
 
-            self._observe_all = observe
-        return self._observe_all().twist
+def observer_of(present: Callable[[], Generation], names: Sequence[str]) -> Callable[[], FrameState]:
+    """Return what `Simulation.observer` returns, for the generation that is present when it is called."""
+    of = present()
+    state = FrameState.at_rest(len(names), of.gravity)
+    truth = of.truth_of(names, state)
+
+    def observe() -> FrameState:
+        nonlocal of, truth
+        if of is not (now := present()):
+            truth = now.truth_of(names, state)
+            state.gravity[:], of = now.gravity, now
+        truth.observe(of.time_ns, begins=of.steps == 0)
+        return state
+
+    return observe

@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.columns import Array, Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.simulation.carrying import rows_of
 from sim_node.simulation.co_simulators import CoSimulator
 from sim_node.text import did_you_mean
 
@@ -17,6 +18,9 @@ _FIRST = 256
 
 class History:
     """Columns of a run at regular instants, recorded while the run steps. Create one with `Simulation.history`.
+
+    Its rows are those of the instant at which it began. After a change of the world they are found by name; what is
+    gone is NaN, or 0 in columns that have no NaN.
 
     A reset or a restore discards what was recorded from that instant on. `stop` ends the recording. Steps without an
     instant cost nothing.
@@ -40,6 +44,9 @@ class History:
         self._count, self._times_ns = 0, np.empty(_FIRST, np.int64)
         self._remove: Callable[[CoSimulator], None] | None = None
         self._kept: Mapping[str, Array] = {name: _room(_FIRST, columns[name]) for name in names}
+        self._entities = {name: columns.column(name).entities or () for name in names}
+        # Of columns that have other rows now: the recorded rows that are left, and their places.
+        self._places: dict[str, tuple[IntArray, IntArray]] = {}
 
     @property
     def times_ns(self) -> IntArray:
@@ -93,15 +100,28 @@ class History:
             self._kept = {name: _longer(kept) for name, kept in self._kept.items()}
         self._times_ns[at] = time_ns
         for name, kept in self._kept.items():
-            kept[at] = self._columns[name]
+            if name not in self._places:
+                kept[at] = self._columns[name]
+                continue
+            rows, places = self._places[name]
+            kept[at] = np.nan if kept.dtype.kind == "f" else 0
+            if len(rows):
+                kept[at, rows] = self._columns[name][places]
         self._count = at + 1
 
     def receive(self) -> None:
         """Do nothing: there is no answer."""
 
-    def follow(self, columns: Columns) -> bool:
-        """Follow a change of the world: rows that are gone become NaN, or 0 in columns of whole numbers."""
-        self._columns = columns
+    def adapt(self, columns: Columns) -> bool:
+        """Find the recorded rows again after a change of the world; called by the run."""
+        self._columns, self._places = columns, {}
+        for name, recorded in self._entities.items():
+            known = rows_of(columns.column(name).entities or ()) if name in columns else {}
+            same = name in columns and columns.column(name).shape == self._kept[name].shape[2:]
+            left = [(row, known[key]) for key, row in rows_of(recorded).items() if same and key in known]
+            if not same or columns.column(name).entities != recorded:
+                pairs = np.array(left, dtype=np.int64).reshape(-1, 2)
+                self._places[name] = pairs[:, 0], pairs[:, 1]
         return True
 
     def interrupt(self) -> None:

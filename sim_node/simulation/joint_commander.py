@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.control.joint_trajectory import JointTrajectory
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation.joint_setpoints import Code, Setpoint, types_of
@@ -94,21 +95,13 @@ class JointCommander:
     """
 
     def __init__(self, simulation: Simulation, groups: Sequence[JointCommands]) -> None:
-        self.simulation = simulation
-        self.groups: dict[str, dict[str, frozenset[str]]] = {
-            group.name: {
-                name: types_of(simulation.joints[name])
-                for name in simulation.joints.scalar
-                if group.covers(name) and (group.joints or simulation.joints[name].targets)
-            }
-            for group in groups
-        }
+        self.simulation, self._described = simulation, tuple(groups)
+        self.groups: dict[str, dict[str, frozenset[str]]] = {group.name: {} for group in groups}
         step_ns = simulation.world.time.step_ns
         self.rate = Fraction(10**9, step_ns)
         self._step = step_ns * 1e-9
-        self._timeouts = {
-            joint: round(group.timeout * 1e9) for group in groups for joint in self.groups[group.name] if group.timeout
-        }
+        self._timeouts: dict[str, int] = {}
+        self._find_joints()
         # Calls, and setpoints by joint and type: of those that come one after the other the newest remain.
         self._waiting: deque[Callable[[], None] | dict[tuple[str, str], Setpoint]] = deque()
         self._lock = threading.Lock()
@@ -137,6 +130,26 @@ class JointCommander:
         self._enqueue(lambda: self._abort(following, Outcome(Code.SUCCESSFUL, "cancelled", cancelled=True)))
 
     # For the loop's thread
+
+    def adapt(self, columns: Columns) -> bool:
+        """Find the joints of the groups again after a change of the world. Trajectories of others end."""
+        self._find_joints()
+        known = self.simulation.joints
+        self._expires = {key: expiry_ns for key, expiry_ns in self._expires.items() if key[0] in known}
+        for following in [each for each in self._following if not all(joint in known for joint in each.joints)]:
+            self._end(following, Outcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
+        return True
+
+    def _find_joints(self) -> None:
+        joints = self.simulation.joints
+        for group in self._described:
+            found = self.groups[group.name]
+            found.clear()
+            for name in joints.scalar:
+                if group.covers(name) and (group.joints or joints[name].targets):
+                    found[name] = types_of(joints[name])
+                    if group.timeout:
+                        self._timeouts[name] = round(group.timeout * 1e9)
 
     def drain(self) -> None:
         """Apply everything that was brought."""
@@ -182,6 +195,7 @@ class JointCommander:
             self._waiting.append(act)
 
     def _apply(self, setpoints: Collection[Setpoint]) -> None:
+        setpoints = [setpoint for setpoint in setpoints if setpoint.joint in self.simulation.joints]
         joints = {setpoint.joint for setpoint in setpoints}
         for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
             self._end(following, Outcome(Code.SUCCESSFUL, "another command came", cancelled=True))
@@ -199,6 +213,9 @@ class JointCommander:
             handle.set_targets(**{kind: value})
 
     def _begin(self, following: Following) -> None:
+        if not all(joint in self.simulation.joints for joint in following.joints):
+            following.ended(Outcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
+            return
         for other in [each for each in self._following if not set(following.joints).isdisjoint(each.joints)]:
             self._end(other, Outcome(Code.SUCCESSFUL, "replaced by another trajectory", cancelled=True))
         now_ns = self.simulation.time_ns

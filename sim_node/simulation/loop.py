@@ -5,60 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from sim_node.assembly import assemble
 from sim_node.simulation.pacing import Pace, Pacer, Ticks
 from sim_node.simulation.simulation import Simulation
-from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.sink import Refusing, Sink
+from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
-from sim_node.world.frame_table import FrameTable
-from sim_node.world.load import load
-from sim_node.world.model import TimeGrid, World
+from sim_node.world.model import TimeGrid
 
 T = TypeVar("T")
 
 
-class Sink(Protocol):
-    """Shows, sends or stores a run. All methods are called from the loop's thread."""
-
-    def open(self, world: World, frames: FrameTable) -> None:
-        """Prepare for a run, or for its next generation if it is open already: the world has changed.
-
-        A sink that is opened again keeps what stays, begins what is new and ends what is gone.
-
-        Args:
-            world: The assembled world.
-            frames: The frames of the run; their order is that of `Snapshot.poses`.
-        """
-
-    def write(self, snapshot: Snapshot) -> None:
-        """Process one instant.
-
-        Args:
-            snapshot: Its arrays belong to the loop and change after this returns. An earlier time than the last one
-                means a reset.
-        """
-
-    def close(self) -> None:
-        """Finish: the run is over."""
-
-
-@runtime_checkable
-class Refusing(Protocol):
-    """A sink that cannot follow every change of the world."""
-
-    def refuses(self, world: World) -> str | None:
-        """Return why it cannot be opened again on a world; None if it can.
-
-        Args:
-            world: The assembled world.
-        """
-
-
-class Loop:
+class Loop(Verbs):
     """Runs a simulation in a thread of its own. All methods may be called from any thread, including the loop's.
 
     After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset`, `change` and `step`,
@@ -209,18 +170,9 @@ class Loop:
         """
         self.call(lambda: self._step(steps))
 
-    def change(self, world: World | str | Path) -> None:
-        """Replace the world between two ticks, open the sinks on it and publish the present instant.
-
-        Args:
-            world: The next world; see `Simulation.change`.
-
-        Raises:
-            WorldError: The world is invalid.
-            ValueError: The world cannot become this one while it runs.
-            Refused: A sink cannot follow. Nothing has changed in any of these cases.
-        """
-        self.call(lambda: self._change(world))
+    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+        """Change the run between two ticks, open the sinks again if its world has changed, and publish the instant."""
+        self.call(lambda: self._edit(make))
 
     def set_real_time_factor(self, factor: float) -> None:
         """Change the speed from now on.
@@ -375,13 +327,20 @@ class Loop:
         self.simulation.reset(seed)
         self._restart()
 
-    def _change(self, world: World | str | Path) -> None:
+    def _edit(self, make: Callable[[Simulation], Edit | None]) -> None:
         self._refuse_busy("change")
-        after = assemble(world if isinstance(world, World) else load(world))
-        for sink in self._opened:
-            if isinstance(sink, Refusing) and (reason := sink.refuses(after)):
-                raise Refused(reason)
-        self.simulation.change(after)
+
+        def accepted(run: Simulation) -> Edit | None:
+            edit = make(run)
+            if edit is None:
+                return None
+            edit = edit._replace(world=assemble(edit.world))
+            for sink in self._opened:
+                if isinstance(sink, Refusing) and (reason := sink.refuses(edit.world)):
+                    raise Refused(reason)
+            return edit
+
+        self.simulation.edit(accepted)
         self._publish()
 
     def _step(self, steps: int) -> None:

@@ -6,25 +6,22 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import BodyHandle, Engine, JointHandles, VehicleHandle
-from sim_node.physics.engine import records_of
-from sim_node.physics.handles import Handles
+from sim_node.physics import Engine
 from sim_node.sensors.measurements import SensorSubscription
-from sim_node.sensors.succession import split_after
-from sim_node.sensors.suite import Split
+from sim_node.sensors.succession import split_after, splitting
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
-from sim_node.simulation.generation import Generation
+from sim_node.simulation.generation import Generation, observer_of
+from sim_node.simulation.handles import RunHandles
 from sim_node.simulation.history import History
-from sim_node.simulation.sensor_handles import SensorHandle
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
+from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused
 from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.frame_table import FrameTable
@@ -32,7 +29,7 @@ from sim_node.world.load import load
 from sim_node.world.model import World
 
 
-class Simulation:
+class Simulation(Verbs):
     """Assembles a world and steps it. The same world, seed and calls give the same bytes.
 
     Args:
@@ -53,26 +50,25 @@ class Simulation:
     """
 
     def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
-        present = self._present = Generation(_loaded(world), sensors=sensors)
-        self._first, self._measures = present.world, sensors
+        present = self._present = Generation(world if isinstance(world, World) else load(world), sensors=sensors)
+        self._first = present.world
         self.generation, self.seed, self.remainder_ns = 0, seed, 0
         self._start_ns, self._step_ns = present.world.time.start_ns, present.world.time.step_ns
         self._last_step = (MAX_NS - self._start_ns) // self._step_ns
         self._co_simulators = CoSimulators(self._step_ns)
+        self._openers: list[Callable[[World], Sequence[CoSimulator]]] = []
         self._stepping, self._changed = False, False
-        self._records: dict[str, dict[str, Any]] = {"bodies": {}, "joints": {}, "vehicles": {}, "sensors": {}}
-        self.bodies: Mapping[str, BodyHandle] = Handles("body", self._records["bodies"], BodyHandle)
-        self.joints = JointHandles(self._records["joints"])
-        self.vehicles: Mapping[str, VehicleHandle] = Handles("vehicle", self._records["vehicles"], VehicleHandle)
-        self.sensors: Mapping[str, SensorHandle] = Handles("sensor", self._records["sensors"], SensorHandle)
-        self._offer_handles()
-        self.reset()
+        handles = self._handles = RunHandles()
+        self.bodies, self.joints, self.vehicles = handles.bodies, handles.joints, handles.vehicles
+        self.sensors = handles.sensors
+        handles.offer(present.engines, present.suite)
+        self.restart()
         present.declare_sensors()
         coupled = present.coupled()
         for engine in coupled:
             self.connect(engine.couple(self))
         if coupled:
-            self.reset()  # they exchange at the start, too
+            self.restart()  # they exchange at the start, too
 
     @property
     def world(self) -> World:
@@ -185,23 +181,19 @@ class Simulation:
         present.write(ahead_ns)
         return Snapshot(time_ns, present.poses.copy(), present.suite.published)
 
-    def change(self, world: World | str | Path) -> None:
-        """Replace the world between two steps. What stays keeps its state by name; time goes on.
-
-        Bodies, joints, vehicles and sensors with the name of earlier ones continue: poses, velocities, actuators,
-        applied wrenches, clocks and random streams. New ones start as the world gives them; others are gone. Handles,
-        subscriptions, observers and histories follow. Nothing has changed if this raises.
-
-        Args:
-            world: The next world, usually the present one with some parts replaced.
-
-        Raises:
-            WorldError: The world is invalid.
-            ValueError: The world has another time grid or fixed frame, or cannot change while it runs.
-            Refused: The call comes from a co-simulator during a step.
-        """
-        split = split_after(self._present.suite.records())
-        self._enter(self._next(_loaded(world), split), carried=True)
+    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+        """Change the run; see `Verbs.edit`. Sinks of a loop are not asked: use `Loop.edit` for a run that has some."""
+        if self._stepping:
+            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
+        edit = make(self)
+        if edit is None:
+            return
+        before = self._present
+        after = before.next(edit.world, self.seed, split_after(before.suite.records()))
+        after.carry(before)
+        if edit.motion is not None:
+            edit.motion(before, after)
+        self._enter(after)
         self._changed = True
 
     def reset(self, seed: int | None = None) -> None:
@@ -210,8 +202,8 @@ class Simulation:
         Args:
             seed: A new seed; None keeps the current one.
         """
-        if self._present.world is not self._first:
-            self._enter(self._next(self._first))
+        if self._present.world is not self._first or self._present.cohorts:
+            self._enter(self._present.next(self._first, self.seed))
         self.restart(seed)
         self._changed = False
 
@@ -230,26 +222,35 @@ class Simulation:
     @property
     def state(self) -> State:
         """A copy of the run's state, to restore later. It can be pickled."""
-        kept = self.columns.state()
-        entities = {name: self.columns.column(name).entities for name in kept}
-        return State(self.seed, self.steps, kept, entities, self.remainder_ns)
+        present = self._present
+        kept = present.columns.state()
+        entities = {name: present.columns.column(name).entities for name in kept}
+        world = None if present.world is self._first else present.world
+        return State(self.seed, present.steps, kept, entities, self.remainder_ns, world, present.cohorts)
 
     def restore(self, state: State) -> None:
         """Continue from a state of the same world: the same bytes follow.
 
         Args:
-            state: A state of this world, from this or another process.
+            state: A state of this world, from this or another process. It brings the changes of the world with it.
 
         Raises:
             ValueError: The state belongs to another world; the message names the columns. The run is not changed.
         """
-        if misfits := self.columns.misfits(state.columns, state.entities):
+        present, world = self._present, self._first if state.world is None else state.world
+        if world.name != self._first.name:
+            raise ValueError(f"the state belongs to another world: {world.name!r}, not {self._first.name!r}")
+        if world is not present.world or state.cohorts != present.cohorts:
+            present = present.next(world, state.seed, splitting(state.cohorts))
+        if misfits := present.columns.misfits(state.columns, state.entities):
             more = f", and {len(misfits) - 5} more" if len(misfits) > 5 else ""
             raise ValueError(f"the state belongs to another world: column {', column '.join(misfits[:5])}{more}")
-        self.seed = state.seed
-        self._present.rewind(self.seed)
-        self.columns.restore(state.columns)
-        self._present.steps, self.remainder_ns = state.steps, state.remainder_ns
+        if present is not self._present:
+            self._enter(present)
+        self.seed, self.remainder_ns, self._changed = state.seed, state.remainder_ns, state.world is not None
+        present.rewind(self.seed)
+        present.columns.restore(state.columns)
+        present.steps = state.steps
         self._co_simulators.restart(state.steps + 1)
 
     def history(self, *columns: str, every: float | None = None) -> History:
@@ -287,6 +288,15 @@ class Simulation:
         """
         self._co_simulators.add(co_simulator, self.steps)
 
+    def on_change(self, opener: Callable[[World], Sequence[CoSimulator]]) -> None:
+        """Let a function open co-simulators for what changes of the world add.
+
+        Args:
+            opener: Called in the next world with the one before. Returns what to connect. If it raises, nothing has
+                changed.
+        """
+        self._openers.append(opener)
+
     def interrupt(self) -> None:
         """End all waiting for co-simulators, for good. May be called from any thread."""
         self._co_simulators.interrupt()
@@ -319,20 +329,7 @@ class Simulation:
             A function without arguments. It always returns the same FrameState, rewritten in place. It raises KeyError
             once a frame is gone.
         """
-        of = self._present
-        state = FrameState.at_rest(len(names), of.gravity)
-        truth = of.truth_of(names, state)
-
-        def observe() -> FrameState:
-            nonlocal of, truth
-            if of is not self._present:
-                of = self._present
-                state.gravity[:] = of.gravity
-                truth = of.truth_of(names, state)
-            truth.observe(of.time_ns, begins=of.steps == 0)
-            return state
-
-        return observe
+        return observer_of(lambda: self._present, names)
 
     def wind(self, positions: FloatArray) -> FloatArray:
         """Return the velocity of the air at the current step.
@@ -384,50 +381,22 @@ class Simulation:
         kept = {name: np.array(present.columns[name]) for name in columns} if columns else NO_COLUMNS
         return Snapshot(present.time_ns, poses, present.suite.published, kept)
 
-    def _next(self, world: World, split: Split = tuple) -> Generation:
-        """Return the next generation, at the start of its world. Raises for what cannot change while a run goes."""
-        if self._stepping:
-            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
-        present = self._present
-        if present.coupled():
-            raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
-        fixed = (
-            ("time", present.world.time, world.time),
-            ("fixed_frame", present.world.fixed_frame, world.fixed_frame),
-        )
-        for key, now, then in fixed:
-            if now != then:
-                raise ValueError(f"{key} cannot change while the world runs: it is {now}, the next world has {then}")
-        after = Generation(world, sensors=self._measures, split=split)
-        if after.coupled():
-            raise ValueError("systems of a Python script cannot be added while a world runs")
-        after.rewind(self.seed)
-        after.declare_sensors()
-        return after
-
-    def _enter(self, after: Generation, *, carried: bool = False) -> None:
-        """Continue with another generation, in the state of the present one or at its start."""
-        before = self._present
-        if carried:
-            after.carry(before)
-        self._present = after
+    def _enter(self, after: Generation) -> None:
+        """Continue with another generation."""
+        before, self._present = self._present, after
+        self._handles.offer(after.engines, after.suite)
+        opened: list[CoSimulator] = []
+        try:
+            for opener in self._openers:
+                opened += opener(before.world)
+        except BaseException:
+            self._present = before
+            self._handles.offer(before.engines, before.suite)
+            for each in opened:
+                each.close()
+            raise
         self.generation += 1
-        self._offer_handles()
-        after.suite.adopt(before.suite)
-        self._co_simulators.follow(after.columns)
-        if carried:
-            self.step(0)
-
-    def _offer_handles(self) -> None:
-        """Let all handles look up their records in the present generation."""
-        present = self._present
-        for kind in ("bodies", "joints", "vehicles"):
-            records = self._records[kind]
-            records.clear()
-            records.update(records_of(present.engines, kind))
-        self._records["sensors"].clear()
-        self._records["sensors"].update(present.suite.records())
-
-
-def _loaded(world: World | str | Path) -> World:
-    return world if isinstance(world, World) else load(world)
+        after.adopt(before)
+        self._co_simulators.adapt(after.columns)
+        for each in opened:
+            self.connect(each)

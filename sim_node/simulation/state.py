@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sim_node.columns import Array
+from sim_node.world.model import World
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,6 +19,8 @@ class State:
         columns: A copy of every column that the future of the run depends on, by name.
         entities: Names of the rows of each column.
         remainder_ns: Time requested from `Simulation.run` beyond whole steps.
+        world: The world that changes have led to; None for the one that the run began with.
+        cohorts: The sensors that do not measure together with those like them, because a change added them.
     """
 
     seed: int
@@ -25,6 +28,8 @@ class State:
     columns: Mapping[str, Array] = field(repr=False)
     entities: Mapping[str, tuple[str, ...] | None] = field(repr=False)
     remainder_ns: int = 0
+    world: World | None = field(default=None, repr=False)
+    cohorts: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     __hash__ = None  # type: ignore[assignment]  # arrays are mutable
 
@@ -33,6 +38,8 @@ class State:
         if not isinstance(other, State):
             return NotImplemented
         if (self.seed, self.steps, self.remainder_ns) != (other.seed, other.steps, other.remainder_ns):
+            return False
+        if self.world != other.world or self.cohorts != other.cohorts:
             return False
         return self.entities == other.entities and _content(self.columns) == _content(other.columns)
 

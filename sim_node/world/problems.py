@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from sim_node.text import printable
 
@@ -108,6 +108,11 @@ class Diverged(RunFailed):
 
 class WorldWarning(UserWarning):
     """Something in a world file was corrected or ignored, and should be changed in the file."""
+
+
+def refuse(key: str, message: str) -> NoReturn:
+    """Raise WorldError with one problem that is in no file."""
+    raise WorldError([Problem(NOWHERE, key, message)])
 
 
 def shown_lines(problems: Iterable[Problem]) -> list[str]:

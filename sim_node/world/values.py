@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.fields import PROVENANCE, equal
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
-from sim_node.world.problems import NOWHERE, Problem, WorldError, quoted, shown_key
+from sim_node.world.problems import WorldError, quoted, refuse, shown_key
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_world import read_data
 from sim_node.world.writers.yaml import SETTINGS, Sections
@@ -79,7 +79,7 @@ class _Tree:
         for step in self._steps(path):
             value = value[_found(value, step, path)]
         if not _is_number(value):
-            _refuse(path, f"is not a number but {_described(value)}")
+            refuse(path, f"is not a number but {_described(value)}")
         number: Number = value
         return number
 
@@ -96,7 +96,7 @@ class _Tree:
             holder = holder[key]
         key = self._settable(holder, last, path)
         if (isinstance(holder, list) or key in holder) and not _is_number(holder[key]):
-            _refuse(path, f"is not a number but {_described(holder[key])}")
+            refuse(path, f"is not a number but {_described(holder[key])}")
         holder[key] = value.item() if isinstance(value, np.generic) else value
         return str(steps[0])
 
@@ -118,16 +118,16 @@ class _Tree:
         while at < len(path):
             step = _STEP.match(path, at)
             if step is None:
-                _refuse(path, "is not a key path; an example is bodies[ball].inertial.mass")
+                refuse(path, "is not a key path; an example is bodies[ball].inertial.mass")
             steps.append(step["label"] if step["key"] is None else step["key"])
             at = step.end()
         if not steps:
-            _refuse(path, "is not a key path; an example is bodies[ball].inertial.mass")
+            refuse(path, "is not a key path; an example is bodies[ball].inertial.mass")
         name = str(steps[0])
         if name in self.sections or name not in PARTS:
             return steps
         if name not in self._spans:
-            _refuse(path, f"the world has no {name}")
+            refuse(path, f"the world has no {name}")
         section, first, last = self._spans[name]
         if PARTS[name].single:
             return [section, first, *steps[1:]]
@@ -143,9 +143,9 @@ def _found(holder: Any, step: str | int, path: str) -> Any:
         key = _key(holder, step)
         if key in holder:
             return key
-        _refuse(path, f"no {quoted(str(step))} here{did_you_mean(key, holder)} (known: {_listed(holder)})")
+        refuse(path, f"no {quoted(str(step))} here{did_you_mean(key, holder)} (known: {_listed(holder)})")
     if not isinstance(holder, list):
-        _refuse(path, f"nothing is below {_described(holder)}")
+        refuse(path, f"nothing is below {_described(holder)}")
     if isinstance(step, int) or (step.isdecimal() and int(step) < len(holder)):
         return int(step)
     labels = [_label(entry) for entry in holder]
@@ -153,11 +153,11 @@ def _found(holder: Any, step: str | int, path: str) -> Any:
     if len(matching) == 1:
         return matching[0]
     if matching:
-        _refuse(path, f"{len(matching)} entries have the name {quoted(step)}: {', '.join(f'[{k}]' for k in matching)}")
+        refuse(path, f"{len(matching)} entries have the name {quoted(step)}: {', '.join(f'[{k}]' for k in matching)}")
     named = list(dict.fromkeys(filter(None, labels)))
     known = f"[0] to [{len(holder) - 1}]" if holder else "nothing"
     among = f"{known}, {_listed(named)}" if named else known
-    _refuse(path, f"no [{step}] here{did_you_mean(step, named)} (known: {among})")
+    refuse(path, f"no [{step}] here{did_you_mean(step, named)} (known: {among})")
 
 
 def _key(holder: Mapping[str, Any], step: str | int) -> str:
@@ -182,10 +182,6 @@ def _described(value: Any) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (numbers.Real, Decimal)) and not isinstance(value, (bool, np.bool_))
-
-
-def _refuse(path: str, message: str) -> NoReturn:
-    raise WorldError([Problem(NOWHERE, path, message)])
 
 
 def _read(sections: dict[str, Any], world: World) -> Context:

@@ -26,7 +26,7 @@ def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report
     report = Report("")
     path = Path(world.source or f"{world.name}.yaml")
     context = Context(path, path, Roots((Path("/"),)), report, fixed_frame=world.fixed_frame)
-    table = Value(_node(data), report).table(tuple(SECTIONS))
+    table = Value(node_of(data), report).table(tuple(SECTIONS))
     for key, read in SECTIONS.items():
         value = table.get(key)
         if value is not None:
@@ -34,11 +34,12 @@ def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report
     return context, report
 
 
-def _node(data: Any) -> Node:
+def node_of(data: Any) -> Node:
+    """Return plain data as the nodes of a file, without places."""
     if isinstance(data, AnyMapping):
-        return Mapping({key: (Scalar(key, True, 0, 0), _node(value)) for key, value in data.items()}, 0, 0)
+        return Mapping({key: (Scalar(key, True, 0, 0), node_of(value)) for key, value in data.items()}, 0, 0)
     if isinstance(data, (list, tuple)):
-        return Sequence([_node(value) for value in data], 0, 0)
+        return Sequence([node_of(value) for value in data], 0, 0)
     return Scalar(_text(data), not isinstance(data, str), 0, 0)
 
 

@@ -1,14 +1,17 @@
-"""Handles of sensors: the newest measurement of each, by name."""
+"""Handles of a run by name: its bodies, joints and vehicles, and the newest measurement of each sensor."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
 
-from sim_node.physics.handles import Handle
+from sim_node.physics import BodyHandle, Engine, JointHandles, VehicleHandle
+from sim_node.physics.engine import records_of
+from sim_node.physics.handles import Handle, Handles
 from sim_node.sensors import SensorType
-from sim_node.sensors.suite import SensorRecord
+from sim_node.sensors.suite import SensorRecord, Suite
 
 
 class SensorHandle(Handle[SensorRecord]):
@@ -65,3 +68,26 @@ class SensorHandle(Handle[SensorRecord]):
         values: npt.NDArray[Any] = newest.values[-1, self._present.row]
         values.flags.writeable = False
         return values
+
+
+class RunHandles:
+    """The handles of a run. Those that are given out look up what they name in the present generation.
+
+    Attributes:
+        bodies, joints, vehicles, sensors: Handles by name.
+    """
+
+    def __init__(self) -> None:
+        self._records: dict[str, dict[str, Any]] = {kind: {} for kind in ("bodies", "joints", "vehicles", "sensors")}
+        self.bodies: Mapping[str, BodyHandle] = Handles("body", self._records["bodies"], BodyHandle)
+        self.joints = JointHandles(self._records["joints"])
+        self.vehicles: Mapping[str, VehicleHandle] = Handles("vehicle", self._records["vehicles"], VehicleHandle)
+        self.sensors: Mapping[str, SensorHandle] = Handles("sensor", self._records["sensors"], SensorHandle)
+
+    def offer(self, engines: Mapping[str, Engine], suite: Suite) -> None:
+        """Let all handles look up their records in these engines and sensors."""
+        for kind in ("bodies", "joints", "vehicles"):
+            self._records[kind].clear()
+            self._records[kind].update(records_of(engines, kind))
+        self._records["sensors"].clear()
+        self._records["sensors"].update(suite.records())

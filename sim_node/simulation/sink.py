@@ -1,0 +1,46 @@
+"""Sinks: what shows, sends or stores a run."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from sim_node.simulation.snapshot import Snapshot
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.model import World
+
+
+class Sink(Protocol):
+    """Shows, sends or stores a run. All methods are called from the loop's thread."""
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Prepare for a run, or for its next generation if it is open already: the world has changed.
+
+        A sink that is opened again keeps what stays, begins what is new and ends what is gone.
+
+        Args:
+            world: The assembled world.
+            frames: The frames of the run; their order is that of `Snapshot.poses`.
+        """
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Process one instant.
+
+        Args:
+            snapshot: Its arrays belong to the loop and change after this returns. An earlier time than the last one
+                means a reset.
+        """
+
+    def close(self) -> None:
+        """Finish: the run is over."""
+
+
+@runtime_checkable
+class Refusing(Protocol):
+    """A sink that cannot follow every change of the world."""
+
+    def refuses(self, world: World) -> str | None:
+        """Return why it cannot be opened again on a world; None if it can.
+
+        Args:
+            world: The assembled world.
+        """

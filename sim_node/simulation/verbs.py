@@ -1,0 +1,225 @@
+"""The verbs of a world that changes while it runs, for Simulation and Loop alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.engine import Merging, records_of
+from sim_node.sensors.truth import FrameState
+from sim_node.simulation import changes
+from sim_node.simulation.generation import Generation
+from sim_node.simulation.removal import without
+from sim_node.world.load import load
+from sim_node.world.model import World
+from sim_node.world.problems import refuse
+
+if TYPE_CHECKING:
+    from sim_node.simulation.simulation import Simulation
+
+# Sets the motion of what has changed: the generations before and after, which has the state of what stays.
+Motion = Callable[[Generation, Generation], None]
+
+
+class Edit(NamedTuple):
+    """A change of a run.
+
+    Attributes:
+        world: The next world.
+        motion: Sets the motion of what has changed, or None. If it raises, nothing has changed.
+    """
+
+    world: World
+    motion: Motion | None = None
+
+
+class Verbs(ABC):
+    """What changes a world while it runs. Nothing has changed if a call raises.
+
+    Calls take effect between two steps. What a change does not name keeps its state, time goes on, and handles,
+    subscriptions and histories follow. See `Simulation.change`.
+    """
+
+    @abstractmethod
+    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+        """Change the run.
+
+        Args:
+            make: Returns the change, or None if it has set all that it wants to set.
+
+        Raises:
+            WorldError: The next world is invalid.
+            ValueError: The world cannot become this one while it runs.
+            Refused: The call comes from within a step or a tick, or a sink cannot follow.
+        """
+
+    def change(self, world: World | str | Path) -> None:
+        """Replace the world. What stays keeps its state by name.
+
+        Bodies, joints, vehicles and sensors with the name of earlier ones continue: poses, velocities, actuators,
+        applied wrenches, clocks and random streams. New ones start as the world gives them; others are gone.
+
+        Args:
+            world: The next world, usually the present one with some parts replaced.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: The world has another time grid or fixed frame, or cannot change while it runs.
+            Refused: The call comes from within a step or a tick, or a sink cannot follow.
+        """
+        self.edit(lambda run: Edit(world if isinstance(world, World) else load(world)))
+
+    def add(self, *parts: object) -> None:
+        """Add parts of any kind; see `changes.with_part`."""
+        self.edit(lambda run: Edit(changes.with_part(run.world, *parts)))
+
+    def include(
+        self,
+        file: str | Path | World,
+        prefix: str = "",
+        pose: npt.ArrayLike | None = None,
+        *,
+        parent: str = "",
+        allow: Iterable[str | Path] = (),
+        start: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add the world or the model of a file, or a World, under a prefix; see `changes.with_include`."""
+
+        def make(run: Simulation) -> Edit:
+            if isinstance(file, World):
+                return Edit(changes.with_world(run.world, file, prefix, pose, parent=parent, start=start))
+            return Edit(changes.with_include(run.world, file, prefix, pose, parent=parent, allow=allow, start=start))
+
+        self.edit(make)
+
+    def remove(self, name: str) -> None:
+        """Remove what has a name or is in its namespace, and all that hangs on it; see `removal.without`."""
+        self.edit(lambda run: Edit(without(run.world, name)))
+
+    def attach(self, child: str, parent: str, pose: npt.ArrayLike | None = None) -> None:
+        """Fix a body that floats free to a frame.
+
+        Both then move as one, with the momentum that they had together: as after a plastic impact.
+
+        Args:
+            child: The body, such as a payload.
+            parent: The frame, such as a gripper.
+            pose: Pose (7,) of the body in the frame, m; None keeps the present one.
+
+        Raises:
+            WorldError: There is no such body or frame, the body does not float free, or the frame hangs on the body.
+        """
+        self.edit(lambda run: _attached(run, child, parent, pose))
+
+    def detach(self, name: str) -> None:
+        """Let a body that is fixed to a frame float free, from the pose and with the twist that it has.
+
+        Args:
+            name: The body.
+
+        Raises:
+            WorldError: There is no such body, or it is not fixed to a frame.
+        """
+        self.edit(lambda run: _detached(run, name))
+
+    def set_pose(self, name: str, pose: npt.ArrayLike) -> None:
+        """Set the pose of a body that floats free, or move a frame, sensor or body that no joint moves.
+
+        Args:
+            name: The frame.
+            pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
+
+        Raises:
+            ValueError: The pose is invalid, or a joint, keyframes or a model's file determine it.
+        """
+        self.edit(lambda run: _placed(run, name, pose))
+
+    def set_twist(self, name: str, twist: npt.ArrayLike) -> None:
+        """Set the twist (6,) of a body that floats free; see `BodyHandle.twist`."""
+
+        def make(run: Simulation) -> None:
+            run.bodies[name].twist = np.asarray(twist, dtype=np.float64)
+
+        self.edit(make)
+
+    def set_joint_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
+        """Set positions of joints by name; see `JointHandle.position`. Nothing is set if one of them is invalid."""
+
+        def make(run: Simulation) -> None:
+            handles = {name: run.joints[name] for name in positions}
+            before = {name: handle.position for name, handle in handles.items()}
+            try:
+                for name, handle in handles.items():
+                    handle.position = np.asarray(positions[name], dtype=np.float64)
+            except ValueError:
+                for name, handle in handles.items():
+                    handle.position = before[name]
+                raise
+
+        self.edit(make)
+
+    def set_numbers(self, values: Mapping[str, float | int | Decimal]) -> None:
+        """Set numbers of the world by key path, as in bodies[ball].inertial.mass; see `World.with_values`.
+
+        They are part of the world, so that they survive later changes. Initial states take effect at a restart.
+        """
+        self.edit(lambda run: Edit(run.world.with_values(values)))
+
+
+def _attached(run: Simulation, child: str, parent: str, pose: npt.ArrayLike | None) -> Edit:
+    world = run.world
+    if pose is None:
+        known = run.frames.names
+        if child in known and parent in known:  # otherwise the world says what is missing
+            pose = run.frames.lookup(run.present().poses, parent, child)
+    after = changes.attached(world, child, parent, pose)
+
+    def merge(before: Generation, generation: Generation) -> None:
+        for name, engine in generation.engines.items():
+            if isinstance(engine, Merging):
+                engine.merge(before.engines[name], child)
+
+    return Edit(after, merge)
+
+
+def _detached(run: Simulation, name: str) -> Edit:
+    frames = run.frames
+    pose = frames.lookup(run.present().poses, run.world.fixed_frame, name) if name in frames.names else None
+    after = changes.detached(run.world, name, pose)
+
+    def release(before: Generation, generation: Generation) -> None:
+        records_of(generation.engines, "bodies")[name].set_twist(_twist(before, name))
+
+    return Edit(after, release)
+
+
+def _twist(generation: Generation, name: str) -> FloatArray:
+    """Return the twist (6,) of a frame in the fixed frame; zeros where no engine knows it."""
+    state = FrameState.at_rest(1, generation.gravity)
+    generation.truth_of([name], state).observe(generation.time_ns, begins=generation.steps == 0)
+    return np.asarray(np.nan_to_num(state.twist[0]))
+
+
+def _placed(run: Simulation, name: str, pose: npt.ArrayLike) -> Edit | None:
+    body = next((body for body in run.world.bodies if body.name == name), None)
+    if name in run.bodies and (body is None or body.joint != "frozen"):
+        run.bodies[name].pose = np.asarray(pose, dtype=np.float64)
+        return None
+    frames, given = run.frames, np.asarray(pose, dtype=np.float64)
+    if given.shape != (7,) or not np.isfinite(given).all():
+        refuse(name, f"a pose needs 7 finite numbers, found {pose!r:.60}")
+    if name not in frames.names:
+        return Edit(changes.placed(run.world, name, given))  # says what is nearest
+    parent = int(frames.parents[frames.index(name)])
+    if parent < 0:
+        refuse(name, "is the fixed frame, which has no pose")
+    above = frames.lookup(run.present().poses, run.world.fixed_frame, frames.names[parent])
+    return Edit(changes.placed(run.world, name, poses.relative(above, given)))
