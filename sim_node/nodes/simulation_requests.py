@@ -1,4 +1,4 @@
-"""What answers requests to a simulation node: those of simulation_interfaces, and of `sim_node spawn` and its siblings."""
+"""What answers requests to a simulation node: simulation_interfaces, and `sim_node spawn` and its siblings."""
 
 from __future__ import annotations
 

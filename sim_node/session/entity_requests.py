@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
+from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.truth import FrameState
 from sim_node.session.entities import (
@@ -23,11 +23,12 @@ from sim_node.session.entities import (
     named_poses,
 )
 from sim_node.session.entity_bounds import Boxes, Region, overlapping, rotation_of
-from sim_node.simulation import Loop
-from sim_node.text import did_you_mean, shown
+from sim_node.simulation import Loop, Refused, Simulation
+from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.problems import WorldError
 
 T = TypeVar("T")
 MAX_TAGS, MAX_TAG, MAX_DESCRIPTION = 100, 200, 10_000
@@ -200,7 +201,6 @@ class EntityRequests:
             raise Rejected("OPERATION_FAILED", "twist or acceleration: a number is not finite")
 
         def act() -> None:
-            simulation = self._loop.simulation
             entity = find_entity(self.present().entities, name)
             placed = self.placed(frame, pose, rates[:6])
             moves = rates.any()
@@ -210,12 +210,13 @@ class EntityRequests:
                 if moves:
                     raise Rejected("OPERATION_FAILED", f"{shown(name)!r} does not float free; its twist cannot be set")
                 self._place(entity, placed.pose[0])
-            else:
-                body = simulation.bodies[entity.frame]
-                body.pose = placed.pose[0]
-                body.twist = placed.twist[0]
-            if self._loop.paused:
-                self._loop.step(0)  # shows it
+                return
+
+            def move(run: Simulation) -> None:
+                run.bodies[entity.frame].pose = placed.pose[0]
+                run.bodies[entity.frame].twist = placed.twist[0]
+
+            self._loop.edit(move)
 
         self._loop.call(act)
 
@@ -312,12 +313,6 @@ class EntityRequests:
     def _place(self, entity: Entity, pose: FloatArray) -> None:
         """Set the pose of what does not float free."""
         try:
-            self._loop.simulation.bodies[entity.frame].set_pose(pose)
-        except (KeyError, ValueError) as error:
-            reason = error.args[0] if error.args else error
-            raise Rejected("OPERATION_FAILED", str(reason)) from None
-
-
-def in_parent(parent: FloatArray, pose: FloatArray) -> FloatArray:
-    """Return a pose (7,) in a parent, both given in the fixed frame."""
-    return poses.compose(poses.invert(parent), pose)
+            self._loop.set_pose(entity.frame, pose)
+        except (WorldError, ValueError, Refused) as error:
+            raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None

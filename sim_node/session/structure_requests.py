@@ -11,7 +11,7 @@ from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests
-from sim_node.simulation import Loop, Refused, Simulation
+from sim_node.simulation import Loop, Refused
 from sim_node.simulation.removal import without
 from sim_node.text import MAX_LINE, shown
 from sim_node.world.model import World
@@ -86,7 +86,7 @@ class StructureRequests:
             # A shipped vehicle is read under the name that it will have.
             added = self.resources.spawnable(uri, text, full)[0] if own else part
             world = self._loop.simulation.world
-            self._change(joined(world, added, full, placed, named=own))
+            self._verb(lambda: self._loop.change(joined(world, added, full, placed, named=own)))
             self._entities.spawned[full] = uri or "text"
             return full
 
@@ -101,7 +101,8 @@ class StructureRequests:
             names, rows = simulation.frames.names, set(entity.rows)
             # Its topmost frames: what hangs on them goes with them.
             tops = [names[row] for row in entity.rows if int(simulation.frames.parents[row]) not in rows]
-            self._change(_without(simulation.world, [name] if name in self._entities.spawned else tops))
+            after = _without(simulation.world, [name] if name in self._entities.spawned else tops)
+            self._verb(lambda: self._loop.change(after))
             self._entities.spawned.pop(name, None)
             self._entities.infos.pop(name, None)
 
@@ -127,11 +128,11 @@ class StructureRequests:
         Raises:
             Rejected: It cannot be attached (OPERATION_FAILED), or there is no such frame (NOT_FOUND).
         """
-        self._verb(lambda simulation: simulation.attach(self._frame(name), self._frame(parent), pose))
+        self._verb(lambda: self._loop.attach(self._frame(name), self._frame(parent), pose))
 
     def detach(self, name: str) -> None:
         """Let what is attached float free. Raises Rejected."""
-        self._verb(lambda simulation: simulation.detach(self._frame(name)))
+        self._verb(lambda: self._loop.detach(self._frame(name)))
 
     def place(self, name: str, frame: str, pose: Sequence[float] | None, twist: Sequence[float] | None) -> None:
         """Set the pose, the twist or both of an entity, in a frame.
@@ -158,13 +159,14 @@ class StructureRequests:
     def set_numbers(self, values: Mapping[str, float]) -> None:
         """Set positions of joints, by their names, and numbers of the world, by key paths. Raises Rejected."""
 
-        def act(simulation: Simulation) -> None:
-            joints = {name: value for name, value in values.items() if name in simulation.joints}
+        def act() -> None:
+            known = self._loop.simulation.joints
+            joints = {name: value for name, value in values.items() if name in known}
             paths = {name: value for name, value in values.items() if name not in joints}
             if paths:
-                simulation.set_numbers(paths)
+                self._loop.set_numbers(paths)
             if joints:
-                simulation.set_joint_positions(joints)
+                self._loop.set_joint_positions(joints)
 
         self._verb(act)
 
@@ -213,8 +215,8 @@ class StructureRequests:
 
     def _enter(self, world: World) -> None:
         """Let another world be the one of the run, paused at its start."""
+        self._verb(lambda: self._loop.load(world))
         self._loop.pause()
-        self._change(world)
         self._entities.spawned.clear()
         self._entities.infos.clear()
 
@@ -243,25 +245,13 @@ class StructureRequests:
         frames = self._loop.simulation.frames
         return frames.names[self._entities.frame_row(name)] if entity is None else entity.frame
 
-    def _verb(self, act: Callable[[Simulation], None]) -> None:
-        """Change the run between two ticks, and show it. Raises Rejected."""
-
-        def change() -> None:
-            act(self._loop.simulation)
-            self._loop.show()
-
+    def _verb(self, act: Callable[[], None]) -> None:
+        """Change the run between two ticks. Raises Rejected."""
         try:
-            self._loop.call(change)
-        except (WorldError, RunFailed, ValueError, KeyError) as error:
+            self._loop.call(act)
+        except (WorldError, Refused, RunFailed, ValueError, KeyError) as error:
             reason = error.args[0] if isinstance(error, KeyError) and error.args else error
             raise Rejected("OPERATION_FAILED", shown(str(reason), MAX_LINE)) from None
-
-    def _change(self, world: World) -> None:
-        """Change the world. Raises Rejected."""
-        try:
-            self._loop.change(world)
-        except (WorldError, Refused, RunFailed, ValueError, KeyError) as error:
-            raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
 
 
 def _without(world: World, names: Sequence[str]) -> World:

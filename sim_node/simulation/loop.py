@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TypeVar
 
 from sim_node.assembly import assemble
@@ -14,7 +15,8 @@ from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
-from sim_node.world.model import TimeGrid
+from sim_node.world.load import load
+from sim_node.world.model import TimeGrid, World
 
 T = TypeVar("T")
 
@@ -53,6 +55,7 @@ class Loop(Verbs):
         self._publish_rate = publish_rate
         self._pacer = Pacer(real_time_factor)
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
+        self._duration_ns = duration_ns
         self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
         # The generation of the simulation that the sinks were opened on.
@@ -156,7 +159,28 @@ class Loop(Verbs):
         Args:
             seed: A new seed; None keeps the current one.
         """
-        self.call(lambda: self._reset(seed))
+        self.call(lambda: self._reset(lambda: self.simulation.reset(seed)))
+
+    def restart(self, seed: int | None = None) -> None:
+        """Go back to the start of the present world, with all that was added to it. It stays running or paused.
+
+        Args:
+            seed: A new seed; None keeps the current one.
+        """
+        self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
+
+    def load(self, world: World | str | Path) -> None:
+        """Let another world be that of the run, at its start; see `Simulation.load`. It stays running or paused.
+
+        Args:
+            world: The world.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: The run cannot have another world.
+            Refused: A sink cannot follow. Nothing has changed in any of these cases.
+        """
+        self.call(lambda: self._load(world))
 
     def step(self, steps: int = 1) -> None:
         """Advance a paused simulation and publish the result.
@@ -322,10 +346,25 @@ class Loop(Verbs):
         self.paused = False
         self._pacer.go()
 
-    def _reset(self, seed: int | None) -> None:
+    def _reset(self, rewind: Callable[[], None]) -> None:
         self._refuse_busy("reset")
-        self.simulation.reset(seed)
+        rewind()
         self._restart()
+
+    def _load(self, world: World | str | Path) -> None:
+        self._refuse_busy("load")
+        after = self._accepted(assemble(world if isinstance(world, World) else load(world)))
+        self.simulation.load(after)
+        if self._duration_ns is not None:
+            self._last_step = _last_step(self._duration_ns, after.time)
+        self._restart()
+
+    def _accepted(self, world: World) -> World:
+        """Return an assembled world. Raises Refused if a sink cannot follow."""
+        for sink in self._opened:
+            if isinstance(sink, Refusing) and (reason := sink.refuses(world)):
+                raise Refused(reason)
+        return world
 
     def _edit(self, make: Callable[[Simulation], Edit | None]) -> None:
         self._refuse_busy("change")
@@ -334,11 +373,7 @@ class Loop(Verbs):
             edit = make(run)
             if edit is None:
                 return None
-            edit = edit._replace(world=assemble(edit.world))
-            for sink in self._opened:
-                if isinstance(sink, Refusing) and (reason := sink.refuses(edit.world)):
-                    raise Refused(reason)
-            return edit
+            return edit._replace(world=self._accepted(assemble(edit.world)))
 
         self.simulation.edit(accepted)
         self._publish()

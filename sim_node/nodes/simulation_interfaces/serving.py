@@ -1,4 +1,4 @@
-"""Offers the services whose types are installed, and turns what they refuse into the results that the standard defines."""
+"""Serves simulation_interfaces: services whose types are installed, and results as the standard defines them."""
 
 from __future__ import annotations
 
