@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -246,13 +246,17 @@ class Columns(Mapping[str, Array]):
         """
         return Checkpoint([entry for name in names if (entry := self._entry(name)).column.state])
 
-    def state(self) -> dict[str, Array]:
+    def state(self, without: Container[str] = ()) -> dict[str, Array]:
         """Copy every column of state.
+
+        Args:
+            without: Columns to leave out. They are not computed.
 
         Returns:
             The arrays by name.
         """
-        return {name: np.array(array) for name, array in arrays_of(self._states()).items()}
+        entries = (entry for entry in self._states() if entry.column.name not in without)
+        return {name: np.array(array) for name, array in arrays_of(entries).items()}
 
     def misfits(self, arrays: Mapping[str, Array], entities: Mapping[str, tuple[str, ...] | None]) -> list[str]:
         """Compare the arrays of a State with this run.
@@ -278,15 +282,16 @@ class Columns(Mapping[str, Array]):
         return found
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Restore every column of state. Check `misfits` first.
+        """Restore columns of state. Check `misfits` first.
 
         Args:
             arrays: Arrays by name, as `state` returns them.
         """
-        for entry in self._states():
+        entries = [entry for entry in self._states() if entry.column.name in arrays]
+        for entry in entries:
             if entry.array is not None:
                 entry.array[...] = arrays[entry.column.name]
-        for group in dict.fromkeys(entry.group for entry in self._states() if entry.group is not None):
+        for group in dict.fromkeys(entry.group for entry in entries if entry.group is not None):
             if group.put is not None:
                 group.put([arrays[name] for name in group.names])
 

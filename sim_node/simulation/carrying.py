@@ -22,9 +22,9 @@ def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: 
         without: Columns to leave as they are.
         renewed: Entities that start as the world gives them although they have the name of earlier ones.
     """
-    before, after = old.state(), new.state()
+    before, after = old.state(without), new.state(without)
     for name, start in after.items():
-        if name in without or name not in before:
+        if name not in before:
             continue
         column, last = new.column(name), old.column(name)
         if column.shape != last.shape or start.dtype != before[name].dtype:

@@ -108,6 +108,7 @@ class Generation:
         if after.coupled():
             raise ValueError("systems of a Python script cannot be added while a world runs")
         after.rewind(seed)
+        after.suite.publish(0, wait=False)
         after.declare_sensors()
         return after
 
@@ -138,7 +139,7 @@ class Generation:
         for engine in self.engines.values():
             if isinstance(engine, Resumable):
                 engine.resume(self.steps)
-        measured = [name for name in self.columns if name.startswith(("sensor/", "noise/"))]
+        measured = {name for of in (before, self) for name in of.columns if name.startswith(("sensor/", "noise/"))}
         joints = {body.name: body.joint for body in before.world.bodies}
         # The numbers of another joint mean something else.
         renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
@@ -234,7 +235,7 @@ def observer_of(present: Callable[[], Generation], names: Sequence[str]) -> Call
         nonlocal of, truth
         if of is not (now := present()):
             truth = now.truth_of(names, state)
-            state.gravity[:], of = now.gravity, now
+            state.gravity, of = np.array(np.broadcast_to(now.gravity, (len(names), 3))), now
         truth.observe(of.time_ns, begins=of.steps == 0)
         return state
 

@@ -138,7 +138,8 @@ class Verbs(ABC):
             pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
 
         Raises:
-            ValueError: The pose is invalid, or a joint, keyframes or a model's file determine it.
+            WorldError: There is no such frame, or keyframes or a model's file determine its pose.
+            ValueError: The pose is invalid, or a joint determines it.
         """
         self.edit(lambda run: _placed(run, name, pose))
 
