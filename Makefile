@@ -24,7 +24,7 @@ setup: .venv/.ready
 
 # The messages of the services that docs/simulation-interfaces.md describes. A ROS 2 that is sourced has its own.
 simulation-interfaces: .venv/.ready
-	@$(PYTHON) tools/simulation_interfaces.py
+	@$(PYTHON) tools/build_simulation_interfaces.py
 
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
@@ -43,6 +43,7 @@ test-ros: .venv/.ready-for-tests
 # here. What is missing is skipped, and said.
 test-peers: .venv/.ready-for-tests
 	@$(BIN)/python tools/peers.py
+	@$(PYTHON) tools/build_simulation_interfaces.py
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
 # The slowest thirty of all tests.

@@ -151,7 +151,6 @@ class EntityRequests:
         def act() -> None:
             find_entity(self.present().entities, name)
             self.infos[name] = info
-            self._known = None
 
         self._loop.call(act)
 
@@ -277,7 +276,7 @@ class EntityRequests:
     def present(self) -> _Present:
         """Return what is known of the present structure. Call it from the loop."""
         simulation = self._loop.simulation
-        key = (id(simulation.frames), tuple(self.spawned))
+        key = (simulation.generation, tuple(self.spawned), tuple(self.infos.items()))
         if self._known is None or self._known.key != key:
             layout = lay_out(simulation.world)
             entities = entities_of(simulation.world, layout, self.spawned, self.infos)

@@ -174,18 +174,17 @@ class Resources:
         return list(dict.fromkeys(found))[:MAX_LISTED], unknown
 
     def _searched(self, sources: Sequence[str]) -> tuple[list[Path], list[str]]:
-        files: list[Path] = []
-        unknown = []
-        for source in sources:
-            try:
-                folder = self._path(source, {})
-                if not folder.is_dir():
-                    raise LocateError(source)
-            except (Rejected, LocateError, OSError, ValueError):
-                unknown.append(source)
-            else:
-                files += _files(folder)
-        return files, unknown
+        folders = {source: self._folder(source) for source in sources}
+        files = [path for folder in folders.values() for path in _files(folder)]
+        return files, [source for source, folder in folders.items() if folder is None]
+
+    def _folder(self, uri: str) -> Path | None:
+        """Return a folder that may be read; None if there is none under this URI."""
+        try:
+            folder = self._path(uri, {})
+            return folder if folder.is_dir() else None
+        except (Rejected, LocateError, OSError, ValueError):
+            return None
 
 
 def uri_of(world: World) -> str:

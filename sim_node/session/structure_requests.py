@@ -256,9 +256,9 @@ class StructureRequests:
 
 def _without(world: World, names: Sequence[str]) -> World:
     """Return a world without what has these names. Raises Rejected (OPERATION_FAILED)."""
-    for name in names:
-        try:
+    try:
+        for name in names:
             world = without(world, name)
-        except WorldError as error:
-            raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
+    except WorldError as error:
+        raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
     return world

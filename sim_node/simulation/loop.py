@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from sim_node.assembly import assemble
-from sim_node.simulation.pacing import Pace, Pacer, Ticks
+from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
 from sim_node.world.load import load
-from sim_node.world.model import TimeGrid, World
+from sim_node.world.model import World
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class Loop(Verbs):
         self._pacer = Pacer(real_time_factor)
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._duration_ns = duration_ns
-        self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
+        self._last_step = None if duration_ns is None else last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
         # The generation of the simulation that the sinks were opened on.
         self._shown = 0
@@ -116,7 +116,7 @@ class Loop(Verbs):
             ValueError: The duration is out of range.
             Refused: The loop is not started, is in another `run`, ended earlier, or the caller is the loop's thread.
         """
-        duration_ns = _positive(nanoseconds(duration))
+        duration_ns = not_negative(nanoseconds(duration))
         if self._worker.is_current:
             raise Refused("a sink cannot wait for its own loop; call run from another thread")
         if not self._worker.started:
@@ -170,16 +170,7 @@ class Loop(Verbs):
         self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start; see `Simulation.load`. It stays running or paused.
-
-        Args:
-            world: The world.
-
-        Raises:
-            WorldError: The world is invalid.
-            ValueError: The run cannot have another world.
-            Refused: A sink cannot follow. Nothing has changed in any of these cases.
-        """
+        """Let another world be that of the run, at its start; see `Verbs.load`. It stays running or paused."""
         self.call(lambda: self._load(world))
 
     def step(self, steps: int = 1) -> None:
@@ -356,7 +347,7 @@ class Loop(Verbs):
         after = self._accepted(assemble(world if isinstance(world, World) else load(world)))
         self.simulation.load(after)
         if self._duration_ns is not None:
-            self._last_step = _last_step(self._duration_ns, after.time)
+            self._last_step = last_step(self._duration_ns, after.time)
         self._restart()
 
     def _accepted(self, world: World) -> World:
@@ -397,16 +388,3 @@ class Loop(Verbs):
         self._ticks = Ticks(rate, grid.step_ns, min(max(step, self.simulation.steps + 1), self._ticks.due))
         self._publish_rate = rate
         self._pacer.forget()
-
-
-def _last_step(duration_ns: int, grid: TimeGrid) -> int:
-    """Return the first step at or after a duration, which must end within int64 nanoseconds."""
-    step = -(-_positive(duration_ns) // grid.step_ns)
-    within(grid.start_ns + step * grid.step_ns)
-    return step
-
-
-def _positive(duration_ns: int) -> int:
-    if duration_ns < 0:
-        raise ValueError(f"duration: {duration_ns / 1e9:g} s; zero or more is needed")
-    return duration_ns

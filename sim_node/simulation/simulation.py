@@ -197,16 +197,7 @@ class Simulation(Verbs):
         self._changed = True
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start. Nothing is carried over; `reset` leads back here.
-
-        Args:
-            world: The world. Its time grid and its fixed frame may differ.
-
-        Raises:
-            WorldError: The world is invalid.
-            ValueError: Systems of a Python script exchange with the world, or with the next one.
-            Refused: The call comes from within a step.
-        """
+        """Let another world be that of the run, at its start; see `Verbs.load`."""
         if self._stepping:
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
         after = self._present.replaced(world if isinstance(world, World) else load(world), self.seed)
