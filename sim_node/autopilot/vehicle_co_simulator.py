@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from sim_node.autopilot.ports import PortInUse, is_in_use
 from sim_node.columns import Columns
@@ -17,7 +17,7 @@ Report = Callable[[str], None]
 
 def attach_autopilots(
     simulation: Simulation, report: Report = lambda line: None, *, network: bool = False
-) -> tuple[VehicleCoSimulator, ...]:
+) -> Sequence[VehicleCoSimulator]:
     """Attach the autopilots of all vehicles that have one to a run. Closing the run closes them.
 
     Args:
@@ -27,22 +27,38 @@ def attach_autopilots(
 
     Returns:
         The attached autopilots, in the order of the vehicles. Those of vehicles that a change of the world adds are
-        attached when it does.
+        attached when it does, and are then at the end.
 
     Raises:
         WorldError: A link leaves this machine, a vehicle does not suit its autopilot, or a package is missing.
         PortInUse: The port of an autopilot is in use. Nothing stays open in these cases.
     """
-    opened = _opened(simulation, (), report, network=network)
-    for other in opened:
+    attached = list(_opened(simulation, (), report, network=network))
+    for other in attached:
         simulation.connect(other)
 
     def open_new(before: World) -> tuple[VehicleCoSimulator, ...]:
-        flown = [vehicle.name for vehicle in before.vehicles if vehicle.autopilot is not None]
-        return _opened(simulation, flown, report, network=network)
+        flown = {vehicle.name: vehicle for vehicle in before.vehicles if vehicle.autopilot is not None}
+        for vehicle in simulation.world.vehicles:
+            was = flown.get(vehicle.name)
+            if (
+                was
+                and vehicle.autopilot
+                and (was.autopilot, len(was.rotors))
+                != (
+                    vehicle.autopilot,
+                    len(vehicle.rotors),
+                )
+            ):
+                place = vehicle.place
+                message = "cannot change while it is connected, nor can the number of rotors; remove the vehicle first"
+                raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
+        opened = _opened(simulation, flown, report, network=network)
+        attached[:] = [*(each for each in attached if not each.is_closed), *opened]
+        return opened
 
     simulation.on_change(open_new)
-    return opened
+    return attached
 
 
 def _opened(
@@ -94,6 +110,7 @@ class VehicleCoSimulator:
         name: The name of the vehicle.
         rate: Rate of the samples (Hz).
         wait: The state of the connection.
+        is_closed: Whether its sockets are closed for good.
 
     Raises:
         WorldError: The vehicle does not suit its autopilot.
@@ -107,6 +124,7 @@ class VehicleCoSimulator:
         assert vehicle.autopilot is not None, "the vehicle has an autopilot"
         kind = AUTOPILOTS[vehicle.autopilot.type]
         self.name, self._simulation = vehicle.name, simulation
+        self.is_closed = False
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
         self._vehicle = simulation.vehicles[vehicle.name]
@@ -162,4 +180,5 @@ class VehicleCoSimulator:
 
     def close(self) -> None:
         """Close the sockets."""
+        self.is_closed = True
         self._autopilot.close()

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         from sim_node.viewing.framebuffer import NoOpenGL
         from sim_node.viewing.framing import RenderError
         from sim_node.viewing.pictures import FILMS, PICTURES, FilmError, write_film, write_picture
-        from sim_node.viewing.render_requests import RenderRequest, render_source
+        from sim_node.viewing.render_requests import RenderRequest, render_sources
     except ImportError as error:
         raise UsageError(f"rendering needs a package: {how_to_install(error)}") from None
     _check_file(path, "picture" if arguments.out else "film", PICTURES if arguments.out else FILMS, arguments)
@@ -93,9 +94,10 @@ def run(arguments: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
-    with _source(arguments) as source:
+    with _sources(arguments) as sources:
+        source = replace(sources[0], end_ns=sources[-1].end_ns)
         times_ns, fps = _times(source, arguments)
-        pictures = render_source(source, request, times_ns, _with_bar)
+        pictures = render_sources(sources, request, times_ns, _with_bar)
         try:
             if arguments.out:
                 write_picture(next(pictures), path)
@@ -111,22 +113,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _source(arguments: argparse.Namespace) -> Iterator[PoseSource]:
-    """Yield what is rendered: a run of a world, or a bag."""
-    from sim_node.session.bag_world import source_of_bag
+def _sources(arguments: argparse.Namespace) -> Iterator[list[PoseSource]]:
+    """Yield what is rendered: a run of a world, or the worlds of a bag."""
+    from sim_node.session.bag_world import sources_of_bag
     from sim_node.viewing.render_requests import source_of_run
 
     if not is_bag(arguments.world):
         goes_with(arguments, "a bag", ["chunk_limit"])
-        yield source_of_run(drawn(loaded(arguments), arguments), arguments.seed or 0, seek)
+        yield [source_of_run(drawn(loaded(arguments), arguments), arguments.seed or 0, seek)]
         return
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world, arguments.chunk_limit) as bag:
         with (
             counted_unreadable() as unreadable,
-            source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source,
+            sources_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as sources,
         ):
-            yield source
+            yield sources
         report_damage(bag)
 
 

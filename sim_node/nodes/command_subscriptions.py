@@ -23,19 +23,45 @@ class CommandSubscriptions:
         node: Whose topics they are.
         loop: The run. A command acts before its next step.
         drain: Applies the commands that were brought. Called from the loop's thread.
-
-    Attributes:
-        topics: The names of the topics.
     """
 
     def __init__(self, node: Node, loop: Loop, drain: Callable[[], None]) -> None:
         self._node, self._loop, self._drain = node, loop, drain
         self._limit = RateLimit()
         self._woken = False
-        self.topics: list[str] = []
+        self._ends: dict[tuple[str, Any], Callable[[], object]] = {}
+        self._wanted: set[tuple[str, Any]] = set()
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics, and of the actions."""
+        return [name for name, _ in self._ends]
+
+    def renew(self, subscribe: Callable[[], None]) -> None:
+        """Keep what a function subscribes to and serves, and end the rest.
+
+        Args:
+            subscribe: Calls `subscribe` and `keep` for everything from now on. What is there already stays as it is.
+        """
+        self._wanted = set()
+        subscribe()
+        for gone in [key for key in self._ends if key not in self._wanted]:
+            self._ends.pop(gone)()
+
+    def keep(self, name: str, kind: Any, begin: Callable[[], Callable[[], object]]) -> None:
+        """Begin to serve something, unless it is there already.
+
+        Args:
+            name: Its name.
+            kind: Its type and what else it depends on.
+            begin: Begins it. Returns what ends it.
+        """
+        self._wanted.add((name, kind))
+        if (name, kind) not in self._ends:
+            self._ends[name, kind] = begin()
 
     def subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos) -> None:
-        """Bring the messages of a topic.
+        """Bring the messages of a topic, unless that is done already.
 
         Args:
             kind: Class of the messages.
@@ -52,8 +78,11 @@ class CommandSubscriptions:
             else:
                 self.wake()
 
-        self.topics.append(topic)
-        self._node.create_subscription(kind, topic, receive, profile(qos))
+        def begin() -> Callable[[], object]:
+            subscription = self._node.create_subscription(kind, topic, receive, profile(qos))
+            return lambda: self._node.destroy_subscription(subscription)
+
+        self.keep(topic, kind, begin)
 
     def wake(self) -> None:
         """Let the loop apply what was brought before its next step."""

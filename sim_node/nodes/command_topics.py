@@ -16,6 +16,7 @@ from sim_node.simulation.commander import Commander, CommandRefused
 from sim_node.text import shown
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA, Qos
+from sim_node.world import World
 
 WRENCH = "wrench"
 ROTOR_SPEEDS = "command/motor_speed"
@@ -25,25 +26,38 @@ ATTITUDE, THRUST = "setpoint_attitude/attitude", "setpoint_attitude/thrust"
 
 
 class CommandTopics:
-    """Subscriptions of a world's commanded bodies and multirotors. Belongs to the executor's thread.
+    """Subscriptions of a world's commanded bodies and multirotors.
 
     Args:
         node: Whose topics they are.
         loop: The run. A command acts before its next step.
         prefix: Prefix of topics and frames.
-
-    Attributes:
-        topics: The names of the topics.
     """
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        self._loop, self._prefix = loop, prefix
-        world = loop.simulation.world
+        self._node, self._loop, self._prefix = node, loop, prefix
         self._commander = Commander(loop.simulation)
         loop.simulation.connect(self._commander)
         self._thrusts: dict[str, float] = {}
-        subscriptions = CommandSubscriptions(node, loop, self._commander.drain)
-        self.topics = subscriptions.topics
+        self._subscriptions = CommandSubscriptions(node, loop, self._commander.drain)
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics."""
+        return self._subscriptions.topics
+
+    def renew(self, world: World) -> None:
+        """Subscribe to the commands of a world's bodies and multirotors, and to no others.
+
+        Call it in the executor's thread.
+
+        Args:
+            world: The world.
+        """
+        self._subscriptions.renew(lambda: self._subscribe(world))
+
+    def _subscribe(self, world: World) -> None:
+        prefix, subscriptions = self._prefix, self._subscriptions
         for body in world.body_commands:
             act = self._wrench_on(body.body)
             subscriptions.subscribe(WrenchStamped, topic_of(prefix + body.body, WRENCH), act, ONE_BY_ONE)

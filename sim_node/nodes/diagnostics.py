@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -11,9 +9,8 @@ from rclpy.time import Time
 
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator
 from sim_node.nodes import publishers
-from sim_node.programs import Supervisor
 from sim_node.programs.supervisor import Running
-from sim_node.simulation import Loop
+from sim_node.session import Session
 from sim_node.wire.clock import Stamp
 
 # A warning is published above this lateness at the 99th percentile, or below this fraction of the requested speed.
@@ -21,18 +18,15 @@ LATE_S, SLOW = 0.005, 0.95
 
 
 class Diagnostics:
-    """Publishes a DiagnosticStatus of a loop's rate, lateness and real-time factor, and of each autopilot and program.
+    """Publishes a DiagnosticStatus of a run's rate, lateness and real-time factor, and of each autopilot and program.
 
     stamp: stamps of the messages, as those of everything that the simulation publishes.
     """
 
-    def __init__(
-        self, node: Node, loop: Loop, autopilots: Sequence[VehicleCoSimulator], programs: Supervisor, stamp: Stamp
-    ) -> None:
+    def __init__(self, node: Node, session: Session, stamp: Stamp) -> None:
         self._node = node
-        self._loop = loop
-        self._autopilots = autopilots
-        self._programs = programs
+        self._session = session
+        self._loop = session.loop
         self._stamp = stamp
         self._dropped = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
@@ -79,8 +73,8 @@ class Diagnostics:
             hardware_id="sim_node",
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
-        programs = [self._program(running) for running in self._programs.running.values()]
-        array = DiagnosticArray(status=[status, *map(self._autopilot, self._autopilots), *programs])
+        programs = [self._program(running) for running in self._session.programs.running.values()]
+        array = DiagnosticArray(status=[status, *map(self._autopilot, self._session.autopilots), *programs])
         array.header.stamp = Time(nanoseconds=self._stamp(self._loop.simulation.time_ns)).to_msg()
         self._publisher.publish(array)
 

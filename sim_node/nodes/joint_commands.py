@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -16,7 +17,7 @@ from sim_node.simulation.joint_commander import JointCommander
 from sim_node.simulation.joint_setpoints import Joints, Setpoint, setpoints_of
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA, Qos
-from sim_node.world import JointCommands
+from sim_node.world import JointCommands, World
 
 # Topics of a joint's Float64 commands, by type.
 FLOAT_TOPICS = {"position": "cmd_pos", "velocity": "cmd_vel", "effort": "cmd_effort"}
@@ -24,47 +25,64 @@ JOINT_COMMANDS = "joint_commands"
 
 
 class JointTopics:
-    """Subscriptions of the commands of a world's joints. Belongs to the executor's thread.
+    """Subscriptions of the commands of a world's joints.
 
     Args:
         node: Whose topics they are.
         loop: The run. A command acts before its next step.
-        groups: The groups of commanded joints.
         prefix: Prefix of the topics.
-
-    Attributes:
-        topics: The names of the topics and actions.
     """
 
-    def __init__(self, node: Node, loop: Loop, groups: tuple[JointCommands, ...], prefix: str = "") -> None:
-        commander = JointCommander(loop.simulation, groups)
+    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
+        self._node, self._prefix = node, prefix
+        self._commander = commander = JointCommander(loop.simulation, loop.simulation.world.joint_commands)
         loop.simulation.connect(commander)
-        subscriptions = CommandSubscriptions(node, loop, commander.drain)
-        self.topics = subscriptions.topics
+        self._subscriptions = CommandSubscriptions(node, loop, commander.drain)
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics and actions."""
+        return self._subscriptions.topics
+
+    def renew(self, world: World) -> None:
+        """Subscribe to the commands of a world's joints, and to no others. Call it in the executor's thread.
+
+        Args:
+            world: The world.
+        """
+        self._subscriptions.renew(lambda: self._subscribe(world.joint_commands))
+
+    def _subscribe(self, groups: tuple[JointCommands, ...]) -> None:
+        commander, subscriptions = self._commander, self._subscriptions
 
         def subscribe(kind: Any, topic: str, convert: Callable[[Any], list[Setpoint]], qos: Qos) -> None:
             subscriptions.subscribe(kind, topic, lambda message: commander.post(convert(message)), qos)
 
         for group in groups:
-            joints, namespace = commander.groups[group.name], f"{prefix}{group.name}/".lstrip("/")
+            joints, namespace = partial(_joints_of, commander, group.name), f"{self._prefix}{group.name}/".lstrip("/")
             if "joint_state" in group.accept:
                 subscribe(JointState, namespace + JOINT_COMMANDS, _of_joint_state(joints), SENSOR_DATA)
             if "float64" in group.accept:
-                for joint, types in joints.items():
+                for joint, types in joints().items():
                     for kind in sorted(types):
-                        name = topic_of(prefix + joint, FLOAT_TOPICS[kind])
+                        name = topic_of(self._prefix + joint, FLOAT_TOPICS[kind])
                         subscribe(Float64, name, _of_float(joints, joint, kind), Qos())
             if "trajectory" in group.accept:
-                serve_trajectories(node, commander, group, namespace, subscriptions)
+                serve_trajectories(self._node, commander, group, namespace, subscriptions)
 
 
-def _of_joint_state(joints: Joints) -> Callable[[Any], list[Setpoint]]:
+def _joints_of(commander: JointCommander, group: str) -> Joints:
+    """Return the joints of a group as they are now, because a change of the world may add and remove some."""
+    return commander.groups.get(group, {})
+
+
+def _of_joint_state(joints: Callable[[], Joints]) -> Callable[[Any], list[Setpoint]]:
     def convert(message: Any) -> list[Setpoint]:
         given = {"position": message.position, "velocity": message.velocity, "effort": message.effort}
-        return setpoints_of(joints, message.name, given)
+        return setpoints_of(joints(), message.name, given)
 
     return convert
 
 
-def _of_float(joints: Joints, joint: str, kind: str) -> Callable[[Any], list[Setpoint]]:
-    return lambda message: setpoints_of(joints, [joint], {kind: [message.data]})
+def _of_float(joints: Callable[[], Joints], joint: str, kind: str) -> Callable[[Any], list[Setpoint]]:
+    return lambda message: setpoints_of(joints(), [joint], {kind: [message.data]})

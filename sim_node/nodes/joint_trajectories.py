@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -25,6 +26,8 @@ from sim_node.world.problems import quoted
 TOPIC, ACTION = "joint_trajectory", "follow_joint_trajectory"
 # Feedback of an action, per simulated second at most (s).
 FEEDBACK_PERIOD = 0.05
+# How long an action that ends stays for clients that are about to ask for the result of a goal (s).
+GRACE_S = 1.0
 
 
 def serve_trajectories(
@@ -60,7 +63,11 @@ def serve_trajectories(
         action = importlib.import_module("control_msgs.action").FollowJointTrajectory
     except ImportError:
         return
-    FollowJointTrajectoryServer(node, commander, group, namespace + ACTION, action, subscriptions)
+
+    def serve() -> Callable[[], object]:
+        return FollowJointTrajectoryServer(node, commander, group, namespace + ACTION, action, subscriptions).close
+
+    subscriptions.keep(namespace + ACTION, group, serve)
 
 
 class FollowJointTrajectoryServer:
@@ -77,7 +84,7 @@ class FollowJointTrajectoryServer:
     ) -> None:
         self._node, self._commander, self._group, self._name = node, commander, group, name
         self._action, self._subscriptions = action, subscriptions
-        subscriptions.topics.append(name)
+        self._is_closing = False
         self._following: dict[bytes, Following] = {}
         self._server = ActionServer(
             node,
@@ -88,7 +95,22 @@ class FollowJointTrajectoryServer:
             cancel_callback=self._cancel,
         )
 
+    def close(self) -> None:
+        """Accept no more goals, and end the action once the goals have their results."""
+        self._is_closing = True
+        if self._following:
+            self._timer = self._node.create_timer(GRACE_S, self._end, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        else:
+            self._server.destroy()
+
+    def _end(self) -> None:
+        if not self._following:
+            self._node.destroy_timer(self._timer)
+            self._server.destroy()
+
     def _accept(self, goal: Any) -> GoalResponse:
+        if self._is_closing:
+            return GoalResponse.REJECT
         try:
             _following(goal.trajectory, self._commander, self._group, goal)
         except JointCommandRefused as refusal:
@@ -169,7 +191,7 @@ def _following(message: Any, commander: JointCommander, group: JointCommands, go
         Point(nanoseconds(each.time_from_start) * 1e-9, each.positions, each.velocities, each.accelerations)
         for each in message.points
     ]
-    trajectory = trajectory_of(commander.groups[group.name], names, points)
+    trajectory = trajectory_of(commander.groups.get(group.name, {}), names, points)
     start_ns = nanoseconds(message.header.stamp)
     if start_ns and start_ns + trajectory.end * 1e9 < commander.simulation.time_ns:
         raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)

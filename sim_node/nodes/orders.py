@@ -16,10 +16,10 @@ class Orders:
     """
 
     def __init__(self, node: Node) -> None:
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: deque[Callable[[], object]] = deque()
         self._guard = node.create_guard_condition(self._serve)
 
-    def add(self, call: Callable[[], None]) -> None:
+    def add(self, call: Callable[[], object]) -> None:
         """Order a call. May be called from any thread."""
         self._waiting.append(call)
         self._guard.trigger()

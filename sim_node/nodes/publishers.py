@@ -9,15 +9,18 @@ from typing import Any
 
 from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
+from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.type_support import check_for_type_support
 from tf2_msgs.msg import TFMessage
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.nodes.orders import Orders
 from sim_node.wire import topic
 from sim_node.wire.tf_sink import TF as TF_TOPIC
-from sim_node.wire.tf_sink import PoseOutlet, SendPoses
+from sim_node.wire.tf_sink import LayOutPoses, PoseOutlet, SendPoses
 from sim_node.wire.topic import INFINITE_NS, Qos, Send, Topic
 
 
@@ -77,18 +80,40 @@ DIAGNOSTICS = profile(topic.DIAGNOSTICS)
 
 
 class Publishers:
-    """Publishes on a node's topics."""
+    """Publishes on a node's topics. They may be advertised and withdrawn while the node spins."""
 
     def __init__(self, node: Node) -> None:
-        self._node = node
+        self._node, self._orders = node, Orders(node)
+        self._created: dict[Topic, list[Publisher]] = {}
 
     def advertise(self, topic: Topic) -> Send:
         """Create a publisher. Raises ImportError and AttributeError for types that are not installed."""
         kind = message_class(topic.type)
-        publish = self._node.create_publisher(kind, topic.name, profile(topic.qos)).publish
+        publisher = self._node.create_publisher(kind, topic.name, profile(topic.qos))
+        self._created.setdefault(topic, []).append(publisher)
+        publish = publisher.publish
         if topic.type == "sensor_msgs/msg/Range" and not hasattr(kind, "variance"):
             return _without_variance(publish)
         return lambda time_ns, data: publish(data)
+
+    def withdraw(self, topic: Topic) -> None:
+        """Destroy a publisher, in the executor's thread, which may be about to use it."""
+        publishers = self._created[topic]
+        publisher = publishers.pop()
+        if not publishers:
+            del self._created[topic]
+        self._orders.add(lambda: self._node.destroy_publisher(publisher))
+
+    def refuses(self, topic: Topic) -> str | None:
+        """Return that the type of a topic is not installed, or that its name is invalid; None otherwise."""
+        try:
+            message_class(topic.type)
+            self._node.resolve_topic_name(topic.name)
+        except (ImportError, AttributeError):
+            return f"{topic.name}: {topic.type} is not installed"
+        except NameValidationException as error:
+            return f"{topic.name}: is not the name of a topic: {str(error).splitlines()[0]}"
+        return None
 
 
 # What rcl calls a node until the graph has its name.
@@ -130,24 +155,33 @@ def _without_variance(publish: Callable[[bytes], None]) -> Send:
 def typed(node: Node) -> PoseOutlet:
     """Send message objects, through tf2_ros' broadcaster for /tf if it is installed."""
 
-    def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
-        transforms = [TransformStamped(child_frame_id=child) for child in children]
-        for transform, parent in zip(transforms, parents, strict=True):
-            transform.header.frame_id = parent
+    def advertise(topic: Topic) -> LayOutPoses:
         publish = _publish(node, topic)
 
-        def send(stamp_ns: int, poses: FloatArray) -> None:
-            seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
-            for message, (x, y, z, qx, qy, qz, qw) in zip(transforms, poses.tolist(), strict=True):
-                message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
-                translation, rotation = message.transform.translation, message.transform.rotation
-                translation.x, translation.y, translation.z = x, y, z
-                rotation.x, rotation.y, rotation.z, rotation.w = qx, qy, qz, qw
-            publish(transforms)
+        def lay_out(parents: Sequence[str], children: Sequence[str]) -> SendPoses:
+            transforms = [TransformStamped(child_frame_id=child) for child in children]
+            for transform, parent in zip(transforms, parents, strict=True):
+                transform.header.frame_id = parent
+            return _sender(publish, transforms)
 
-        return send
+        return lay_out
 
     return advertise
+
+
+def _sender(publish: Callable[[list[TransformStamped]], None], transforms: list[TransformStamped]) -> SendPoses:
+    """Return what publishes transforms with new stamps and poses."""
+
+    def send(stamp_ns: int, poses: FloatArray) -> None:
+        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+        for message, (x, y, z, qx, qy, qz, qw) in zip(transforms, poses.tolist(), strict=True):
+            message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+            translation, rotation = message.transform.translation, message.transform.rotation
+            translation.x, translation.y, translation.z = x, y, z
+            rotation.x, rotation.y, rotation.z, rotation.w = qx, qy, qz, qw
+        publish(transforms)
+
+    return send
 
 
 def _publish(node: Node, topic: Topic) -> Callable[[list[TransformStamped]], None]:

@@ -13,6 +13,7 @@ from std_srvs.srv import Trigger
 
 from sim_node.autopilot.topics import flown_by_builtin
 from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
+from sim_node.nodes.commands import CommandSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers, typed
@@ -25,7 +26,8 @@ from sim_node.simulation import Loop, Refused, Sink, Snapshot
 from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.wire.component_sink import component_topics
 from sim_node.wire.sensor_topics import topics_of
-from sim_node.world import FrameTable, World
+from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.problems import Problem
 
 # After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
 # that arrive earlier would be refused as old (TF_OLD_DATA), so that they are delayed.
@@ -132,8 +134,6 @@ class SimulationNode(LoopNode):
     """
 
     loop: Loop
-    # Topics and actions that command joints, bodies and vehicles.
-    commands: Sequence[str] = ()
 
     def __init__(
         self,
@@ -148,6 +148,7 @@ class SimulationNode(LoopNode):
         super().__init__("simulation", parameter_overrides=overrides)
         values = declare(self)
         self._wall_stamps = values["stamp"] == "wall"
+        self._commands = CommandSink(self, values["frame_prefix"])
         self.session = session = Session(
             world or values["world"],
             seed=values["seed"],
@@ -162,7 +163,7 @@ class SimulationNode(LoopNode):
             processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],
-            sinks=sinks,
+            sinks=(*sinks, self._commands),
             publishing=self._publishing(values),
             report=self.get_logger().info,
             warn=self.get_logger().error,
@@ -176,6 +177,11 @@ class SimulationNode(LoopNode):
         except BaseException:
             session.close()
             raise
+
+    @property
+    def commands(self) -> Sequence[str]:
+        """Topics and actions that command joints, bodies and vehicles."""
+        return self._commands.topics
 
     def ask_to_end(self) -> None:
         """Ask programs to end, because they may take a while."""
@@ -215,18 +221,24 @@ class SimulationNode(LoopNode):
         self._serve("step", self.loop.step)
         # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
-        self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
-        if self.world.joint_commands:
-            from sim_node.nodes.joint_commands import JointTopics  # most worlds do not need it
-
-            self.commands = JointTopics(self, self.loop, self.world.joint_commands, values["frame_prefix"]).topics
-        if self.world.body_commands or self.world.vehicle_commands:
-            from sim_node.nodes.command_topics import CommandTopics  # most worlds do not need it
-
-            self.commands = (*self.commands, *CommandTopics(self, self.loop, values["frame_prefix"]).topics)
+        self._diagnostics = Diagnostics(self, session, stamp)
+        self._commands.begin(self.loop)
         self.requests = SimulationRequests(self, self.loop, stamp, values)
         if values["bridge"]:
+            session.simulation.on_change(self._refuse_bridged)
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
+
+    def _refuse_bridged(self, before: World) -> tuple[()]:
+        """Refuse a change that adds a vehicle which the bridges beside this node would have to bridge."""
+        bridged = set(flown_by_builtin(before).values())
+        for vehicle in self.session.simulation.world.vehicles:
+            if vehicle.name in set(flown_by_builtin(self.session.simulation.world).values()) - bridged:
+                place = vehicle.place
+                message = (
+                    "the bridge beside the simulation cannot take it: start with bridge:=false, and bridge it apart"
+                )
+                raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
+        return ()
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """Offer a std_srvs/Trigger service ~/name. Its reply has the time, or the reason of a refusal."""

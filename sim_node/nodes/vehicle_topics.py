@@ -52,10 +52,10 @@ class VehicleTf:
         self._advertise = advertise = serialised(outlet)
         self._base = frames.base
         self._fixed: dict[str, SendPoses] = {}
-        self._still = advertise(TF_STATIC, parents, children)
+        self._still = advertise(TF_STATIC)(parents, children)
         self._still_poses: FloatArray = np.zeros((len(parents), 7))
         self._still_poses[:, 3:] = turns
-        self._moving = advertise(TF, [parent], [frames.base]) if parent else None
+        self._moving = advertise(TF)([parent], [frames.base]) if parent else None
         self._row: FloatArray = np.zeros((1, 7))
         self._last_ns = 0
 
@@ -67,7 +67,7 @@ class VehicleTf:
         """Publish a frame that is fixed to base_link. A publisher of its own latches it beside the others."""
         send = self._fixed.get(child)
         if send is None:
-            send = self._fixed[child] = self._advertise(TF_STATIC, [self._base], [child])
+            send = self._fixed[child] = self._advertise(TF_STATIC)([self._base], [child])
         send(stamp_ns, np.array([[0.0, 0.0, 0.0, *rotation]]))
 
     def stream(self, at_ns: int, ahead_ns: int) -> None:

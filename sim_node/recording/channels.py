@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sim_node.recording.definitions import Definition
+from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.metadata import qos_text
-from sim_node.wire.topic import Qos
+from sim_node.wire.topic import Qos, Topic
 
 # Channels of a topic in one file: publishers may appear with other profiles again and again, and ids have 16 bits.
 MAX_CHANNELS = 16
@@ -29,6 +29,66 @@ class RecordedTopic:
     def latched(self) -> int:
         """How many of its messages late subscribers receive."""
         return sum(qos.depth for qos in self.offered if qos.latched)
+
+
+class TopicNumbers:
+    """The topics of a bag by their names, with their publishers, which come and go. Topics count from 1.
+
+    Args:
+        topics: The topics; further ones are added at the end.
+    """
+
+    def __init__(self, topics: list[RecordedTopic]) -> None:
+        self._topics = topics
+        self._numbers: dict[str, int] = {}
+        # Publishers that have ended, by topic: if they begin again, they are not further ones.
+        self._ended: dict[int, list[Qos]] = {}
+
+    def begin(
+        self, name: str, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
+    ) -> int:
+        """Add a topic, or a publisher of a topic.
+
+        Args:
+            name: The absolute name of the topic.
+            topic: The topic.
+            definition: Definition of its type; by default that of ROS 2 Jazzy.
+            offered: QoS of all its publishers, if there are others.
+
+        Returns:
+            The number of the topic.
+
+        Raises:
+            UnknownType: The definition of the type is not known.
+            ValueError: The topic has another type already.
+        """
+        if reason := self.refuses(name, topic.type):
+            raise ValueError(reason)
+        number = self._numbers.setdefault(name, len(self._topics) + 1)
+        if number > len(self._topics):
+            found = definition or definition_of(topic.type)
+            self._topics.append(RecordedTopic(name, topic.type, found, offered or (topic.qos,)))
+            return number
+        ended, before = self._ended.get(number, []), self._topics[number - 1]
+        if offered is None and topic.qos in ended:
+            ended.remove(topic.qos)
+        else:
+            self._topics[number - 1] = replace(before, offered=offered or (*before.offered, topic.qos))
+        return number
+
+    def end(self, name: str, qos: Qos) -> int | None:
+        """End a publisher of a topic. Return the number of the topic; None if it is not recorded."""
+        number = self._numbers.get(name)
+        if number is not None:
+            self._ended.setdefault(number, []).append(qos)
+        return number
+
+    def refuses(self, name: str, type: str) -> str | None:
+        """Return that a topic has another type; None otherwise."""
+        number = self._numbers.get(name, 0)
+        if not 0 < number <= len(self._topics) or self._topics[number - 1].type == type:
+            return None
+        return f"{name} is {self._topics[number - 1].type}, and cannot be {type} too"
 
 
 class Offer(NamedTuple):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, BagMessage
+from sim_node.recording.changes import change_times
 from sim_node.recording.transforms import TYPE
 from sim_node.wire.encoding import encode
-from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, Unreadable
-from sim_node.world.frame_table import table_of
+from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable
+from sim_node.world.frame_table import FrameTable, table_of
 from sim_node.world.model import MAX_DISTANCE
 
 # Parent, stamp and pose of a child frame.
@@ -70,8 +74,93 @@ def _serialised(transforms: dict[str, _Transform]) -> bytes:
     return encode("tf2_msgs/msg/TFMessage", {"transforms": rows})
 
 
+class BagEra:
+    """The frames of a bag between two changes of the recorded world, and their poses as messages are replayed.
+
+    Attributes:
+        start_ns: When it begins, bag time.
+        table: The frames, each below its last parent; further roots are beside the first. Frames that only latched
+            topics contain are static.
+        first: (N, 7), each frame in its parent, where it was first, m.
+        poses: (N, 7), likewise, after the last `update`.
+    """
+
+    def __init__(self, start_ns: int, table: FrameTable, first: Mapping[str, FloatArray]) -> None:
+        self.start_ns, self.table = start_ns, table
+        self.first = np.array([first.get(name, pose_math.IDENTITY) for name in table.names])
+        self.poses = self.first.copy()
+        self._reader = TfMessageReader()
+        # Rows by parent and child; places and rows of the transforms of a message, by its parents and children.
+        parents = table.parents.tolist()
+        self._places = {
+            (table.names[parent], name): row
+            for row, (name, parent) in enumerate(zip(table.names, parents, strict=True))
+        }
+        self._rows: dict[
+            tuple[tuple[str, ...], tuple[str, ...]], tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+        ] = {}
+
+    def rewind(self) -> None:
+        """Put all frames where they were first."""
+        self.poses[:] = self.first
+
+    def update(self, data: bytes) -> None:
+        """Move frames as a TFMessage states; other bytes are skipped, and so are frames and parents of other eras."""
+        try:
+            names, _, poses = _sound(self._reader, data)
+        except ValueError:  # reported when the bag was read
+            return
+        key = names.parents, names.children
+        if key not in self._rows:
+            found = [
+                (place, self._places[ends]) for place, ends in enumerate(zip(*key, strict=True)) if ends in self._places
+            ]
+            places, rows = np.array(found, dtype=np.intp).reshape(-1, 2).T
+            self._rows[key] = places, rows
+        places, rows = self._rows[key]
+        self.poses[rows] = poses[places]
+
+
+class _Structure:
+    """What transforms state about frames from a time on; statics: before that, parent and pose by child."""
+
+    def __init__(self, start_ns: int, statics: Mapping[str, tuple[str, FloatArray]] = MappingProxyType({})) -> None:
+        self.start_ns = start_ns
+        self.parents = {child: parent for child, (parent, _) in statics.items()}
+        self.first = {child: pose for child, (_, pose) in statics.items()}
+        self.dynamic: set[str] = set()
+        self._latched = set(statics)
+
+    @property
+    def statics(self) -> dict[str, tuple[str, FloatArray]]:
+        """Parent and pose of what latched topics contain, by child."""
+        return {child: (self.parents[child], self.first[child]) for child in self._latched - self.dynamic}
+
+    def drop_all_but(self, children: Iterable[str], *, latched: bool) -> None:
+        """Drop static or moving frames that are not among these."""
+        own, others = (self._latched, self.dynamic) if latched else (self.dynamic, self._latched)
+        for gone in own.difference(children, others):
+            del self.parents[gone], self.first[gone]
+        own.intersection_update(children)
+
+    def add(self, names: TransformNames, poses: FloatArray, *, latched: bool) -> None:
+        """Add the transforms of a message."""
+        (self._latched if latched else self.dynamic).update(names.children)
+        for parent, child, pose in zip(names.parents, names.children, poses, strict=True):
+            self.parents[child] = parent
+            if child not in self.first:
+                self.first[child] = np.array(pose)
+
+    def table(self) -> FrameTable:
+        """Return the frames as a table. Raises BagError for a loop."""
+        try:
+            return table_of(self.parents, self.dynamic)
+        except ValueError as error:
+            raise BagError(f"the bag's transforms: {error}") from None
+
+
 class BagFrames:
-    """The transforms of a bag, read completely: a table of its frames, and their poses as messages are replayed.
+    """The transforms of a bag, read completely: a table of its frames, and one for each world of a run that changed.
 
     Args:
         bag: The bag.
@@ -79,9 +168,9 @@ class BagFrames:
 
     Attributes:
         first_ns, last_ns: First and last stamp of moving frames; without any, the times of the bag's messages.
-        table: The frames, each below its last parent; further roots are beside the first. Frames that only latched
-            topics contain are static.
-        poses: (N, 7), each frame in its parent, after the last `update`.
+        eras: The frames between two changes of the recorded world; only one if it never changed.
+        table: All frames of the bag.
+        poses: (N, 7), each frame in its parent, as it was first.
         places: (P, 3), corners of the box in which moving frames below the root stay, m.
 
     Raises:
@@ -90,65 +179,62 @@ class BagFrames:
 
     def __init__(self, bag: Bag, unreadable: Unreadable) -> None:
         topics = [topic.name for topic in bag.topics if topic.type == TYPE]
-        parents: dict[str, str] = {}
-        first: dict[str, FloatArray] = {}
-        dynamic: set[str] = set()
+        changes = deque(change_times(bag))
+        whole = _Structure(bag.start_ns)
+        # The same object if the world never changed.
+        structures = [_Structure(bag.start_ns) if changes else whole]
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         self._reader = TfMessageReader()
         self._unreadable = unreadable
         first_ns, last_ns = 2**63 - 1, -1
         for message in bag.messages(topics) if topics else ():
-            batch = self._read(message.data, bag.topics[message.topic].name)
+            topic = bag.topics[message.topic].name
+            batch = self._read(message.data, topic)
             if batch is None:
                 continue
             names, stamps, poses = batch
-            if not _is_latched(bag.topics[message.topic].name):
-                dynamic.update(names.children)
+            latched = _is_latched(topic)
+            if not latched:
                 first_ns = min(first_ns, int(stamps.min(initial=first_ns)))
                 last_ns = max(last_ns, int(stamps.max(initial=last_ns)))
+            whole.add(names, poses, latched=latched)
             for parent, child, pose in zip(names.parents, names.children, poses, strict=True):
-                parents[child] = parent
-                if child not in first:
-                    first[child] = np.array(pose)
-                if parent not in parents and child in dynamic:
+                if parent not in whole.parents and child in whole.dynamic:
                     low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
-        if not parents:
+            while changes and message.time_ns >= changes[0]:
+                structures.append(_Structure(changes.popleft(), structures[-1].statics))
+            if structures[-1] is not whole:
+                # A run that changes has one publisher of each topic: a message has all static or all moving frames.
+                # That of the tick before a change may have the time of the change.
+                structures[-1].drop_all_but(names.children, latched=latched)
+                structures[-1].add(names, poses, latched=latched)
+        if not whole.parents:
             raise BagError("the bag has no transforms, and therefore no fixed frame to show it in")
-        try:
-            self.table = table_of(parents, dynamic)
-        except ValueError as error:
-            raise BagError(f"the bag's transforms: {error}") from None
+        self.table = whole.table()
+        self.eras = tuple(BagEra(each.start_ns, each.table(), each.first) for each in structures if each.parents)
         self.first_ns, self.last_ns = (first_ns, last_ns) if last_ns >= 0 else (bag.start_ns, bag.end_ns)
-        self.poses = np.array([first.get(name, pose_math.IDENTITY) for name in self.table.names])
+        self.poses = np.array([whole.first.get(name, pose_math.IDENTITY) for name in self.table.names])
         self.places = np.stack([low, high]) if np.isfinite(low).all() else np.zeros((0, 3))
-        self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
 
-    def update(self, data: bytes) -> None:
-        """Move frames as a TFMessage states; other bytes are skipped."""
-        try:
-            names, _, poses = self._sound(data)
-        except ValueError:  # reported when the bag was read
-            return
-        rows = self._rows.get(names.children)
-        if rows is None:
-            rows = np.array([self.table.index(name) for name in names.children], dtype=np.intp)
-            self._rows[names.children] = rows
-        self.poses[rows] = poses
-
-    def _sound(self, data: bytes) -> TransformBatch:
-        """Return a message's transforms. Raises ValueError for other bytes, and for impossible poses."""
-        batch = self._reader.read(data)
-        if not np.abs(batch.poses).max(initial=0.0) <= MAX_DISTANCE:
-            row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])
-            raise ValueError(f"{batch.names.children[row]}: a pose must be finite and up to {MAX_DISTANCE:g} m away")
-        return batch
+    def era_at(self, time_ns: int) -> BagEra:
+        """Return the frames at a time of the bag."""
+        return self.eras[max(bisect_right([era.start_ns for era in self.eras], time_ns) - 1, 0)]
 
     def _read(self, data: bytes, topic: str) -> TransformBatch | None:
         try:
-            return self._sound(data)
+            return _sound(self._reader, data)
         except ValueError as error:
             self._unreadable.count(topic, error)
             return None
+
+
+def _sound(reader: TfMessageReader, data: bytes) -> TransformBatch:
+    """Return a message's transforms. Raises ValueError for other bytes, and for impossible poses."""
+    batch = reader.read(data)
+    if not np.abs(batch.poses).max(initial=0.0) <= MAX_DISTANCE:
+        row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])
+        raise ValueError(f"{batch.names.children[row]}: a pose must be finite and up to {MAX_DISTANCE:g} m away")
+    return batch
 
 
 def _is_latched(topic: str) -> bool:

@@ -6,18 +6,21 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.recording.channels import RecordedTopic
-from sim_node.recording.definitions import Definition, definition_of
+from sim_node.recording.changes import WorldChanges
+from sim_node.recording.channels import TopicNumbers
+from sim_node.recording.definitions import Definition
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
+from sim_node.recording.recent_batches import RecentBatches
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
 from sim_node.wire.topic import Qos, Send, Topic
+from sim_node.world import World
 
 # Maximum number of bytes waiting for the disk.
 MAX_WAITING = 64 * 1024 * 1024
@@ -69,7 +72,11 @@ class Recorder:
         self._writer = BagWriter(folder, self.settings, attached, custom)
         self._warn, self._resolve, self._patient = warn, resolve, patient
         self._topics = self._writer.topics
-        self._numbers: dict[str, int] = {}
+        self._numbers = TopicNumbers(self._topics)
+        # For the next batch: topics that have ended, and the world that has changed.
+        self._ending: list[int] = []
+        self._changed_world: World | None = None
+        self._changes = WorldChanges()
         self._pending: list[Entry] = []
         self._changed = threading.Condition()
         self._waiting: deque[Batch | Callable[[], None]] = deque()
@@ -82,9 +89,8 @@ class Recorder:
         self._safe_ns: int | None = None
         self._stopped = ""
         self._fault: Exception | None = None
-        # In snapshot mode: the recent batches, and the latched messages before them.
-        self._recent: deque[Batch] = deque()
-        self._latched: dict[int, deque[Entry]] = {}
+        # In snapshot mode.
+        self._recent = RecentBatches(self._topics, self.settings.snapshot_ns)
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
 
     def advertise(
@@ -110,15 +116,7 @@ class Recorder:
         if not self.settings.wants(name):
             return lambda time_ns, data: None
         with self._changed:
-            number = self._numbers.setdefault(name, len(self._topics) + 1)
-            if number > len(self._topics):
-                found = definition or definition_of(topic.type)
-                self._topics.append(RecordedTopic(name, topic.type, found, offered or (topic.qos,)))
-            else:
-                before = self._topics[number - 1]
-                if before.type != topic.type:
-                    raise ValueError(f"{name} is {before.type}, and cannot be {topic.type} too")
-                self._topics[number - 1] = replace(before, offered=offered or (*before.offered, topic.qos))
+            number = self._numbers.begin(name, topic, definition, offered)
 
         def send(time_ns: int, data: bytes) -> None:
             self._pending.append((number, time_ns, data))
@@ -135,6 +133,33 @@ class Recorder:
             send(time_ns, data)
 
         return send_forward
+
+    def withdraw(self, topic: Topic) -> None:
+        """End a publisher of a topic. Later files do not begin with its latched messages.
+
+        Args:
+            topic: The topic, as it was advertised.
+        """
+        number = self._numbers.end(self._resolve(topic.name), topic.qos)
+        if number is not None:
+            self._ending.append(number)
+
+    def refuses(self, topic: Topic) -> str | None:
+        """Return that a topic has another type in the bag already; None otherwise.
+
+        Args:
+            topic: The topic.
+        """
+        reason = self._numbers.refuses(self._resolve(topic.name), topic.type)
+        return reason and f"the recording cannot follow: {reason}"
+
+    def change(self, world: World) -> None:
+        """Store the world of a run that has changed, with the time of the next batch.
+
+        Args:
+            world: The assembled world.
+        """
+        self._changed_world = world
 
     def _end_batch(self) -> None:
         """End the batch after a clock was set back: later messages go into another batch, and thus another file."""
@@ -173,6 +198,7 @@ class Recorder:
                 return
             if entries:
                 self._sent_ns = self._progress_ns
+                self._note_changes(max(at_ns for _, at_ns, _ in entries) if self._changed_world else time_ns)
             elif self._sent_ns is None or (self._safe_ns is not None and self._safe_ns >= self._sent_ns):
                 return  # nothing is pending either
             if not self._patient and self._waiting_bytes > MAX_WAITING:
@@ -186,6 +212,15 @@ class Recorder:
             self._changed.notify_all()
             if self._patient:
                 self._changed.wait_for(lambda: self._keeps_up() or bool(self._stopped))
+
+    def _note_changes(self, time_ns: int) -> None:
+        """Let the thread store a changed world, and end topics, before the batch that follows."""
+        if self._changed_world is not None:
+            self._waiting.append(partial(self._store, self._changed_world, time_ns))
+            self._changed_world = None
+        if self._ending:
+            self._waiting.append(partial(self._end_topics, self._ending))
+            self._ending = []
 
     def snapshot(self) -> int:
         """Write the messages that are kept in memory. May be called from any thread.
@@ -205,7 +240,7 @@ class Recorder:
             nonlocal written
             try:
                 if not self._stopped:
-                    written = self._write_recent()
+                    written = self._recent.write(self._writer)
             finally:
                 done.set()
 
@@ -255,6 +290,18 @@ class Recorder:
 
     # In the thread
 
+    def _store(self, world: World, time_ns: int) -> None:
+        if self._stopped:
+            return
+        attached, missing = self._changes.attachments(world)
+        if missing:
+            self._warn(f"recording: the world from {time_ns / 1e9:g} s on is not recorded: {missing}")
+        self._writer.attach(attached, time_ns)
+
+    def _end_topics(self, numbers: Sequence[int]) -> None:
+        self._writer.end_topics(numbers)
+        self._recent.end_topics(numbers)
+
     def _run(self) -> None:
         while (work := self._next()) is not None:
             if not (self._stopped and isinstance(work, Batch)):
@@ -278,7 +325,7 @@ class Recorder:
             if not isinstance(work, Batch):
                 work()
             elif self.settings.snapshot_ns:
-                self._keep(work)
+                self._recent.keep(work)
             elif self._writer.write(work.time_ns, work.entries):
                 with self._changed:
                     self._safe_ns = work.progress_ns
@@ -302,34 +349,3 @@ class Recorder:
             self._stopped = f"recording stopped: {why}"
             self._changed.notify_all()
         self._warn(self._stopped)
-
-    def _keep(self, batch: Batch) -> None:
-        """Keep a batch in memory and drop those that are too old, except for latched messages."""
-        went_back = bool(self._recent) and batch.time_ns < self._recent[-1].time_ns
-        while self._recent and (went_back or self._recent[0].time_ns < batch.time_ns - self.settings.snapshot_ns):
-            for entry in self._recent.popleft().entries:
-                most = self._topics[entry[0] - 1].latched
-                if most:
-                    kept = self._latched.setdefault(entry[0], deque())
-                    kept.append(entry)
-                    while len(kept) > most:
-                        kept.popleft()
-        if batch.entries:
-            self._recent.append(batch)
-
-    def _write_recent(self) -> int:
-        """Write what is in memory to a file of its own."""
-        if not self._recent:
-            return 0
-        before = self._writer.count
-        first = self._recent[0]
-        start_ns = first.entries[0][1]
-        latched = [(number, start_ns, data) for kept in self._latched.values() for number, _, data in kept]
-        self._latched.clear()
-        batches = [first._replace(entries=[*latched, *first.entries]), *list(self._recent)[1:]]
-        self._recent.clear()
-        self._writer.split()
-        for batch in batches:
-            self._writer.write(batch.time_ns, batch.entries)
-        self._writer.split()
-        return self._writer.count - before

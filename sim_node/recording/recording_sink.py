@@ -8,14 +8,26 @@ from sim_node.world import FrameTable, World
 
 
 class RecordingSink:
-    """Opens a recording with a run, commits each tick, and closes it: the last of the sinks that send to it."""
+    """Opens a recording with a run, commits each tick, and closes it: the last of the sinks that send to it.
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+    Args:
+        recorder: The recording.
+        recorded: The assembled world that the recording has already; None for the first one that is opened.
+    """
+
+    def __init__(self, recorder: Recorder, recorded: World | None = None) -> None:
+        self._recorder, self._recorded = recorder, recorded
+        self._is_open = False
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Create the bag. Raises BagError."""
-        self._recorder.open()
+        """Create the bag, or store the world that has changed. Raises BagError."""
+        if not self._is_open:
+            self._recorder.open()
+            self._is_open = True
+            self._recorded = self._recorded or world
+        if world is not self._recorded:
+            self._recorder.change(world)
+        self._recorded = world
 
     def write(self, snapshot: Snapshot) -> None:
         """Commit the tick. Raises RecordingStopped if the run is to end with its recording."""

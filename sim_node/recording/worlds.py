@@ -64,7 +64,7 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
     """
     unwritten: tuple[str, ...] = ()
     if world.files:
-        contents = [(name, path.read_bytes()) for name, path in _named(world.files) if path.is_file()]
+        contents = [(f"world/{name}", path.read_bytes()) for name, path in files_below(world.files) if path.is_file()]
     else:
         contents, unwritten = _written(world)
     facts: dict[str, Any] = {"seed": seed, "randomised": randomised}
@@ -88,7 +88,7 @@ def run_attachments(name: str, contents: Sequence[tuple[str, bytes]], facts: Map
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
     about = Attached(RUN, "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
-    files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= MAX_BYTES]
+    files = [Attached(name, media_type(name), data) for name, data in contents if len(data) <= MAX_BYTES]
     return (about, *files)
 
 
@@ -114,31 +114,36 @@ def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
         message = f"world {world.name!r} is not recorded: {reasons[0]}"
         warnings.warn(WorldWarning(message), stacklevel=3)
         return [], reasons
-    # Secrets are referred to, and never recorded.
-    keys = {v.autopilot.signing_key.resolve() for v in world.vehicles if v.autopilot and v.autopilot.signing_key}
-    files = {path: name for path, name in named.items() if path not in keys}
+    files = {path: name for path, name in named.items() if not is_secret(path, world)}
     for model in world.of(Model):
-        for part, path in _named(model.files):
+        for part, path in files_below(model.files):
             folder = named[model.files[0].resolve()].partition("/")[0]
-            files.setdefault(path, part.replace("world", folder, 1))
+            files.setdefault(path, f"{folder}/{part}")
     name = re.sub(r"[^\w.-]", "_", world.name).lstrip(".") or "world"
     contents = [(f"world/{name}.yaml", text.encode())]
     return [*contents, *((f"world/{part}", path.read_bytes()) for path, part in files.items() if path.is_file())], ()
 
 
-def _named(files: tuple[Path, ...]) -> list[tuple[str, Path]]:
-    """Return the world's file first, each by its path below the folder of the first, or by its name alone."""
+def is_secret(path: Path, world: World) -> bool:
+    """Return whether a file to which a world refers is a key: it is referred to, and never recorded."""
+    autopilots = (vehicle.autopilot for vehicle in world.vehicles)
+    return any(each.signing_key.resolve() == path for each in autopilots if each is not None and each.signing_key)
+
+
+def files_below(files: tuple[Path, ...]) -> list[tuple[str, Path]]:
+    """Return files, the first one first, each by its path below the folder of the first, or by its name alone."""
     named: dict[str, Path] = {}
     for file in dict.fromkeys(path.resolve() for path in files):
         root = files[0].resolve().parent
         name = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
-        while f"world/{name}" in named:
+        while name in named:
             name = f"_{name}"
-        named[f"world/{name}"] = file
+        named[name] = file
     return list(named.items())
 
 
-def _media_type(name: str) -> str:
+def media_type(name: str) -> str:
+    """Return the MIME type of a file by its suffix."""
     return _TEXTS.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 
@@ -161,18 +166,18 @@ def recorded_world(bag: Bag) -> Iterator[World | None]:
     A world in Python is not loaded, because it would run. Raises WorldError if they no longer make a world.
     """
     with TemporaryDirectory(prefix="sim_node_world_") as folder:
-        yield _world(bag, Path(folder))
+        yield first_world(bag, Path(folder))
 
 
-def _world(bag: Bag, folder: Path) -> World | None:
-    """Write its files to a separate folder, and read them."""
+def first_world(bag: Bag, folder: Path) -> World | None:
+    """Write the files of a bag's first world to a folder, and read them. Raises WorldError."""
     first: Path | None = None
     seed: int | None = None
     for attachment in bag.attachments():
         if attachment.name == RUN:
             seed = _seed(attachment.data)
         if attachment.name.startswith(_FOLDER):
-            path = _unpacked(attachment, folder)
+            path = unpacked(attachment, folder, _FOLDER)
             first = first or path
     if first is None or is_program(first):
         return None
@@ -180,11 +185,11 @@ def _world(bag: Bag, folder: Path) -> World | None:
     return assemble(world if seed is None else randomised(world, seed))
 
 
-def _unpacked(attachment: BagAttachment, folder: Path) -> Path:
-    """Write an attachment to its file. Raises WorldError if it is invalid or not below the folder."""
+def unpacked(attachment: BagAttachment, folder: Path, below: str) -> Path:
+    """Write an attachment to its file. Raises WorldError if it is invalid or not below a folder of this folder."""
     path = Path(os.path.normpath(folder / attachment.name))
-    if not path.is_relative_to(folder / _FOLDER) or path == folder / _FOLDER:
-        raise _fault(attachment.name, "is not a file below world/")
+    if not path.is_relative_to(folder / below) or path == folder / below:
+        raise _fault(attachment.name, f"is not a file below {below}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(attachment.data)

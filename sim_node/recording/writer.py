@@ -78,6 +78,8 @@ class BagWriter:
         self._settings = settings
         self._compression = compression or settings.compression
         self._attached = attached
+        # Later ones, with their time (ns), that wait for a file of the bag.
+        self._waiting: list[tuple[Attached, int]] = []
         self._custom = custom or {}
         self._latched: dict[int, deque[bytes]] = {}
         self._done: list[FileInformation] = []
@@ -134,6 +136,26 @@ class BagWriter:
             self._begin(time_ns, entries)
         else:
             self._put(entries)
+
+    def attach(self, attached: Sequence[Attached], time_ns: int) -> None:
+        """Store further files in the bag.
+
+        Args:
+            attached: The files.
+            time_ns: Their time, ns.
+
+        Raises:
+            BagFull: There is no room for them.
+            OSError: The disk failed.
+        """
+        self._waiting += [(each, time_ns) for each in attached]
+        if self._file is not None:
+            self._attach_waiting(self._file)
+
+    def end_topics(self, numbers: Sequence[int]) -> None:
+        """End topics: their latched messages are not repeated in later files."""
+        for number in numbers:
+            self._latched.pop(number, None)
 
     def write_chunk(self, records: MessageRecords) -> None:
         """Write messages of topics with one publisher as one chunk, which the operating system has at once.
@@ -193,16 +215,20 @@ class BagWriter:
         self._channels = Channels(file)
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns
-        attached = [each for each in self._attached if each.everywhere or not self._done]
-        if self._settings.max_bytes and sum(len(each.data) for each in attached) > self._room(file):
-            raise self._full()
-        for each in attached:
-            file.attach(each.name, each.media_type, each.data, start_ns)
+        self._waiting[:0] = [(each, start_ns) for each in self._attached if each.everywhere or not self._done]
+        self._attach_waiting(file)
         self._channels.declare(self.topics)
         self._write_metadata()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # A reader of the file gets the latched messages before any other.
         self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
+
+    def _attach_waiting(self, file: McapFile) -> None:
+        waiting, self._waiting = self._waiting, []
+        if self._settings.max_bytes and sum(len(each.data) for each, _ in waiting) > self._room(file):
+            raise self._full()
+        for each, time_ns in waiting:
+            file.attach(each.name, each.media_type, each.data, time_ns)
 
     def _put(self, entries: list[Entry]) -> None:
         assert self._file is not None

@@ -5,22 +5,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from sim_node.recording.bag import Bag, BagError, BagMessage
+from sim_node.recording.changes import RecordedWorlds, recorded_worlds
 from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.frames import BagFrames
+from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
-from sim_node.session.bag_world import recorded_shapes
+from sim_node.session.bag_world import shapes_on
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.browser.sensor_topic_views import MESSAGES, SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.meshes import Shape
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import WorldError
 
@@ -51,18 +54,21 @@ class BagView:
         self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(report)
         self._frames = BagFrames(self._bag, self._unreadable)
+        self._era = self._frames.eras[0]
+        self._files = ExitStack()
+        self._worlds = self._recorded_worlds()
         self._lock = threading.Lock()
         self._decoders: dict[int, Callable[[bytes], Any]] = {}
         self._due: dict[int, float] = {}
         self._measurements: Latest = {}
         self._speed = 1.0
-        topic_views = self._instruments(self._sought)
-        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in topic_views]
+        self._topic_views = views = self._instruments(self._sought)
+        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in views]
         playback = Playback(self._bag, topics=self._topics)
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         viewer.transport = self
-        self._set_scene(topic_views)
-        self._stream = Stream(len(self._frames.table), viewer.show, viewer.idle)
+        self._set_scene(self._era)
+        self._stream = Stream(len(self._era.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
         """Start to play, or pause at the start."""
@@ -77,6 +83,7 @@ class BagView:
         self._viewer.close()
         self._bag.close()
         self._sought.close()
+        self._files.close()
 
     # A Transport
 
@@ -130,10 +137,11 @@ class BagView:
         """Go to a time and show the state then, even while paused."""
         self._player.seek(time_ns - self._bag.start_ns)
         with self._lock:
+            self._enter(time_ns)
             newest: dict[int, bytes] = {}
             for message in self._sought.messages(self._topics, time_ns - LOOK_BACK_NS, time_ns + 1):
                 if self._bag.topics[message.topic].type == TYPE:
-                    self._frames.update(message.data)
+                    self._era.update(message.data)
                 else:
                     newest[message.topic] = message.data
             for row, data in newest.items():
@@ -155,8 +163,9 @@ class BagView:
     def clock(self, time_ns: int) -> None:
         """Show what has been received by now."""
         with self._lock:
+            self._enter(time_ns)
             measurements, self._measurements = self._measurements, {}
-            self._stream.offer(time_ns, self._frames.poses, measurements)
+            self._stream.offer(time_ns, self._era.poses, measurements)
 
     def ready(self) -> bool:
         """Return True: a page may connect later."""
@@ -177,14 +186,16 @@ class BagView:
     def _receive(self, row: int, data: bytes) -> None:
         topic = self._bag.topics[row]
         if topic.type == TYPE:
-            self._frames.update(data)
+            self._era.update(data)
+            return
+        if self._topic_views[topic.name].frame not in self._era.table.names:
             return
         now = time.monotonic()
         if now < self._due.get(row, 0.0):
             return
         self._due[row] = now + APART_S
         try:
-            self._measurements[topic.name] = values_of(self._decoders[row](data)), self._frames.poses.copy()
+            self._measurements[topic.name] = values_of(self._decoders[row](data)), self._era.poses.copy()
         except UnreadableMessage as fault:
             self._unreadable.count(topic.name, fault)
         except ValueError as fault:
@@ -215,11 +226,28 @@ class BagView:
             except UnreadableMessage as fault:  # noqa: PERF203  each message on its own
                 self._unreadable.count(decoder.topic.name, fault)
 
-    def _set_scene(self, topic_views: Mapping[str, SensorTopicView]) -> None:
-        frames, put = self._frames, self._viewer.set_scene
+    def _recorded_worlds(self) -> RecordedWorlds | None:
         try:
-            with recorded_shapes(self._bag, frames.table) as shapes:
-                put(frames.table, frames.poses, shapes, frames.places, topic_views)
+            return self._files.enter_context(recorded_worlds(self._bag))
+        except WorldError as error:
+            self._report(f"the bag's worlds are not shown: {shown(str(error), MAX_LINE)}")
+            return None
+
+    def _enter(self, time_ns: int) -> None:
+        """Show the frames and the world of a time, if they differ from those that are shown."""
+        era = self._frames.era_at(time_ns)
+        if era is not self._era:
+            self._era = era
+            era.rewind()
+            self._measurements = {}
+            self._stream.change(len(era.table), lambda: self._set_scene(era))
+
+    def _set_scene(self, era: BagEra) -> None:
+        views = {name: view for name, view in self._topic_views.items() if view.frame in era.table.names}
+        shapes: tuple[Shape, ...] = ()
+        try:
+            if self._worlds is not None:
+                shapes = shapes_on(self._worlds[self._worlds.place_at(era.start_ns)], era.table)
         except WorldError as error:
             self._report(f"the bag's world is not shown: {shown(str(error), MAX_LINE)}")
-            put(frames.table, frames.poses, (), frames.places, topic_views)
+        self._viewer.set_scene(era.table, era.first, shapes, self._frames.places, views)

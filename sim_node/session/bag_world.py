@@ -10,9 +10,9 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagMessage
-from sim_node.recording.frames import BagFrames
+from sim_node.recording.changes import recorded_worlds
+from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
-from sim_node.recording.worlds import recorded_world
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.render_requests import PoseSource
 from sim_node.viewing.shapes import shapes_of
@@ -22,26 +22,20 @@ from sim_node.world.layout import lay_out
 from sim_node.world.model import StaticFrame, World
 
 
-@contextmanager
-def recorded_shapes(bag: Bag, frames: FrameTable) -> Iterator[tuple[Shape, ...]]:
-    """Yield the shapes of the recorded world that are on frames of the table; an empty tuple without a world.
-
-    The files that they refer to exist until the context ends. Raises WorldError if they no longer make a world.
-    """
-    with recorded_world(bag) as world:
-        if world is None:
-            yield ()
-            return
-        theirs = lay_out(world).frames
-        rows = {row: frames.index(name) for row, name in enumerate(theirs.names) if name in frames.names}
-        yield tuple(replace(each, row=rows[each.row]) for each in shapes_of(world, theirs) if each.row in rows)
+def shapes_on(world: World | None, frames: FrameTable) -> tuple[Shape, ...]:
+    """Return the shapes of a recorded world that are on frames of the table; none without a world."""
+    if world is None:
+        return ()
+    theirs = lay_out(world).frames
+    rows = {row: frames.index(name) for row, name in enumerate(theirs.names) if name in frames.names}
+    return tuple(replace(each, row=rows[each.row]) for each in shapes_of(world, theirs) if each.row in rows)
 
 
 @contextmanager
-def source_of_bag(
+def sources_of_bag(
     bag: Bag, read: Callable[[Collection[str]], Iterable[BagMessage]], unreadable: Unreadable
-) -> Iterator[PoseSource]:
-    """Yield the PoseSource of a bag: its recorded world with its poses, or just its frames if it has no world.
+) -> Iterator[list[PoseSource]]:
+    """Yield the PoseSources of a bag, one for each world of the run: the world with its poses, or just its frames.
 
     Frames without transforms in the bag stay at the start pose of the world. Raises BagError, and WorldError if the
     recorded files no longer make a world.
@@ -52,30 +46,40 @@ def source_of_bag(
         unreadable: Counts the messages that are skipped.
     """
     frames = BagFrames(bag, unreadable)
-    with recorded_world(bag) as recorded:
-        world = _bare(frames) if recorded is None else recorded
-        layout = lay_out(world)
-        rows_of = {name: row for row, name in enumerate(frames.table.names) if frames.table.parents[row] >= 0}
-        rows = [
-            row for row, name in enumerate(layout.frames.names) if name in rows_of and layout.frames.parents[row] >= 0
-        ]
-        start = layout.poses.copy()
-        start[rows] = frames.poses[[rows_of[layout.frames.names[row]] for row in rows]]
-        names = layout.frames.names
-        pairs = [(names[layout.frames.parents[row]], names[row]) for row in rows]
-
-        def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
-            now = start.copy()
-            for found in BagTransforms(bag, read).poses(pairs, iter(times_ns)):
-                known = np.isfinite(found[:, 0])
-                now[np.array(rows, dtype=np.intp)[known]] = found[known]
-                yield now.copy()
-
-        zero_ns = frames.first_ns if frames.first_ns >= WALL_CLOCK_NS else 0
-        yield PoseSource(world, poses, frames.first_ns, frames.last_ns, zero_ns, "bag")
+    zero_ns = frames.first_ns if frames.first_ns >= WALL_CLOCK_NS else 0
+    ends = [*(era.start_ns - 1 for era in frames.eras[1:]), frames.last_ns]
+    with recorded_worlds(bag) as worlds:
+        sources: list[PoseSource] = []
+        for era, end_ns in zip(frames.eras, ends, strict=True):
+            world = worlds[worlds.place_at(era.start_ns)] or _bare(era)
+            start_ns = max(era.start_ns, frames.first_ns) if sources else frames.first_ns
+            sources.append(PoseSource(world, _poses_of(bag, read, world, era), start_ns, end_ns, zero_ns, "bag"))
+        yield sources
 
 
-def _bare(frames: BagFrames) -> World:
+def _poses_of(
+    bag: Bag, read: Callable[[Collection[str]], Iterable[BagMessage]], world: World, era: BagEra
+) -> Callable[[Iterable[int]], Iterator[FloatArray]]:
+    """Return what gives the recorded poses of a world's frames at ascending times."""
+    layout = lay_out(world)
+    names, parents = layout.frames.names, layout.frames.parents
+    rows_of = {name: row for row, name in enumerate(era.table.names) if era.table.parents[row] >= 0}
+    rows = [row for row, name in enumerate(names) if name in rows_of and parents[row] >= 0]
+    start = layout.poses.copy()
+    start[rows] = era.poses[[rows_of[names[row]] for row in rows]]
+    pairs = [(names[parents[row]], names[row]) for row in rows]
+
+    def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
+        now = start.copy()
+        for found in BagTransforms(bag, read).poses(pairs, iter(times_ns)):
+            known = np.isfinite(found[:, 0])
+            now[np.array(rows, dtype=np.intp)[known]] = found[known]
+            yield now.copy()
+
+    return poses
+
+
+def _bare(frames: BagEra) -> World:
     """Return a world of the frames of a bag; further roots are placed on the first one."""
     names, parents = frames.table.names, frames.table.parents
     fixed = names[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sim_node.simulation import Sink
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.topic import Outlet, Tee
+from sim_node.world import World
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
@@ -53,10 +54,11 @@ class Published(NamedTuple):
     clock: ClockSink | None = None
 
 
-def published(how: Publishing, recorder: Recorder | None) -> Published:
+def published(how: Publishing, recorder: Recorder | None, recorded: World | None = None) -> Published:
     """Return the sinks of a run's messages, for an outlet and a recording; none if there is neither.
 
     /clock is first, for subscribers that wait for time; the recording's own sink is last and commits the tick.
+    recorded: the assembled world that the recording has already; None for the first one that is opened.
     """
     outlets: list[Outlet] = [each for each in (how.outlet, recorder) if each is not None]
     if not outlets:
@@ -84,7 +86,7 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
     if recorder is not None:
         from sim_node.recording.recording_sink import RecordingSink
 
-        sinks.append(RecordingSink(recorder))
+        sinks.append(RecordingSink(recorder, recorded))
     return Published(tuple(sinks), clock)
 
 

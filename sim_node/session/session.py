@@ -18,6 +18,7 @@ from sim_node.recording.settings import Settings
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation, Sink
+from sim_node.text import shown
 from sim_node.world import World, load
 from sim_node.world.load import randomised as drawn
 
@@ -78,7 +79,7 @@ class Session:
         warn: Callable[[str], None] = _LOG.warning,
     ) -> None:
         self.seed = seed
-        self.autopilots: tuple[VehicleCoSimulator, ...] = ()
+        self._autopilots: Sequence[VehicleCoSimulator] = ()
         self.recorder: Recorder | None = None
         self.viewer: Viewer | None = None
         self.clock: ClockSink | None = None
@@ -114,6 +115,11 @@ class Session:
             raise RuntimeError("the session is not open; write `with Session(...) as session:`, or call open()")
         return self._loop
 
+    @property
+    def autopilots(self) -> tuple[VehicleCoSimulator, ...]:
+        """The connections to the autopilots of the present world's vehicles."""
+        return tuple(each for each in self._autopilots if not each.is_closed)
+
     def __enter__(self) -> Session:
         self.open()
         return self
@@ -141,9 +147,10 @@ class Session:
             opened.callback(simulation.close)
             if self._processes:
                 programs_of(self.world)  # reports a missing program before any port is opened
-            self.autopilots = attach_autopilots(simulation, self._report, network=self._network)
+            self._autopilots = attach_autopilots(simulation, self._report, network=self._network)
+            simulation.on_change(self._report_processes)
             self.recorder = self._make_recorder()
-            sinks, self.clock = published(self._publishing, self.recorder)
+            sinks, self.clock = published(self._publishing, self.recorder, simulation.world)
             view = self._make_view(opened)
             loop = Loop(
                 simulation,
@@ -201,6 +208,13 @@ class Session:
         """
         if self._opened is not None:
             self._opened.close()
+
+    def _report_processes(self, before: World) -> tuple[()]:
+        """Report processes that a change of the world has added: they start with a run only."""
+        known = {process.name for process in before.processes}
+        if added := [process.name for process in self.simulation.world.processes if process.name not in known]:
+            self._report(f"not starting {', '.join(map(shown, added))}: processes start with the run")
+        return ()
 
     def _make_recorder(self) -> Recorder | None:
         if self._record is None:

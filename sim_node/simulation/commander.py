@@ -81,9 +81,11 @@ class Commander:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
 
         Raises:
-            CommandRefused: The number of speeds is wrong, or one is negative or not finite.
+            CommandRefused: The number of speeds is wrong, one is negative or not finite, or the vehicle is gone.
         """
-        flown = self._vehicles[vehicle]
+        flown = self._vehicles.get(vehicle)
+        if flown is None:
+            raise CommandRefused(f"the vehicle {vehicle!r} is gone")
         if speeds.shape != (flown.rotors,):
             raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
         if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):

@@ -133,6 +133,8 @@ class JointCommander:
 
     def adapt(self, columns: Columns) -> bool:
         """Find the joints of the groups again after a change of the world. Trajectories of others end."""
+        self._described = self.simulation.world.of(JointCommands)
+        self.groups, self._timeouts = {group.name: {} for group in self._described}, {}
         self._find_joints()
         known = self.simulation.joints
         self._expires = {key: expiry_ns for key, expiry_ns in self._expires.items() if key[0] in known}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from sim_node.wire.cdr import stamp
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.encoding import encode
 from sim_node.wire.layout import MessageLayout
-from sim_node.wire.marker_messages import marker_array
+from sim_node.wire.marker_messages import MarkerArrays
 from sim_node.wire.sensor_topics import topic_of
-from sim_node.wire.topic import Outlet, Qos, Send, Topic
-from sim_node.world import FrameTable, World
+from sim_node.wire.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
+from sim_node.world import FrameTable, World, lay_out
 
 
 def description_topic(robot: Robot) -> Topic:
@@ -29,24 +30,47 @@ def description_topic(robot: Robot) -> Topic:
 
 
 class DescriptionSink:
-    """Publishes robot descriptions with the first snapshot. prefix: of all frame names, and of the topics."""
+    """Publishes robot descriptions with the first snapshot, and new or different ones after a change of the world.
+
+    prefix: of all frame names, and of the topics.
+    """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
-        self._outlet, self._prefix = outlet, prefix
+        self._topics, self._prefix = AdvertisedTopics(outlet), prefix
+        self._published: dict[Topic, bytes] = {}
+        # Of each frame, as long as it is there.
+        self._numbers: dict[str, int] = {}
         self._waiting: list[tuple[Send, bytes]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Create the descriptions."""
         robots = robots_of(world, frames, self._prefix)
-        if robots:
-            writer = UrdfWriter(world, frames)
-            self._waiting = [
-                (
-                    self._outlet.advertise(description_topic(robot)),
-                    encode("std_msgs/msg/String", {"data": writer.robot(robot)}),
-                )
-                for robot in robots
-            ]
+        self._number(frames)
+        writer = UrdfWriter(world, frames, self._numbers) if robots else None
+        messages = {
+            description_topic(robot): encode("std_msgs/msg/String", {"data": writer.robot(robot)})
+            for robot in robots
+            if writer is not None
+        }
+        before, self._published = self._published, messages
+        sends = self._topics.renew(messages)
+        self._waiting = [
+            (send, message)
+            for send, (topic, message) in zip(sends, messages.items(), strict=True)
+            if message != before.get(topic)
+        ]
+
+    def _number(self, frames: FrameTable) -> None:
+        """Number new frames, and keep the numbers of others, so that descriptions of what stays are the same."""
+        kept = {name: self._numbers[name] for name in frames.names if name in self._numbers}
+        used = set(kept.values())
+        free = (number for number in count() if number not in used)
+        self._numbers = {name: kept[name] if name in kept else next(free) for name in frames.names}
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the robots of a changed world cannot be described, or None if they can."""
+        robots = robots_of(world, lay_out(world).frames, self._prefix)
+        return self._topics.refused(description_topic(robot) for robot in robots)
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish them, the first time."""
@@ -65,24 +89,34 @@ MARKERS = Topic("~/markers", "visualization_msgs/msg/MarkerArray", topic.LATCHED
 class MarkerSink:
     """Publishes the markers with the first snapshot, and again after a reset, when viewers discard theirs.
 
+    After a change of the world those that are gone are deleted one by one; those that stay keep their ids.
     prefix: of all frame ids except the fixed frame's.
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
         self._outlet, self._prefix = outlet, prefix
         self._send: Send | None = None
-        self._message = b""
+        self._arrays = MarkerArrays()
+        self._published = b""
+        self._has_changed = False
         self._last_ns: int | None = None
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the message."""
-        self._send = self._outlet.advertise(MARKERS)
-        self._message = marker_array(world.fixed_frame, markers_of(world, frames, self._prefix))
+        if self._send is None:
+            self._send = self._outlet.advertise(MARKERS)
+        self._arrays.renew(world.fixed_frame, markers_of(world, frames, self._prefix))
+        self._has_changed = True
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish it when it is due."""
-        if self._send and (self._last_ns is None or snapshot.time_ns < self._last_ns):
-            self._send(snapshot.time_ns, self._message)
+        is_first = self._last_ns is None or snapshot.time_ns < self._last_ns
+        if self._send and (is_first or self._has_changed):
+            message = self._arrays.all() if is_first else self._arrays.changes()
+            if is_first or message != self._published:
+                self._send(snapshot.time_ns, message)
+            self._published = message
+        self._has_changed = False
         self._last_ns = snapshot.time_ns
 
     def close(self) -> None:
@@ -143,21 +177,29 @@ class PathSink:
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
+        self._messages: dict[str, PathMessage] = {}
         self._paths: list[tuple[Send, PathMessage, list[int]]] = []
         self._next_ns: int | None = None
         self._last_ns = 0
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out the messages."""
-        self._paths = [
-            (
-                self._outlet.advertise(path_topic(vehicle.name, self._prefix)),
-                PathMessage(world.fixed_frame, LENGTH),
-                frames.chain(frames.index(vehicle.body)),
-            )
+        """Lay out the messages. Vehicles that stay in a changed world keep their paths."""
+        self._messages = {
+            vehicle.name: self._messages.get(vehicle.name) or PathMessage(world.fixed_frame, LENGTH)
             for vehicle in world.vehicles
+        }
+        self._paths = [
+            (send, self._messages[vehicle.name], frames.chain(frames.index(vehicle.body)))
+            for send, vehicle in zip(self._topics.renew(self._topics_of(world)), world.vehicles, strict=True)
         ]
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the paths of a changed world's vehicles cannot be published, or None if they can."""
+        return self._topics.refused(self._topics_of(world))
+
+    def _topics_of(self, world: World) -> list[Topic]:
+        return [path_topic(vehicle.name, self._prefix) for vehicle in world.vehicles]
 
     def write(self, snapshot: Snapshot) -> None:
         """Extend and publish the paths when they are due."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -109,6 +110,23 @@ def draw(
         Diverged: The simulation diverged.
     """
     yield from render_source(source_of_run(world, seed), request, times_ns, watch)
+
+
+def render_sources(
+    sources: Sequence[PoseSource],
+    request: RenderRequest,
+    times_ns: Sequence[int],
+    watch: Watch = lambda times_ns, what: times_ns,
+) -> Generator[Pixels, None, None]:
+    """Yield pixels (height, width, 3) at instants, in order, of a world that changes: each source holds until the next.
+
+    A view of everything is of everything in one world: it may jump at a change. Trails begin anew.
+    """
+    starts = [source.start_ns for source in sources[1:]]
+    for place, source in enumerate(sources):
+        part = [time_ns for time_ns in times_ns if bisect_right(starts, time_ns) == place]
+        if part:
+            yield from render_source(source, request, part, watch)
 
 
 def render_source(

@@ -47,6 +47,19 @@ ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 
 def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     """Return all visible shapes of an assembled world."""
+    global _last
+    last = _last
+    if last is None or last[0] is not world or last[1] != frames.names:
+        # Markers, descriptions and pages of one world need them: they are made once.
+        _last = last = world, frames.names, _shapes(world, frames)
+    return last[2]
+
+
+# The shapes that were made last, with their world and its frames.
+_last: tuple[World, tuple[str, ...], tuple[Shape, ...]] | None = None
+
+
+def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
     if world.bodies or world.models or world.ground is not None:
         need_mujoco(world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -65,9 +65,16 @@ _Inertial = tuple[float, FloatArray, FloatArray]
 
 
 class UrdfWriter:
-    """Writes parts of an assembled world as URDF."""
+    """Writes parts of an assembled world as URDF.
 
-    def __init__(self, world: World, frames: FrameTable) -> None:
+    Args:
+        world: The world.
+        frames: Its frames.
+        numbers: Numbers of frames, by which materials are named; by default their rows.
+    """
+
+    def __init__(self, world: World, frames: FrameTable, numbers: Mapping[str, int] | None = None) -> None:
+        self._numbers = {name: row for row, name in enumerate(frames.names)} if numbers is None else numbers
         self._world, self._frames = world, frames
         self._layout: Layout = lay_out(world)
         self._links = dict(self._layout.links)
@@ -94,7 +101,10 @@ class UrdfWriter:
         return "\n".join([*lines, "</robot>", ""])
 
     def _link(self, row: int, name: str) -> Iterator[str]:
-        inside = [*_inertial(self._inertials.get(row)), *_drawn(self._parts.get(row, ()), row)]
+        inside = [
+            *_inertial(self._inertials.get(row)),
+            *_drawn(self._parts.get(row, ()), self._numbers[self._frames.names[row]]),
+        ]
         if not inside:
             yield f"  <link name={quoteattr(name)}/>"
             return
@@ -161,7 +171,7 @@ def _colour(part: Geometry) -> tuple[float, ...]:
     return Shape.colour if part.colour is None else tuple(part.colour.tolist())
 
 
-def _drawn(parts: Iterable[_Part], row: int) -> Iterator[str]:
+def _drawn(parts: Iterable[_Part], frame: int) -> Iterator[str]:
     for number, (tag, attributes, pose, colour, uses) in enumerate(parts):
         shape = f"<{tag}{''.join(f' {key}={quoteattr(value)}' for key, value in attributes.items())}/>"
         lines = [f"      {_origin(pose)}", f"      <geometry>{shape}</geometry>"]
@@ -169,7 +179,7 @@ def _drawn(parts: Iterable[_Part], row: int) -> Iterator[str]:
         if "visual" in uses:
             yield "    <visual>"
             yield from lines
-            yield f'      <material name="{row}_{number}"><color rgba="{rgba}"/></material>'
+            yield f'      <material name="{frame}_{number}"><color rgba="{rgba}"/></material>'
             yield "    </visual>"
         if "collision" in uses:
             yield from ("    <collision>", *lines, "    </collision>")

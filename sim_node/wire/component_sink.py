@@ -12,7 +12,7 @@ from sim_node.names import prefixed
 from sim_node.simulation import Snapshot
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.tf_sink import TF
-from sim_node.wire.topic import Outlet, Send, Topic
+from sim_node.wire.topic import AdvertisedTopics, Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
 if TYPE_CHECKING:
@@ -59,16 +59,21 @@ class ComponentSink:
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
         self._once: list[tuple[Send, ComponentTopic]] = []
         self._always: list[tuple[Send, ComponentTopic]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lay out the messages."""
         self._once, self._always = [], []
-        for each in component_topics(world, self._prefix):
-            send = self._outlet.advertise(in_namespace(each.topic))
+        found = component_topics(world, self._prefix)
+        sends = self._topics.renew(in_namespace(each.topic) for each in found)
+        for send, each in zip(sends, found, strict=True):
             (self._once if each.topic.qos.latched else self._always).append((send, each))
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the components of a changed world cannot be published, or None if they can."""
+        return self._topics.refused(in_namespace(each.topic) for each in component_topics(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish the components of a snapshot."""

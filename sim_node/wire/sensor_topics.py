@@ -15,7 +15,7 @@ from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.definitions import UnknownMessage, fields_of
 from sim_node.wire.encoding import HEADER, LayoutFault
 from sim_node.wire.layout import MessageLayout
-from sim_node.wire.topic import Outlet, Send, Topic
+from sim_node.wire.topic import AdvertisedTopics, Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
 # Returns the bytes for a stamp (ns) and a measurement.
@@ -160,26 +160,33 @@ class SensorSink:
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
-        # For each batch: its latency (ns), and the senders and writers of each of its sensors.
-        self._out: list[tuple[int, list[list[tuple[Send, Write]]]]] = []
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
+        # The latency (ns) of each sensor, and the senders and writers of its messages; those of each batch, by names.
+        self._sensors: dict[str, tuple[int, list[tuple[Send, Write]]]] = {}
+        self._batches: dict[tuple[str, ...], tuple[int, list[list[tuple[Send, Write]]]]] = {}
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out the messages."""
-        self._out = [
-            (
-                round(group.sensors[0].latency * 1e9),
-                [
-                    self._lay_out(group.kind, self._prefix + name, sensor, world.fixed_frame)
-                    for name, sensor in zip(group.names, group.sensors, strict=True)
-                ],
-            )
+        """Lay out the messages. Sensors that stay in a changed world keep their publishers."""
+        found = [
+            (name, sensor, writers_of(group.kind, self._prefix + name, sensor, world.fixed_frame))
             for group in groups_of(world)
+            for name, sensor in zip(group.names, group.sensors, strict=True)
         ]
+        sends = iter(self._topics.renew(topic for *_, topics in found for topic, _ in topics))
+        self._sensors = {
+            name: (round(sensor.latency * 1e9), [(next(sends), write) for _, write in topics])
+            for name, sensor, topics in found
+        }
+        self._batches = {}
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the sensors of a changed world cannot be published, or None if they can."""
+        return self._topics.refused(each.topic for each in sensor_messages(world, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish the measurements of a snapshot."""
-        for batch, (latency_ns, sensors) in zip(snapshot.measurements.batches, self._out, strict=True):
+        for batch in snapshot.measurements.batches:
+            latency_ns, sensors = self._batches.get(batch.names) or self._arrange(batch.names)
             for stamp_ns, values_of_instant in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
                 stamp = self._stamp(stamp_ns)
                 for values, topics in zip(values_of_instant, sensors, strict=True):
@@ -189,5 +196,8 @@ class SensorSink:
     def close(self) -> None:
         """Do nothing: the outlet belongs to its owner."""
 
-    def _lay_out(self, kind: str, frame: str, sensor: SensorType, fixed: str) -> list[tuple[Send, Write]]:
-        return [(self._outlet.advertise(topic), write) for topic, write in writers_of(kind, frame, sensor, fixed)]
+    def _arrange(self, names: tuple[str, ...]) -> tuple[int, list[list[tuple[Send, Write]]]]:
+        """Return the latency of the sensors of a batch, and what sends their messages."""
+        found = [self._sensors[name] for name in names]
+        self._batches[names] = found[0][0], [topics for _, topics in found]
+        return self._batches[names]

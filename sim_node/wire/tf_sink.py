@@ -18,10 +18,15 @@ from sim_node.world import FrameTable, World
 TF = Topic("/tf", "tf2_msgs/msg/TFMessage", topic.TF)
 TF_STATIC = Topic("/tf_static", "tf2_msgs/msg/TFMessage", topic.TF_STATIC)
 
+# Difference of two poses of a static frame that is only due to rounding, m and in quaternions.
+_SAME = 1e-9
+
 # Sends transforms of fixed names: called with a stamp (ns) and poses (N, 7).
 SendPoses = Callable[[int, FloatArray], None]
-# Creates a sender from a topic and the names of parents and children.
-PoseOutlet = Callable[[Topic, Sequence[str], Sequence[str]], SendPoses]
+# Creates a sender from the names of parents and children. Senders of one publisher follow each other.
+LayOutPoses = Callable[[Sequence[str], Sequence[str]], SendPoses]
+# Creates the publisher of a topic.
+PoseOutlet = Callable[[Topic], LayOutPoses]
 
 
 class TfMessageBytes:
@@ -66,14 +71,14 @@ class TfMessageBytes:
 def serialised(outlet: Outlet) -> PoseOutlet:
     """Return a PoseOutlet that sends CDR: bytes are laid out once, then only stamps and doubles are rewritten."""
 
-    def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
+    def advertise(topic: Topic) -> LayOutPoses:
         send_bytes = outlet.advertise(topic)
-        message = TfMessageBytes(parents, children)
 
-        def send(stamp_ns: int, poses: FloatArray) -> None:
-            send_bytes(stamp_ns, message.write(stamp_ns, poses))
+        def lay_out(parents: Sequence[str], children: Sequence[str]) -> SendPoses:
+            message = TfMessageBytes(parents, children)
+            return lambda stamp_ns, poses: send_bytes(stamp_ns, message.write(stamp_ns, poses))
 
-        return send
+        return lay_out
 
     return advertise
 
@@ -81,20 +86,29 @@ def serialised(outlet: Outlet) -> PoseOutlet:
 def to_all(*outlets: PoseOutlet) -> PoseOutlet:
     """Return a PoseOutlet that sends through several others, in order, with the same stamps."""
 
-    def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
-        sends = [outlet(topic, parents, children) for outlet in outlets]
+    def advertise(topic: Topic) -> LayOutPoses:
+        publishers = [outlet(topic) for outlet in outlets]
 
-        def send(stamp_ns: int, poses: FloatArray) -> None:
-            for each in sends:
-                each(stamp_ns, poses)
+        def lay_out(parents: Sequence[str], children: Sequence[str]) -> SendPoses:
+            sends = [publisher(parents, children) for publisher in publishers]
 
-        return send
+            def send(stamp_ns: int, poses: FloatArray) -> None:
+                for each in sends:
+                    each(stamp_ns, poses)
+
+            return send
+
+        return lay_out
 
     return advertise
 
 
 class TfSink:
     """Publishes a run on /tf (moving frames) and /tf_static (the others, latched, with the first snapshot).
+
+    A transform on /tf_static never changes, so that it holds for all times, as tf2 needs it. What a change of the world
+    moves, hangs on another parent or sets free is on /tf from then on, even if it stands still. After each change that
+    concerns static frames, /tf_static has all of them again, for those who join later.
 
     Args:
         outlet: Where the transforms go.
@@ -106,34 +120,65 @@ class TfSink:
         self._outlet = outlet
         self._prefix = prefix
         self._stamp = stamp
+        self._frames: FrameTable | None = None
         self._moving: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        self._still: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self._send_moving: SendPoses | None = None
-        self._send_still: SendPoses | None = None
+        self._publishers: dict[Topic, LayOutPoses] = {}
+        # What was published as static, by child: its parent and pose; what the last message has; what is on /tf.
+        self._static: dict[str, tuple[str, FloatArray]] = {}
+        self._latched: list[tuple[str, str]] | None = None
+        self._dynamic: set[str] = set()
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lay out both messages."""
-        ids = [name if row == 0 else self._prefix + name for row, name in enumerate(frames.names)]
+        """Prepare to lay out the messages. What is static is found with the first snapshot, which has the poses."""
+        self._frames = frames
         children = np.flatnonzero(frames.parents >= 0)
-        self._moving = children[~frames.static[children]]
-        self._still = children[frames.static[children]]
-        if len(self._moving):
-            self._send_moving = self._outlet(TF, *_ends(ids, frames, self._moving))
-        if len(self._still):
-            self._send_still = self._outlet(TF_STATIC, *_ends(ids, frames, self._still))
+        if not frames.static[children].all():
+            self._publisher(TF)
+        if frames.static[children].any():
+            self._publisher(TF_STATIC)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Publish the moving frames, and the first time the others too."""
+        """Publish the moving frames, and the first time after a change the others too."""
         stamp_ns = self._stamp(snapshot.time_ns)
-        if self._send_still is not None:
-            self._send_still(stamp_ns, snapshot.poses[self._still])
-            self._send_still = None
+        if self._frames is not None:
+            frames, self._frames = self._frames, None
+            self._begin(frames, stamp_ns, snapshot.poses)
         if self._send_moving is not None:
             self._send_moving(stamp_ns, snapshot.poses[self._moving])
 
     def close(self) -> None:
         """Do nothing: the outlet belongs to its owner."""
 
+    def _begin(self, frames: FrameTable, stamp_ns: int, poses: FloatArray) -> None:
+        """Divide frames into moving and static ones, lay out their messages, and publish the static ones."""
+        ids = [name if row == 0 else self._prefix + name for row, name in enumerate(frames.names)]
+        moving: list[int] = []
+        still: list[int] = []
+        for row in np.flatnonzero(frames.parents >= 0).tolist():
+            if frames.static[row] and ids[row] not in self._dynamic and self._stays(ids, frames, row, poses[row]):
+                still.append(row)
+            else:
+                moving.append(row)
+                self._dynamic.add(ids[row])
+        self._moving = np.array(moving, dtype=np.intp)
+        self._send_moving = self._publisher(TF)(*_ends(ids, frames, moving)) if moving else None
+        parents, children = _ends(ids, frames, still)
+        latched = list(zip(parents, children, strict=True))
+        if latched != (self._latched or []):
+            self._publisher(TF_STATIC)(parents, children)(stamp_ns, poses[still])
+            self._latched = latched
 
-def _ends(ids: list[str], frames: FrameTable, rows: npt.NDArray[np.intp]) -> tuple[list[str], list[str]]:
+    def _stays(self, ids: list[str], frames: FrameTable, row: int, pose: FloatArray) -> bool:
+        """Return whether a static frame is where it was published, if it was. A new one is remembered."""
+        parent, before = self._static.setdefault(ids[row], (ids[frames.parents[row]], np.array(pose)))
+        return parent == ids[frames.parents[row]] and bool(np.abs(pose - before).max() <= _SAME)
+
+    def _publisher(self, topic: Topic) -> LayOutPoses:
+        if topic not in self._publishers:
+            self._publishers[topic] = self._outlet(topic)
+        return self._publishers[topic]
+
+
+def _ends(ids: list[str], frames: FrameTable, rows: list[int]) -> tuple[list[str], list[str]]:
     return [ids[frames.parents[row]] for row in rows], [ids[row] for row in rows]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 # Duration that means none is set (rmw's RMW_DURATION_INFINITE).
 INFINITE_NS = 2**63 - 1
@@ -86,6 +86,25 @@ class Outlet(Protocol):
         """
 
 
+@runtime_checkable
+class ChangingOutlet(Outlet, Protocol):
+    """An outlet whose topics may also end while it is open."""
+
+    def withdraw(self, topic: Topic) -> None:
+        """End a topic that was advertised: its publisher is gone.
+
+        Args:
+            topic: The topic, as it was advertised. If it was advertised several times, one publisher ends.
+        """
+
+    def refuses(self, topic: Topic) -> str | None:
+        """Return why a topic cannot be advertised now, or None if it can.
+
+        Args:
+            topic: The topic.
+        """
+
+
 class Tee:
     """Sends each message through several outlets, in order.
 
@@ -107,3 +126,55 @@ class Tee:
                 each(time_ns, data)
 
         return send
+
+    def withdraw(self, topic: Topic) -> None:
+        """End the topic in all of them."""
+        for outlet in self._outlets:
+            if isinstance(outlet, ChangingOutlet):
+                outlet.withdraw(topic)
+
+    def refuses(self, topic: Topic) -> str | None:
+        """Return why one of them cannot advertise the topic, or None if all can."""
+        reasons = (outlet.refuses(topic) for outlet in self._outlets if isinstance(outlet, ChangingOutlet))
+        return next((reason for reason in reasons if reason is not None), None)
+
+
+class AdvertisedTopics:
+    """The topics of a sink on an outlet. When a run changes, those that stay keep their publishers.
+
+    Args:
+        outlet: Where the topics are.
+    """
+
+    def __init__(self, outlet: Outlet) -> None:
+        self._outlet = outlet
+        self._sends: dict[Topic, Send] = {}
+
+    def __contains__(self, topic: object) -> bool:
+        return topic in self._sends
+
+    def renew(self, topics: Iterable[Topic]) -> list[Send]:
+        """End the topics that are not among these, and advertise the new ones.
+
+        Args:
+            topics: All topics from now on.
+
+        Returns:
+            What sends on each of them, in order.
+        """
+        wanted = list(topics)
+        for gone in self._sends.keys() - set(wanted):
+            del self._sends[gone]
+            if isinstance(self._outlet, ChangingOutlet):
+                self._outlet.withdraw(gone)
+        for topic in wanted:
+            if topic not in self._sends:
+                self._sends[topic] = self._outlet.advertise(topic)
+        return [self._sends[topic] for topic in wanted]
+
+    def refused(self, topics: Iterable[Topic]) -> str | None:
+        """Return why `renew` cannot advertise one of these topics, or None if it can advertise all."""
+        if not isinstance(self._outlet, ChangingOutlet):
+            return None
+        reasons = (self._outlet.refuses(topic) for topic in topics if topic not in self._sends)
+        return next((reason for reason in reasons if reason is not None), None)

@@ -267,7 +267,7 @@ def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
     angles = np.linspace(0.0, 30.0, 3000)
     circle = np.zeros((len(angles), 1, 7))
     circle[:, 0, 0], circle[:, 0, 1], circle[:, 0, 6] = np.cos(angles), np.sin(angles), 1.0
-    trails.choose([0], circle[0])
+    trails.choose([0], ["runner"], circle[0])
     for pose in circle:
         trails.follow(pose)
     trails.show()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from hashlib import blake2b
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,24 +46,55 @@ def solid(kind: str) -> Mesh:
 WXYZ = [6, 3, 4, 5]
 
 
+class _Batch(NamedTuple):
+    """A batch on the page: its number, its handle, and what it was made of besides rows."""
+
+    number: int
+    handle: Any
+    made_of: tuple[bytes, ...]
+
+
 class Batches:
     """The shapes of a scene below a node. Those on frames that do not move are sent once.
 
-    moving (M, 7): the last poses of the others in the fixed frame, in the order of their batches.
+    When shapes change, only the batches that they are in are sent again.
     """
 
     def __init__(self, scene: Any, node: str, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
+        self._scene, self._node = scene, node
+        self._batches: dict[Any, _Batch] = {}
+        self.change(shapes, still, in_root)
+
+    def change(self, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
+        """Replace the shapes, given all frames' poses (N, 7) in the fixed frame."""
         groups: dict[Any, list[Shape]] = {}
+        digests: dict[int, bytes] = {}
         for shape in shapes:
             if shape.kind != "plane":
-                groups.setdefault((bool(still[shape.row]), shape.colour[3] < 1.0, *_form(shape)), []).append(shape)
+                groups.setdefault((bool(still[shape.row]), shape.colour[3] < 1.0, *_form(shape, digests)), []).append(
+                    shape
+                )
+        for form in [form for form in self._batches if form not in groups]:
+            self._batches.pop(form).handle.remove()
+        used = {batch.number for batch in self._batches.values()}
+        free = (number for number in count() if number not in used)
         self._moving: list[tuple[Any, slice]] = []
         moving: list[Shape] = []
-        for number, ((stands, *_), members) in enumerate(groups.items()):
-            rows, locals_ = _placed(members)
-            handle = _add(scene, f"{node}/{number}", members, pose_math.compose(in_root[rows], locals_))
+        for form, members in groups.items():
+            stands, rows, locals_ = form[0], *_placed(members)
+            placed = pose_math.compose(in_root[rows], locals_)
+            made_of = (
+                np.array([(*shape.scale, *shape.colour) for shape in members]).tobytes(),
+                placed.tobytes() if stands else b"",
+            )
+            batch = self._batches.get(form)
+            if batch is None or batch.made_of != made_of:
+                number = next(free) if batch is None else batch.number
+                # A node of the same name replaces the one before.
+                handle = _add(self._scene, f"{self._node}/{number}", members, placed)
+                batch = self._batches[form] = _Batch(number, handle, made_of)
             if not stands:
-                self._moving.append((handle, slice(len(moving), len(moving) + len(members))))
+                self._moving.append((batch.handle, slice(len(moving), len(moving) + len(members))))
                 moving += members
         self._rows, self._locals = _placed(moving)
 
@@ -76,9 +109,16 @@ class Batches:
                 handle.batched_wxyzs = wxyzs[members]
 
 
-def _form(shape: Shape) -> tuple[Any, ...]:
-    """Return what the shapes of a batch share besides sizes, colours and frames."""
-    return shape.kind, id(shape.mesh) if shape.mesh else shape.file
+def _form(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
+    """Return what the shapes of a batch share besides sizes, colours and frames. digests: of meshes so far, by id."""
+    mesh = shape.mesh
+    if mesh is None:
+        return shape.kind, shape.file
+    if id(mesh) not in digests:
+        hashed = blake2b(np.ascontiguousarray(mesh.vertices).data)
+        hashed.update(np.ascontiguousarray(mesh.faces).data)
+        digests[id(mesh)] = hashed.digest()
+    return shape.kind, digests[id(mesh)]
 
 
 def _placed(shapes: Sequence[Shape]) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], FloatArray]:

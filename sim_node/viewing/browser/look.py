@@ -19,18 +19,14 @@ class Look:
 
     def __init__(self, server: Any, scene: Scene, lock: RLock) -> None:
         self._server, self._scene, self._lock = server, scene, lock
-        gui, frames = server.gui, scene.frames
-        moving: list[int] = np.flatnonzero(~frames.still).tolist()
-        main = [row for row in scene.main if not frames.still[row]]
-        followed = [frames.names[row] for row in dict.fromkeys(main + moving)]
-        self._follow = gui.add_dropdown("Follow", (NOTHING, *followed), hint="keeps a frame in the middle")
+        gui = server.gui
+        self._follow = gui.add_dropdown("Follow", self._followable(), hint="keeps a frame in the middle")
         self._turning = gui.add_checkbox("Turn with it", False)
         self._names = gui.add_dropdown("Names", MODES, initial_value=scene.names.first)
         self._axes = gui.add_checkbox("Axes", True)
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
-        self._trails = gui.add_text(
-            "Trails", ", ".join(frames.names[row] for row in main[:6]), hint="names or patterns such as */base_link"
-        )
+        self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
+        self._default_trails: str = self._trails.value
         self._follow.on_update(self._change_follow)
         self._turning.on_update(self._change_follow)
         self._names.on_update(self._change_names)
@@ -38,6 +34,33 @@ class Look:
         self._size.on_update(self._change_axes)
         self._trails.on_update(self._change_trails)
         self._change_trails(None)
+
+    def change(self) -> None:
+        """Follow a change of the scene: choices stay if their frames do."""
+        default = self._main_trails()
+        if self._trails.value == self._default_trails:
+            self._trails.value = default
+        self._default_trails = default
+        chosen, options = self._follow.value, self._followable()
+        if options != self._follow.options:
+            self._follow.options = options
+        row = None if chosen == NOTHING or chosen not in options else self._scene.frames.index(chosen)
+        self._scene.follow(row, turning=self._turning.value)
+        self._change_names(None)
+        self._change_axes(None)
+        self._change_trails(None)
+
+    def _followable(self) -> tuple[str, ...]:
+        """Return the names of moving frames, the main ones first, after NOTHING."""
+        frames = self._scene.frames
+        moving: list[int] = np.flatnonzero(~frames.still).tolist()
+        rows = dict.fromkeys([row for row in self._scene.main if not frames.still[row]] + moving)
+        return (NOTHING, *(frames.names[row] for row in rows))
+
+    def _main_trails(self) -> str:
+        """Return the names of the first moving frames, as the trails to begin with."""
+        frames = self._scene.frames
+        return ", ".join([frames.names[row] for row in self._scene.main if not frames.still[row]][:6])
 
     def _change_follow(self, event: Any) -> None:
         scene, name = self._scene, self._follow.value
@@ -62,7 +85,7 @@ class Look:
         names = self._scene.frames.names
         rows = [row for row, name in enumerate(names) if any(fnmatchcase(name, pattern) for pattern in patterns)]
         with self._lock:
-            self._scene.trails.choose(rows, self._scene.in_root)
+            self._scene.trails.choose(rows, names, self._scene.in_root)
 
 
 def _look_at_middle(client: Any, scene: Scene, *, followed: bool) -> None:

@@ -49,6 +49,11 @@ class Axes:
         for handle, rows in self._sets:
             handle.batched_scales = (factor * self._lengths[rows]).astype(np.float32)
 
+    def remove(self) -> None:
+        """Remove them from the page."""
+        for handle, _ in self._sets:
+            handle.remove()
+
     def set_visible(self, visible: bool) -> None:
         """Show or hide them."""
         for handle, _ in self._sets:
@@ -144,13 +149,23 @@ class Trails:
     def __init__(self, scene: Any, node: str, radius: float) -> None:
         self._scene, self._node, self._apart = scene, node, APART * radius
         self._rows = np.zeros(0, dtype=np.intp)
+        self._names: list[str] = []
+        self._points = np.zeros((0, POINTS, 3), np.float32)
         self._handle: Any = None
         self._changed = False
 
-    def choose(self, rows: Sequence[int], in_root: FloatArray) -> None:
-        """Set the frames that draw trails from now on, up to a limit."""
+    def choose(self, rows: Sequence[int], names: Sequence[str], in_root: FloatArray) -> None:
+        """Set the frames that draw trails from now on, up to a limit. Those that drew one already go on with it.
+
+        rows: of the frames. names: of all frames.
+        """
+        before = dict(zip(self._names, self._points, strict=True))
         self._rows = np.array(rows[:MAX_TRAILS], dtype=np.intp)
+        self._names = [names[row] for row in rows[:MAX_TRAILS]]
         self.clear(in_root)
+        for trail, name in enumerate(self._names):
+            if name in before:
+                self._points[trail] = before[name]
         if self._handle is not None:
             self._handle.remove()
             self._handle = None

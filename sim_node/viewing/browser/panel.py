@@ -34,6 +34,13 @@ class Readouts:
         self._answer = gui.add_markdown("")
         self._shown_text = ""
 
+    def change(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+        """Show other sensors: one or more. The chosen one stays if it is among them."""
+        self._last = {name: values for name, values in self._last.items() if labels.get(name) == self._labels[name]}
+        self._labels = labels
+        if tuple(labels) != self._sensor.options:
+            self._sensor.options = tuple(labels)
+
     def update(self, described: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
         """Store the latest measurement of each sensor."""
         self._last.update((name, values) for name, (values, _) in described.items() if name in self._labels)
@@ -145,7 +152,15 @@ class Lookup:
         self._source = gui.add_dropdown("Source", names, initial_value=names[scene.first])
         self._answer = gui.add_markdown("")
         self._shown_text = ""
-        gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
+        self._hierarchy = gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
+
+    def change(self) -> None:
+        """Follow a change of the scene. Chosen frames stay if they are still there."""
+        names = self._scene.frames.names
+        for chosen in (self._target, self._source):
+            if names != chosen.options:
+                chosen.options = names
+        self._hierarchy.content = f"```\n{hierarchy(self._scene)}\n```"
 
     def show(self, poses: FloatArray) -> None:
         """Show the transform, from each frame's pose (N, 7) in its parent."""

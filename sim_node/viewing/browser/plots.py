@@ -26,10 +26,10 @@ SIGNALS: dict[str, Signal] = {
 
 
 class Plot:
-    """One signal of one frame, in the fixed frame, over time."""
+    """One signal of one frame, in the fixed frame, over time. name, row: of the frame."""
 
     def __init__(self, gui: Any, name: str, row: int, signal: str) -> None:
-        self._row = row
+        self.name, self.row = name, row
         labels, self._of = SIGNALS[signal]
         self._samples = np.zeros((0, 1 + len(labels)))
         self._before: FloatArray | None = None
@@ -47,7 +47,7 @@ class Plot:
 
     def sample(self, time_s: float, in_root: FloatArray) -> None:
         """Add a sample if enough time has passed; if time goes back, start again."""
-        pose = np.array(in_root[self._row])
+        pose = np.array(in_root[self.row])
         gone = time_s - self._time
         if self._before is not None and 0.0 <= gone < APART_S * (1.0 - 1e-6):
             return
@@ -69,14 +69,29 @@ class Plots:
     def __init__(self, gui: Any, scene: Scene, lock: RLock) -> None:
         self._gui, self._scene, self._lock = gui, scene, lock
         self._plots: list[Plot] = []
-        frames = scene.frames
-        first = [row for row in scene.main if not frames.still[row]]
-        names = [frames.names[row] for row in dict.fromkeys([*first, *range(len(frames))])]
-        self._frame = gui.add_dropdown("Frame", tuple(names))
+        self._frame = gui.add_dropdown("Frame", self._names())
         self._signal = gui.add_dropdown("Signal", tuple(SIGNALS))
         gui.add_button("Add plot").on_click(self._add)
         gui.add_button("Remove plots").on_click(self._remove)
         self._folder = gui.add_folder("Plots")
+
+    def change(self) -> None:
+        """Follow a change of the scene: plots of frames that stay go on, those of others are removed."""
+        frames = self._scene.frames
+        for plot in self._plots:
+            if plot.name in frames.names:
+                plot.row = frames.index(plot.name)
+            else:
+                plot.handle.remove()
+        self._plots = [plot for plot in self._plots if plot.name in frames.names]
+        if (names := self._names()) != self._frame.options:
+            self._frame.options = names
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the names of all frames, the main moving ones first."""
+        frames = self._scene.frames
+        first = [row for row in self._scene.main if not frames.still[row]]
+        return tuple(frames.names[row] for row in dict.fromkeys([*first, *range(len(frames))]))
 
     def sample(self, time_ns: int, in_root: FloatArray) -> None:
         """Sample all plotted signals; poses (N, 7) in the fixed frame."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ _LINES, _BOLD_LINES, _PLANE = (205, 210, 216), (168, 176, 186), (244, 245, 246)
 _CELLS = 8.0
 
 
-def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent) -> None:
-    """Add grids with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene."""
+def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent) -> int:
+    """Add grids with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene. Return how many."""
     cell = 10.0 ** round(math.log10(extent.radius / _CELLS))
     planes = [pose_math.compose(in_root[shape.row], shape.pose) for shape in shapes if shape.kind == "plane"]
     for number, pose in enumerate(planes or [np.array(pose_math.IDENTITY)]):
@@ -46,6 +47,7 @@ def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArr
             position=pose[:3],
             wxyz=pose[WXYZ],
         )
+    return max(len(planes), 1)
 
 
 # The root of everything else, so that following a frame moves a single node.
@@ -77,27 +79,76 @@ class Scene:
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
     ) -> None:
+        self._scene = scene
+        self._followed: int | None = None
+        self._turning = False
+        self._grounds = 0
+        self.views: dict[str, tuple[int, View]] = {}
+        self._view_nodes: dict[str, tuple[int, SensorTopicView]] = {}
+        self._root = scene.add_frame(ROOT, show_axes=False)
+        self._begin(frames, in_root, shapes, places)
+        self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
+        self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
+        self._overlay(frames, in_root, shapes)
+        self._set_views(topic_views or {})
+        self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
+        self.names.choose(self.names.first, in_root)
+        self.show(in_root)
+
+    def change(
+        self,
+        frames: FrameTable,
+        in_root: FloatArray,
+        shapes: Sequence[Shape] = (),
+        places: FloatArray = NO_PLACES,
+        topic_views: Mapping[str, SensorTopicView] | None = None,
+    ) -> None:
+        """Replace the content, as of the constructor. What stays is not sent again.
+
+        Names, trails and what is followed are chosen again afterwards, by the panel.
+        """
+        self.follow(None)
+        self.names.choose("none", self.in_root)
+        self.axes.remove()
+        self._begin(frames, in_root, shapes, places)
+        self._batches.change(shapes, frames.still, in_root)
+        self._overlay(frames, in_root, shapes)
+        self._set_views(topic_views or {})
+
+    def _begin(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> None:
+        """Find the most important frames and the extent, and lay the ground."""
         self.frames, self.main = frames, main_rows(frames)
         # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
         self.extent: Extent = extent_of(in_root, shapes, places)
         self.in_root = in_root
-        radius = self.extent.radius
-        self._root = scene.add_frame(ROOT, show_axes=False)
-        add_ground(scene, f"{ROOT}/ground", shapes, in_root, self.extent)
-        self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
-        self.axes = Axes(scene, f"{ROOT}/axes", frames, lengths(frames, in_root, shapes, radius), in_root)
-        self.names = Names(scene, f"{ROOT}/names", frames, self.main)
-        self.trails = Trails(scene, f"{ROOT}/trails", radius)
-        self.views: dict[str, tuple[int, View]] = {
-            name: (frames.index(each.frame), VIEWS[each.type](scene, f"{ROOT}/sensors/{number}", each.fields, radius))
-            for number, (name, each) in enumerate((topic_views or {}).items())
-        }
-        self._followed: int | None = None
-        self._turning = False
-        self.trails.choose([row for row in self.main if not frames.still[row]], in_root)
-        self.names.choose(self.names.first, in_root)
-        self.show(in_root)
+        node = f"{ROOT}/ground"
+        grounds = add_ground(self._scene, node, shapes, in_root, self.extent)
+        for number in range(grounds, self._grounds):
+            self._scene.remove_by_name(f"{node}/{number}")
+        self._grounds = grounds
+
+    def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
+        sizes = lengths(frames, in_root, shapes, self.extent.radius)
+        self.axes = Axes(self._scene, f"{ROOT}/axes", frames, sizes, in_root)
+        self.names = Names(self._scene, f"{ROOT}/names", frames, self.main)
+
+    def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
+        """Create the views of sensors. Those that are the same as before stay."""
+        for name in [name for name, (_, view) in self._view_nodes.items() if not _is_same(topic_views.get(name), view)]:
+            number, _ = self._view_nodes.pop(name)
+            del self.views[name]
+            self._scene.remove_by_name(f"{ROOT}/sensors/{number}")
+        used = {number for number, _ in self._view_nodes.values()}
+        free = (number for number in count() if number not in used)
+        for name, each in topic_views.items():
+            if name not in self._view_nodes:
+                self._view_nodes[name] = number, _ = next(free), each
+                node = f"{ROOT}/sensors/{number}"
+                view = VIEWS[each.type](self._scene, node, each.fields, self.extent.radius)
+            else:
+                view = self.views[name][1]
+            self.views[name] = self.frames.index(each.frame), view
 
     def show(self, in_root: FloatArray) -> None:
         """Send all poses (N, 7) in the fixed frame. What has not moved is not sent."""
@@ -129,6 +180,16 @@ class Scene:
         for above in self.frames.chain(row):
             pose = pose_math.compose(poses[above], pose)
         return pose
+
+
+def _is_same(view: SensorTopicView | None, other: SensorTopicView) -> bool:
+    """Return whether two views show the same messages of the same frame."""
+    return (
+        view is not None
+        and (view.frame, view.type, view.of) == (other.frame, other.type, other.of)
+        and view.fields.keys() == other.fields.keys()
+        and all(np.array_equal(value, other.fields[name]) for name, value in view.fields.items())
+    )
 
 
 def _carried_along(pose: FloatArray, *, turning: bool) -> FloatArray:

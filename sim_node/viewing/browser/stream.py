@@ -34,6 +34,10 @@ class Stream:
     idle: called when there was nothing new for a while. Both are called from the stream's thread.
     """
 
+    # What prepares the page for instants with other frames, and why that failed.
+    _prepare: Callable[[], None] | None = None
+    _failure: Exception | None = None
+
     def __init__(self, frames: int, show: Callable[[Instant], None], idle: Callable[[], None]) -> None:
         self._show, self._idle = show, idle
         self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
@@ -45,12 +49,33 @@ class Stream:
         self._thread.start()
 
     def offer(self, time_ns: int, poses: FloatArray, measurements: Latest) -> None:
-        """Replace the instant to show; poses are copied. Measurements of an instant that was not shown are kept."""
+        """Replace the instant to show; poses are copied. Measurements of an instant that was not shown are kept.
+
+        Raises what a `prepare` raised.
+        """
         with self._offered:
+            if self._failure is not None:
+                raise self._failure
             np.copyto(self._fresh, poses)
             self._time_ns = time_ns
             self._measurements.update(measurements)
             self._is_fresh = True
+            self._offered.notify()
+
+    def change(self, frames: int, prepare: Callable[[], None]) -> None:
+        """Prepare the page for instants with another number of frames.
+
+        What was offered and not shown yet is dropped.
+
+        Args:
+            frames: Number of frames from now on.
+            prepare: Called from the stream's thread before it shows the next instant; not if another change follows.
+        """
+        with self._offered:
+            self._prepare = prepare
+            self._fresh = np.zeros((frames, 7))
+            self._measurements = {}
+            self._is_fresh = False
             self._offered.notify()
 
     def close(self) -> None:
@@ -64,16 +89,24 @@ class Stream:
         due = time.monotonic()
         while True:
             with self._offered:
-                if not self._is_fresh and not self._ended:
+                if not self._is_fresh and not self._ended and self._prepare is None:
                     self._offered.wait(IDLE_S)
                 if self._ended:
                     return
+                prepare, self._prepare = self._prepare, None
                 fresh = self._is_fresh
                 if fresh:
-                    self._fresh, self._shown = self._shown, self._fresh
+                    other = self._shown if self._shown.shape == self._fresh.shape else np.zeros_like(self._fresh)
+                    self._fresh, self._shown = other, self._fresh
                     measurements, self._measurements = self._measurements, {}
                     instant = Instant(self._time_ns, self._shown, measurements)
                     self._is_fresh = False
+            if prepare is not None:
+                try:
+                    prepare()
+                except Exception as failure:  # raised to whoever offers the next instant
+                    self._failure = failure
+                    return
             if fresh:
                 self._show(instant)
             else:

@@ -47,8 +47,10 @@ class Viewer:
         self.scene: Scene | None = None
         self._closed = False
         self._instant: Instant | None = None
+        self._last_ns = 0
         self._slow_due = 0.0
         self._readouts: Readouts | None = None
+        self._sensors_tab: viser.GuiTabHandle | None = None
 
     def set_scene(
         self,
@@ -59,7 +61,7 @@ class Viewer:
         topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        """Replace the scene and its panel.
+        """Set the scene and its panel, or change them: what stays keeps its settings, and cameras do not move.
 
         Args:
             frames: The frames.
@@ -69,27 +71,25 @@ class Viewer:
             topic_views: Sensors to show, by the names of their measurements.
             labels: Labels of the numbers of sensors, by name.
         """
-        with self.lock:
-            self.server.scene.reset()
-            self.server.gui.reset()
-            scene = Scene(self.server.scene, frames, frames.in_root(poses), shapes, places, topic_views)
+        in_root = frames.in_root(poses)
+        with self.lock, self.server.atomic():
+            scene = self.scene
+            if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
+                self.server.scene.reset()
+                self.server.gui.reset()
+                scene = self.scene = Scene(self.server.scene, frames, in_root, shapes, places, topic_views)
+                self._add_panel(scene)
+            else:
+                self._instant = None
+                scene.change(frames, in_root, shapes, places, topic_views)
+                self._look.change()
+                self._plots.change()
+                self._lookup.change()
+            self._set_labels(labels or {})
+            # Where new pages begin; the cameras of others stay where they are.
             camera = self.server.initial_camera
             camera.position, camera.look_at = scene.extent.camera, scene.extent.centre
             camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 100.0 * scene.extent.radius)
-            gui = self.server.gui
-            self._controls = Controls(gui, self.transport)
-            tabs = gui.add_tab_group()
-            with tabs.add_tab("Look", viser.Icon.EYE):
-                Look(self.server, scene, self.lock)
-            with tabs.add_tab("Plots", viser.Icon.CHART_LINE):
-                self._plots = Plots(gui, scene, self.lock)
-            with tabs.add_tab("Frames", viser.Icon.HIERARCHY):
-                self._lookup = Lookup(gui, scene)
-            self._readouts = None
-            if labels:
-                with tabs.add_tab("Sensors", viser.Icon.GAUGE):
-                    self._readouts = Readouts(gui, labels)
-            self.scene = scene
 
     def show(self, instant: Instant) -> None:
         """Send an instant to all pages. Call it from one thread.
@@ -99,7 +99,7 @@ class Viewer:
         """
         scene = self.scene
         assert scene is not None, "set_scene comes before show"
-        back = self._instant is not None and instant.time_ns < self._instant.time_ns
+        back, self._last_ns = instant.time_ns < self._last_ns, instant.time_ns
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
             if back:
@@ -122,6 +122,31 @@ class Viewer:
         if not self._closed:
             self._closed = True
             self.server.stop()
+
+    def _add_panel(self, scene: Scene) -> None:
+        gui = self.server.gui
+        self._controls = Controls(gui, self.transport)
+        self._tabs = gui.add_tab_group()
+        with self._tabs.add_tab("Look", viser.Icon.EYE):
+            self._look = Look(self.server, scene, self.lock)
+        with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
+            self._plots = Plots(gui, scene, self.lock)
+        with self._tabs.add_tab("Frames", viser.Icon.HIERARCHY):
+            self._lookup = Lookup(gui, scene)
+        self._readouts, self._sensors_tab = None, None
+
+    def _set_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
+        """Add, change or remove the tab with numbers of sensors."""
+        if not labels:
+            if self._sensors_tab is not None:
+                self._sensors_tab.remove()
+            self._readouts, self._sensors_tab = None, None
+        elif self._readouts is None:
+            self._sensors_tab = self._tabs.add_tab("Sensors", viser.Icon.GAUGE)
+            with self._sensors_tab:
+                self._readouts = Readouts(self.server.gui, labels)
+        else:
+            self._readouts.change(labels)
 
     def _show_slowly(self) -> None:
         now = time.monotonic()
@@ -158,14 +183,20 @@ class ViewSink:
         self._viewer.transport = LoopTransport(loop)
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Show the world."""
-        layout = lay_out(world)
-        places = places_of(world, layout)
-        self._instruments = topic_views_of(world, frames)
-        shapes = shapes_of(world, frames)
-        self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
-        self._viewer.set_scene(frames, layout.poses, shapes, places, self._instruments, self._labels)
-        self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
+        """Show the world; a changed one before its first instant is shown, without blocking the loop."""
+        views = self._instruments = topic_views_of(world, frames)
+        labels = self._labels = {name: each for name, each in labels_of(world).items() if name not in views}
+
+        def set_scene() -> None:
+            layout = lay_out(world)
+            shapes, places = shapes_of(world, frames), places_of(world, layout)
+            self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels)
+
+        if self._stream is None:
+            set_scene()
+            self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
+        else:
+            self._stream.change(len(frames), set_scene)
 
     def write(self, snapshot: Snapshot) -> None:
         """Pass a snapshot to the page."""

@@ -1,0 +1,168 @@
+"""The worlds of a run that changed, in its bag: each with the time from which it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from sim_node.assembly import assemble
+from sim_node.recording.bag import Bag, BagAttachment
+from sim_node.recording.worlds import (
+    MAX_BYTES,
+    Attached,
+    files_below,
+    first_world,
+    is_secret,
+    media_type,
+    unpacked,
+)
+from sim_node.world import Model, World, WorldError, load
+from sim_node.world.writers.yaml import to_yaml
+
+# Attachments of changes: changes/1.json, changes/1.yaml, and the files to which the worlds refer, in folders below.
+_FOLDER = "changes/"
+_ABOUT = re.compile(r"changes/([0-9]{1,9})\.json")
+
+
+class WorldChanges:
+    """Makes the attachments of a run's later worlds. A file to which several of them refer is stored once."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        # Folders of stored files, by the path and the content of the first one.
+        self._folders: dict[tuple[Path, bytes], str] = {}
+
+    def attachments(self, world: World) -> tuple[tuple[Attached, ...], str]:
+        """Return the attachments of the next world.
+
+        Args:
+            world: The world; assembled or not.
+
+        Returns:
+            The attachments, and the reason if the world itself is not among them.
+        """
+        self._count += 1
+        models = {model.files[0].resolve(): model.files for model in world.of(Model) if model.files}
+        stored: list[Attached] = []
+
+        def refer(path: Path) -> str:
+            path = path.resolve()
+            files = [] if is_secret(path, world) else files_below(models.get(path, (path,)))
+            contents = [(name, data) for name, each in files if (data := _content(each)) is not None]
+            key = path, hashlib.sha256(b"".join(data for _, data in contents)).digest()
+            if key not in self._folders:
+                folder = self._folders[key] = str(len(self._folders))
+                stored.extend(
+                    Attached(f"{_FOLDER}{folder}/{name}", media_type(name), data)
+                    for name, data in contents
+                    if len(data) <= MAX_BYTES
+                )
+            return f"{self._folders[key]}/{path.name}"
+
+        facts: dict[str, object] = {"world": world.name}
+        worlds = []
+        reason = ""
+        try:
+            text = to_yaml(world, refer).encode()
+            worlds.append(Attached(f"{_FOLDER}{self._count}.yaml", media_type(".yaml"), text))
+        except WorldError as error:
+            facts["unwritten"] = error.lines()
+            reason = error.lines()[0]
+        about = Attached(
+            f"{_FOLDER}{self._count}.json", "application/json", json.dumps(facts, indent=2).encode() + b"\n"
+        )
+        return (about, *worlds, *stored), reason
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+class _Change(NamedTuple):
+    time_ns: int
+    number: int
+
+
+class RecordedWorlds:
+    """The worlds of a bag, in the order of the times from which they hold. `recorded_worlds` opens them.
+
+    Attributes:
+        times_ns: When each world began. The first one begins with the bag.
+    """
+
+    def __init__(self, bag: Bag, folder: Path) -> None:
+        self._bag, self._folder = bag, folder
+        changes: list[_Change] = []
+        for attachment in bag.attachments():
+            found = _ABOUT.fullmatch(attachment.name)
+            if found:
+                changes.append(_Change(attachment.time_ns, int(found[1])))
+            elif attachment.name.startswith(_FOLDER):
+                self._unpack(attachment)
+        # A reset starts again at an earlier time: of two that began at one time, the later one holds.
+        self._changes = sorted(changes)
+        self.times_ns: tuple[int, ...] = (bag.start_ns, *(change.time_ns for change in self._changes))
+        self._loaded: dict[int, World | None] = {}
+
+    def __len__(self) -> int:
+        return len(self.times_ns)
+
+    def __getitem__(self, place: int) -> World | None:
+        """Return an assembled world, or None if the bag does not have it.
+
+        Args:
+            place: Its place in `times_ns`.
+
+        Returns:
+            The world.
+
+        Raises:
+            WorldError: The recorded files no longer make a world.
+        """
+        if place not in self._loaded:
+            self._loaded[place] = self._load(place)
+        return self._loaded[place]
+
+    def place_at(self, time_ns: int) -> int:
+        """Return the place of the world at a time of the bag."""
+        return max(bisect_right(self.times_ns, time_ns) - 1, 0)
+
+    def _load(self, place: int) -> World | None:
+        if place == 0:
+            return first_world(self._bag, self._folder)
+        path = self._folder / f"{_FOLDER}{self._changes[place - 1].number}.yaml"
+        if not path.is_file():
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were given when it ran
+            return assemble(load(path))
+
+    def _unpack(self, attachment: BagAttachment) -> None:
+        unpacked(attachment, self._folder, _FOLDER)
+
+
+@contextmanager
+def recorded_worlds(bag: Bag) -> Iterator[RecordedWorlds]:
+    """Yield the worlds of a bag. Their files exist until the context ends.
+
+    Raises:
+        WorldError: An attachment is not a file below changes/.
+    """
+    with TemporaryDirectory(prefix="sim_node_world_") as folder:
+        yield RecordedWorlds(bag, Path(folder))
+
+
+def change_times(bag: Bag) -> tuple[int, ...]:
+    """Return when the world of a recorded run changed, in the order of time (ns)."""
+    return tuple(sorted(each.time_ns for each in bag.attachments() if _ABOUT.fullmatch(each.name)))
