@@ -1,4 +1,4 @@
-"""The definitions of simulation_interfaces that `make simulation-interfaces` builds: the standard's, and all of them."""
+"""The definitions that `make simulation-interfaces` builds: those of the standard, and all of them."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -163,6 +164,7 @@ class SimulationNode(LoopNode):
             processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],
+            allow=[folder for folder in values["allow"].split(os.pathsep) if folder],
             sinks=(*sinks, self._commands),
             publishing=self._publishing(values),
             report=self.get_logger().info,
@@ -223,7 +225,7 @@ class SimulationNode(LoopNode):
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, session, stamp)
         self._commands.begin(self.loop)
-        self.requests = SimulationRequests(self, self.loop, stamp, values)
+        self.requests = SimulationRequests(self, session, stamp, values["simulation_interfaces"])
         if values["bridge"]:
             session.simulation.on_change(self._refuse_bridged)
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)

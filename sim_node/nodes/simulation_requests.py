@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 from rclpy.node import Node
 
 from sim_node.nodes.changes import serve_changes
 from sim_node.nodes.orders import Orders
 from sim_node.nodes.simulation_interfaces.serving import Requests, SimulationInterfaces, serve_simulation_interfaces
-from sim_node.session.entity_requests import EntityRequests
-from sim_node.session.resources import Resources
+from sim_node.session import Session
 from sim_node.session.run_requests import RunRequests
-from sim_node.session.structure_requests import StructureRequests
-from sim_node.simulation import Loop
 
 
 class SimulationRequests:
@@ -24,19 +18,16 @@ class SimulationRequests:
 
     Args:
         node: Whose services they are.
-        loop: Its run.
+        session: Its run, open.
         stamp: Returns the stamp (ns) of messages for a simulation time (ns).
-        values: The node's parameters.
+        prefix: Where the services of simulation_interfaces are; empty for nowhere.
 
     Attributes:
         interfaces: The services of simulation_interfaces; None if its messages are not installed.
     """
 
-    def __init__(self, node: Node, loop: Loop, stamp: Callable[[int], int], values: Mapping[str, Any]) -> None:
-        prefix: str = values["frame_prefix"]
-        folders = [Path(each).expanduser() for each in values["allow"].split(os.pathsep) if each]
-        entities = EntityRequests(loop, prefix)
-        structure = StructureRequests(loop, entities, Resources(loop.simulation.world, folders))
+    def __init__(self, node: Node, session: Session, stamp: Callable[[int], int], prefix: str) -> None:
+        loop, entities, structure = session.loop, session.entities, session.structure
         orders = Orders(node)
         run = RunRequests(
             loop,
@@ -56,6 +47,4 @@ class SimulationRequests:
             return Requests(entities, run, structure, loop, stamp, set(), wake)
 
         serve_changes(node, loop, structure)
-        self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(
-            node, requests, values["simulation_interfaces"]
-        )
+        self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)

@@ -276,11 +276,18 @@ class EntityRequests:
     def present(self) -> _Present:
         """Return what is known of the present structure. Call it from the loop."""
         simulation = self._loop.simulation
-        key = (simulation.generation, tuple(self.spawned), tuple(self.infos.items()))
-        if self._known is None or self._known.key != key:
+
+        def key() -> tuple[object, ...]:
+            return simulation.generation, tuple(self.spawned), tuple(self.infos.items())
+
+        if self._known is None or self._known.key != key():
             layout = lay_out(simulation.world)
             entities = entities_of(simulation.world, layout, self.spawned, self.infos)
-            self._known = _Present(key, layout, entities)
+            # A reset removes what was spawned, whoever asked for it.
+            for kept in (self.spawned, self.infos):
+                for name in [name for name in kept if name not in entities]:
+                    del kept[name]
+            self._known = _Present(key(), layout, entities)
         return self._known
 
     def _matching(self, filters: Filters) -> list[Entity]:

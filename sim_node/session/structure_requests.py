@@ -208,7 +208,7 @@ class StructureRequests:
             if run.unloaded:
                 raise Rejected("NO_WORLD_LOADED", "there is no world")
             now = self._loop.simulation.world
-            self._enter(World("", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time))
+            self._enter(World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time))
             run.unloaded = True
 
         self._loop.call(act)
