@@ -7,7 +7,7 @@ go in, a success and a text come back. The services of simulation_interfaces nee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.node import Node
@@ -126,11 +126,11 @@ def _carry_out(structure: StructureRequests, values: Values) -> str:
         if name not in types:
             allowed = ", ".join(types)
             raise ValueError(f"{verb} has no {shown(name)!r}{did_you_mean(name, types)} (allowed: {allowed})")
-        found = value
-        if types[name] is list and not isinstance(value, str | bool | int | float):
+        found, kind = value, cast(Any, types[name])
+        if kind is list and not isinstance(value, str | bool | int | float):
             found = list(value)  # arrays come as arrays
-        if not isinstance(found, types[name]):
-            raise ValueError(f"{name}: {value!r:.60} is no {types[name].__name__}")
+        if not isinstance(found, kind):
+            raise ValueError(f"{name}: {value!r:.60} is no {kind.__name__}")
         if name in _SIZES and len(found) != _SIZES[name]:
             raise ValueError(f"{name}: {len(found)} numbers, needs {_SIZES[name]}")
     return act(structure, values)

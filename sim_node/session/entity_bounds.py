@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -195,7 +196,7 @@ def overlapping(entities: Sequence[Entity], region: Region, boxes: Boxes, in_roo
     return found
 
 
-def rotation_of(quaternion: Sequence[float]) -> FloatArray:
+def rotation_of(quaternion: npt.ArrayLike) -> FloatArray:
     """Return a unit quaternion (4,) [x y z w]. Raises Rejected (INVALID_POSE) for one that is no rotation."""
     turn = np.array(quaternion, dtype=np.float64)
     length = float(np.linalg.norm(turn))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -178,9 +179,9 @@ class EntityRequests:
         self,
         name: str,
         frame: str,
-        pose: tuple[Sequence[float], Sequence[float]],
-        twist: Sequence[float],
-        acceleration: Sequence[float] = (0.0,) * 6,
+        pose: tuple[npt.ArrayLike, npt.ArrayLike],
+        twist: npt.ArrayLike,
+        acceleration: npt.ArrayLike = (0.0,) * 6,
     ) -> None:
         """Set the pose and the twist of an entity.
 
@@ -195,7 +196,7 @@ class EntityRequests:
             Rejected: No such entity (NOT_FOUND), the pose is invalid (INVALID_POSE), or the entity cannot be placed
                 (OPERATION_FAILED). Nothing is changed.
         """
-        rates = np.array([*twist, *acceleration], dtype=np.float64)
+        rates = np.concatenate([np.asarray(twist, dtype=np.float64), np.asarray(acceleration, dtype=np.float64)])
         if not np.isfinite(rates).all():
             raise Rejected("OPERATION_FAILED", "twist or acceleration: a number is not finite")
 
@@ -245,7 +246,7 @@ class EntityRequests:
         raise Rejected("INVALID_POSE", f"no frame {shown(name)!r}{did_you_mean(name, frames.names)}")
 
     def placed(
-        self, frame: str, pose: tuple[Sequence[float], Sequence[float]], twist: Sequence[float] = (0.0,) * 6
+        self, frame: str, pose: tuple[npt.ArrayLike, npt.ArrayLike], twist: npt.ArrayLike = (0.0,) * 6
     ) -> FrameState:
         """Return a pose and a twist in a frame as the state of one frame in the fixed frame. Call it from the loop.
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy.typing as npt
+
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
@@ -46,7 +48,7 @@ class StructureRequests:
         text: str = "",
         namespace: str = "",
         frame: str = "",
-        pose: tuple[Sequence[float], Sequence[float]] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+        pose: tuple[npt.ArrayLike, npt.ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
         allow_renaming: bool = False,
     ) -> str:
         """Add an entity to the world.

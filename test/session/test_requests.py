@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,7 +121,7 @@ def test_filters_by_name_and_region(yard: Run) -> None:
     assert rejected(lambda: names(Filters(bounds=(9, [])))).startswith("FEATURE_UNSUPPORTED: bounds.type: 9")
 
 
-vectors = st.tuples(*[st.floats(-3, 3)] * 3).map(np.array)
+vectors = st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3)).map(np.array)
 
 
 @settings(max_examples=40)
@@ -150,10 +151,12 @@ def test_states_are_in_the_fixed_frame(yard: Run) -> None:
     yard.simulation.bodies["crate"].twist = [0.5, 0, 0, 0, 0, 1.0]
     names, states, time_ns = yard.entities.states(Filters("crate|shuttle"))
     assert (names, time_ns) == (["shuttle", "crate"], 0)
-    np.testing.assert_allclose(states.pose, [[0, 0, 0, *UNTURNED], [1, 2, 3, *UNTURNED]], atol=1e-12)
+    expected = np.array([[0, 0, 0, *UNTURNED], [1, 2, 3, *UNTURNED]], dtype=float)
+    np.testing.assert_allclose(states.pose, expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(states.twist, [[2, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 1]], atol=1e-9)
-    high, low = yard.entities.bounds("crate") or (None, None)
-    np.testing.assert_allclose([high, low], [[1, 2, 3], [-1, -2, -3]], atol=1e-12)
+    found = yard.entities.bounds("crate")
+    assert found is not None
+    np.testing.assert_allclose(np.array(found), [[1, 2, 3], [-1, -2, -3]], atol=1e-12)
     assert yard.entities.bounds("floor") is None
 
 
@@ -169,9 +172,9 @@ def test_a_state_is_set_in_a_moving_frame(yard: Run) -> None:
 
 
 def test_states_that_cannot_be_set(yard: Run) -> None:
-    def setting(name: str, pose: object = ((0, 0, 0), UNTURNED), twist: object = (0,) * 6, frame: str = "") -> str:
+    def setting(name: str, pose: Any = ((0, 0, 0), UNTURNED), twist: Any = (0,) * 6, frame: str = "") -> str:
         before = yard.simulation.snapshot().poses
-        message = rejected(lambda: yard.entities.set_state(name, frame, pose, twist))  # type: ignore[arg-type]
+        message = rejected(lambda: yard.entities.set_state(name, frame, pose, twist))
         np.testing.assert_array_equal(yard.simulation.snapshot().poses, before)
         return message
 
@@ -227,7 +230,11 @@ def test_what_is_spawned_starts_at_its_pose(yard: Run) -> None:
     states, _ = yard.entities.state("box1")
     np.testing.assert_allclose(states.pose[0], [4, 6, 2, 0, 0, np.sqrt(0.5), np.sqrt(0.5)], atol=1e-12)
     assert yard.entities.info("box1").tags == ("spawned", "body")
-    again = lambda **more: yard.structure.spawn("box1", text=BOX, pose=((7, 7, 7), UNTURNED), **more)  # noqa: E731
+
+    def again(*, allow_renaming: bool = False) -> str:
+        pose = (7, 7, 7), UNTURNED
+        return yard.structure.spawn("box1", text=BOX, pose=pose, allow_renaming=allow_renaming)
+
     assert rejected(again).startswith("NAME_NOT_UNIQUE")
     assert again(allow_renaming=True) == "box1_1"
     assert yard.structure.spawn("", text=BOX, namespace="/lab/", pose=((9, 9, 9), UNTURNED)) == "lab/box"
@@ -280,9 +287,9 @@ def test_a_reset_of_time_and_state_keeps_what_was_spawned(yard: Run) -> None:
         ({"name": "crate", "text": BOX}, "NAME_NOT_UNIQUE"),
     ],
 )
-def test_what_is_not_spawned(given: dict[str, object], code: str, yard: Run) -> None:
+def test_what_is_not_spawned(given: dict[str, Any], code: str, yard: Run) -> None:
     before = yard.simulation.world
-    assert rejected(lambda: yard.structure.spawn(**given)).startswith(f"{code}: ")  # type: ignore[arg-type]
+    assert rejected(lambda: yard.structure.spawn(**given)).startswith(f"{code}: ")
     assert yard.simulation.world is before
 
 
