@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import report_damage, shown
 from sim_node.cli.terminal import pose_lines, short_pose
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag
+from sim_node.recording.changes import change_times
+from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
-from sim_node.tree import TransformError
-from sim_node.tree.describe import FrameInfo, as_text, remark
+from sim_node.tree import TransformError, TransformTree
+from sim_node.tree.describe import FrameInfo, as_dict, as_text, remark
+from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world.fields import MAX_NS, nanoseconds
 from sim_node.world.problems import counted
 
@@ -44,8 +47,9 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
         _report(bag, transforms)
+        frames = tuple(frame for frame in tree.describe() if frame.name in _present(bag, tree, transforms.newest_ns))
     if as_json:
-        print(json.dumps(tree.as_dict()))
+        print(json.dumps(as_dict(frames)))
         return 0
 
     def remark_and_pose(frame: FrameInfo) -> str:
@@ -53,9 +57,16 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
             return ""
         return f"{remark(frame)}  {short_pose(tree.lookup(frame.parent, frame.name))}"
 
-    print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(tree.frames), 'frame')}")
-    print(as_text(tree.describe(), remark_and_pose))
+    print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(frames), 'frame')}")
+    print(as_text(frames, remark_and_pose))
     return 0
+
+
+def _present(bag: Bag, tree: TransformTree, time_ns: int) -> Collection[str]:
+    """Return the frames of the world at a time, if it changed while it was recorded: a tree forgets none."""
+    if not change_times(bag):
+        return tree.frames
+    return BagFrames(bag, Unreadable(lambda line: None)).era_at(time_ns).table.names
 
 
 def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | None, FloatArray]:

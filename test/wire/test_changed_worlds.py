@@ -116,7 +116,7 @@ def test_a_listener_knows_where_a_load_is_that_is_freed_and_set_down() -> None:
                 names, stamps, poses = reader.read(data)
                 tree.set_transforms(names.parents, names.children, stamps, poses, static=topic == "/tf_static")
         read = len(graph.messages)
-        parent, position = placed.get(state, ("map", [0, 0, 0.05]))
+        parent, position = placed.get(state, ("map", [0, 5, 0.05]))
         assert tree.parent("load") == parent
         if position is not None:
             assert tree.lookup(parent, "load", run.time_ns)[:3] == pytest.approx(position)
