@@ -15,12 +15,16 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup simulation-interfaces test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 run: .venv/.ready
 	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
 
 setup: .venv/.ready
+
+# The messages of the services that docs/simulation-interfaces.md describes. A ROS 2 that is sourced has its own.
+simulation-interfaces: .venv/.ready
+	@$(PYTHON) tools/build_simulation_interfaces.py
 
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
@@ -39,6 +43,7 @@ test-ros: .venv/.ready-for-tests
 # here. What is missing is skipped, and said.
 test-peers: .venv/.ready-for-tests
 	@$(BIN)/python tools/peers.py
+	@$(PYTHON) tools/build_simulation_interfaces.py
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
 # The slowest thirty of all tests.

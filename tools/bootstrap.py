@@ -46,8 +46,8 @@ def main(parts):
         provide(missing_packages(sourced))
         make_venv(sourced)
         install(["core", "physics", "view"] + ([] if sourced else ["ros"]) + parts, sourced)
-        if not sourced and not tf2_msgs_is_built():
-            build_tf2_msgs()
+        if not sourced and not is_built("tf2_msgs"):
+            build("tf2_msgs", TF2_MSGS)
         install_project()
         if "test" in parts:
             install_plugin()
@@ -152,7 +152,7 @@ def require_wheel_platform(system, machine, libc):
 def missing_packages(sourced):
     """The Debian packages that this set-up still lacks."""
     missing = []
-    if not sourced and not tf2_msgs_is_built():
+    if not sourced and not is_built("tf2_msgs"):
         if not any(shutil.which(name) for name in (os.environ.get("CXX", "c++"), "g++", "clang++")):
             missing.append("g++")
         if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
@@ -265,34 +265,35 @@ def pip(arguments):
         raise Stop("pip failed, its message is above (no network, or a proxy: see docs/installation.md)")
 
 
-# tf2_msgs
+# Interface packages
 
 
-def tf2_msgs_is_built():
-    return os.path.exists(tf2_msgs_stamp()) and read(tf2_msgs_stamp()) == tf2_msgs_digest()
+def is_built(package):
+    """Whether .venv has a package of interfaces/, built from what is there now."""
+    return os.path.exists(stamp_of(package)) and read(stamp_of(package)) == digest_of(package)
 
 
-def tf2_msgs_stamp():
-    return os.path.join(VENV, "build", "tf2_msgs.built")
+def stamp_of(package):
+    return os.path.join(VENV, "build", package + ".built")
 
 
-def tf2_msgs_digest():
+def digest_of(package):
     """Of the sources: a change of them is a reason to build again."""
     digest = hashlib.sha256()
-    for folder, folders, names in os.walk(TF2_MSGS):
+    for folder, folders, names in os.walk(os.path.join(ROOT, "interfaces", package)):
         folders.sort()
         for name in sorted(names):
             digest.update(read(os.path.join(folder, name)).encode())
     return digest.hexdigest()
 
 
-def build_tf2_msgs():
-    """Builds interfaces/tf2_msgs into .venv."""
-    say("building tf2_msgs")
+def build(package, source, jobs=2):
+    """Builds a package of interfaces/ into .venv; source: its folder as CMake needs it."""
+    say("building " + package)
     point_generators_here()
-    build = os.path.join(VENV, "build", "tf2_msgs")
-    shutil.rmtree(build, ignore_errors=True)
-    os.makedirs(build)
+    work = os.path.join(VENV, "build", package)
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
     environment = dict(os.environ, PATH=os.path.join(VENV, "bin") + os.pathsep + os.environ.get("PATH", ""))
     for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "PYTHONPATH", "PYTHONHOME"):
         environment.pop(name, None)
@@ -300,24 +301,24 @@ def build_tf2_msgs():
     configure = [
         cmake,
         "-S",
-        TF2_MSGS,
+        source,
         "-B",
-        build,
+        work,
         "-DCMAKE_INSTALL_PREFIX=" + VENV,
         "-DCMAKE_PREFIX_PATH=" + VENV,
         "-DPython3_EXECUTABLE=" + VENV_PYTHON,
         "-DBUILD_TESTING=OFF",
     ]
-    log = os.path.join(VENV, "build", "tf2_msgs.log")
+    log = os.path.join(VENV, "build", package + ".log")
     with open(log, "w") as output:
-        for command in (configure, [cmake, "--build", build, "-j2"], [cmake, "--install", build]):
+        for command in (configure, [cmake, "--build", work, "-j%d" % jobs], [cmake, "--install", work]):
             if subprocess.call(command, env=environment, stdout=output, stderr=subprocess.STDOUT) != 0:
                 sys.stderr.write("".join(read(log).splitlines(True)[-30:]))
-                raise Stop("tf2_msgs did not build; the whole log is %s" % os.path.relpath(log))
-    if output_of([VENV_PYTHON, "-c", "import tf2_msgs.msg"]) is None:
-        raise Stop("tf2_msgs was built and cannot be imported; the log is %s" % os.path.relpath(log))
-    shutil.rmtree(build)
-    write(tf2_msgs_stamp(), tf2_msgs_digest())
+                raise Stop("%s did not build; the whole log is %s" % (package, os.path.relpath(log)))
+    if output_of([VENV_PYTHON, "-c", "import %s.msg" % package]) is None:
+        raise Stop("%s was built and cannot be imported; the log is %s" % (package, os.path.relpath(log)))
+    shutil.rmtree(work)
+    write(stamp_of(package), digest_of(package))
 
 
 def point_generators_here():

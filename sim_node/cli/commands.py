@@ -13,12 +13,13 @@ from typing import TypeVar
 from sim_node.plugins import PluginFault, described, error_line, offered
 from sim_node.registry import Registry
 
-# In the order of help: running, inspecting worlds, bags and graphs, topics and services of a graph, reading and writing
-# world files, reading and writing bags, and troubleshooting.
+# In the order of help: running, inspecting worlds, bags and graphs, topics and services of a graph, changing the world
+# of a node, reading and writing world files, reading and writing bags, and troubleshooting.
 SHIPPED = (
     *("run", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
     *("topics", "echo", "pub", "call"),
+    *("spawn", "remove", "attach", "detach", "set"),
     *("check", "snap", "convert", "urdf"),
     *("info", "plot", "export", "diff", "repair"),
     "doctor",

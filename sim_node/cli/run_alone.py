@@ -30,6 +30,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         view=view_of(arguments),
         processes=arguments.processes,
         network=arguments.allow_network,
+        allow=arguments.allow,
         sinks=(ProgressSink(duration_ns),),
         report=partial(print, flush=True),
         warn=print_error,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
         "randomised": arguments.randomised or None,
         "processes": arguments.processes or None,
         "allow_network": arguments.allow_network or None,
+        "allow": os.pathsep.join(str(folder.resolve()) for folder in arguments.allow) or None,
     }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     parameters["world"] = str(arguments.world)

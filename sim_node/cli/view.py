@@ -52,6 +52,7 @@ def _world(arguments: argparse.Namespace) -> int:
         seed=arguments.seed or 0,
         randomised=arguments.randomised,
         network=arguments.allow_network,
+        allow=arguments.allow,
         paused=arguments.paused,
         view=True if arguments.port is None else arguments.port,
         report=partial(print, flush=True),

@@ -29,7 +29,12 @@ def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> No
 def add_allow(parser: argparse.ArgumentParser) -> None:
     """Add --allow DIR, for worlds that refer to files outside of their own folder."""
     parser.add_argument(
-        "--allow", metavar="DIR", type=Path, action="append", default=[], help="also let the world read files below DIR"
+        "--allow",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="also let the world, and requests to its run, read files below DIR",
     )
 
 

@@ -97,6 +97,15 @@ SPECS = {
         fixed=True,
         words=MESSAGES,
     ),
+    "simulation_interfaces": ParameterSpec(
+        "~",
+        "Where the services of simulation_interfaces are: ~ below the node's name, / for the root, or a namespace; "
+        "empty for none.",
+        fixed=True,
+    ),
+    "allow": ParameterSpec(
+        "", "Folders, separated by colons, from which requests may spawn files and load worlds.", fixed=True
+    ),
 }
 
 

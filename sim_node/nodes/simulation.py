@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers, typed
 from sim_node.nodes.recording import recording_faults, recording_settings, serve_snapshot
+from sim_node.nodes.simulation_requests import SimulationRequests
 from sim_node.nodes.spin import LoopNode
 from sim_node.plugins import blamed
 from sim_node.session import Publishing, Session
@@ -162,6 +164,7 @@ class SimulationNode(LoopNode):
             processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],
+            allow=[folder for folder in values["allow"].split(os.pathsep) if folder],
             sinks=(*sinks, self._commands),
             publishing=self._publishing(values),
             report=self.get_logger().info,
@@ -222,6 +225,7 @@ class SimulationNode(LoopNode):
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, session, stamp)
         self._commands.begin(self.loop)
+        self.requests = SimulationRequests(self, session, stamp, values["simulation_interfaces"])
         if values["bridge"]:
             session.simulation.on_change(self._refuse_bridged)
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)

@@ -15,8 +15,12 @@ from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_a
 from sim_node.programs import Supervisor
 from sim_node.programs.processes import programs_of, supervised
 from sim_node.recording.settings import Settings
+from sim_node.session.editing import RunEditor
+from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
+from sim_node.session.resources import Resources
+from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.text import shown
 from sim_node.world import World, load
@@ -53,6 +57,7 @@ class Session:
         processes: Whether to start the world's processes; if False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
         network: Whether autopilot links of the world may leave this machine.
+        allow: Folders from which requests may add files to the run, besides that of the world.
         sinks: Also receive each tick, after those that publish and record and before the viewer.
         publishing: How messages are laid out, and where they go besides the recording.
         report: Called with messages for the user; by default they go to the logger `sim_node` as INFO.
@@ -75,6 +80,7 @@ class Session:
         processes: bool | None = None,
         bridged: bool = False,
         network: bool = False,
+        allow: Sequence[str | Path] = (),
         sinks: Sequence[Sink] = (),
         publishing: Publishing | None = None,
         report: Callable[[str], None] = _LOG.info,
@@ -92,6 +98,7 @@ class Session:
         self._record, self._recording = record, recording or Settings()
         self._view, self._processes = view, processes
         self._bridged, self._network = bridged, network
+        self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._report, self._warn = report, warn
         self._loop: Loop | None = None
@@ -166,8 +173,10 @@ class Session:
                 paused=self._paused,
                 duration_ns=duration_ns,
             )
+            self.entities = EntityRequests(loop, self._publishing.prefix)
+            self.structure = StructureRequests(loop, self.entities, Resources(simulation.world, self._allow))
             for sink in view:
-                sink.steer(loop)
+                sink.steer(loop, RunEditor(loop, self.entities, self.structure))
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)

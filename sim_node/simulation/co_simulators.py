@@ -106,8 +106,9 @@ class CoSimulators:
             co_simulator.receive()
         self._find_due()
 
-    def restart(self, step: int) -> None:
-        """Continue at another step, at which exchanges are due again."""
+    def restart(self, step: int, step_ns: int | None = None) -> None:
+        """Continue at another step, at which exchanges are due again, of the same time grid or of another one."""
+        self._step_ns = self._step_ns if step_ns is None else step_ns
         self._all = [(co_simulator, self._ticks(co_simulator, step)) for co_simulator, _ in self._all]
         self._find_due()
 

@@ -96,12 +96,16 @@ class Generation:
             WorldError: The world is invalid.
             ValueError: It cannot follow this one while the run goes.
         """
-        if self.coupled():
-            raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
         for key in ("time", "fixed_frame"):
             now, then = getattr(self.world, key), getattr(world, key)
             if now != then:
                 raise ValueError(f"{key} cannot change while the world runs: it is {now}, the next world has {then}")
+        return self.replaced(world, seed, split)
+
+    def replaced(self, world: World, seed: int, split: Split = tuple) -> Generation:
+        """Return the generation of any other world, at its start; see `next`."""
+        if self.coupled():
+            raise ValueError("this world cannot change while it runs: systems of a Python script exchange with it")
         after = Generation(world, sensors=self._measures, split=split, seed=seed)
         if after.coupled():
             raise ValueError("systems of a Python script cannot be added while a world runs")

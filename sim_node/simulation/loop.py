@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TypeVar
 
 from sim_node.assembly import assemble
-from sim_node.simulation.pacing import Pace, Pacer, Ticks
+from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
-from sim_node.world.model import TimeGrid
+from sim_node.world.load import load
+from sim_node.world.model import World
 
 T = TypeVar("T")
 
@@ -53,7 +55,8 @@ class Loop(Verbs):
         self._publish_rate = publish_rate
         self._pacer = Pacer(real_time_factor)
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
-        self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
+        self._duration_ns = duration_ns
+        self._last_step = None if duration_ns is None else last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
         # The generation of the simulation that the sinks were opened on.
         self._shown = 0
@@ -113,7 +116,7 @@ class Loop(Verbs):
             ValueError: The duration is out of range.
             Refused: The loop is not started, is in another `run`, ended earlier, or the caller is the loop's thread.
         """
-        duration_ns = _positive(nanoseconds(duration))
+        duration_ns = not_negative(nanoseconds(duration))
         if self._worker.is_current:
             raise Refused("a sink cannot wait for its own loop; call run from another thread")
         if not self._worker.started:
@@ -156,7 +159,19 @@ class Loop(Verbs):
         Args:
             seed: A new seed; None keeps the current one.
         """
-        self.call(lambda: self._reset(seed))
+        self.call(lambda: self._reset(lambda: self.simulation.reset(seed)))
+
+    def restart(self, seed: int | None = None) -> None:
+        """Go back to the start of the present world, with all that was added to it. It stays running or paused.
+
+        Args:
+            seed: A new seed; None keeps the current one.
+        """
+        self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
+
+    def load(self, world: World | str | Path) -> None:
+        """Let another world be that of the run, at its start; see `Verbs.load`. It stays running or paused."""
+        self.call(lambda: self._load(world))
 
     def step(self, steps: int = 1) -> None:
         """Advance a paused simulation and publish the result.
@@ -331,10 +346,25 @@ class Loop(Verbs):
         self.paused = False
         self._pacer.go()
 
-    def _reset(self, seed: int | None) -> None:
+    def _reset(self, rewind: Callable[[], None]) -> None:
         self._refuse_busy("reset")
-        self.simulation.reset(seed)
+        rewind()
         self._restart()
+
+    def _load(self, world: World | str | Path) -> None:
+        self._refuse_busy("load")
+        after = self._accepted(assemble(world if isinstance(world, World) else load(world)))
+        self.simulation.load(after)
+        if self._duration_ns is not None:
+            self._last_step = last_step(self._duration_ns, after.time)
+        self._restart()
+
+    def _accepted(self, world: World) -> World:
+        """Return an assembled world. Raises Refused if a sink cannot follow."""
+        for sink in self._opened:
+            if isinstance(sink, Refusing) and (reason := sink.refuses(world)):
+                raise Refused(reason)
+        return world
 
     def _edit(self, make: Callable[[Simulation], Edit | None]) -> None:
         self._refuse_busy("change")
@@ -343,11 +373,7 @@ class Loop(Verbs):
             edit = make(run)
             if edit is None:
                 return None
-            edit = edit._replace(world=assemble(edit.world))
-            for sink in self._opened:
-                if isinstance(sink, Refusing) and (reason := sink.refuses(edit.world)):
-                    raise Refused(reason)
-            return edit
+            return edit._replace(world=self._accepted(assemble(edit.world)))
 
         self.simulation.edit(accepted)
         self._publish()
@@ -371,16 +397,3 @@ class Loop(Verbs):
         self._ticks = Ticks(rate, grid.step_ns, min(max(step, self.simulation.steps + 1), self._ticks.due))
         self._publish_rate = rate
         self._pacer.forget()
-
-
-def _last_step(duration_ns: int, grid: TimeGrid) -> int:
-    """Return the first step at or after a duration, which must end within int64 nanoseconds."""
-    step = -(-_positive(duration_ns) // grid.step_ns)
-    within(grid.start_ns + step * grid.step_ns)
-    return step
-
-
-def _positive(duration_ns: int) -> int:
-    if duration_ns < 0:
-        raise ValueError(f"duration: {duration_ns / 1e9:g} s; zero or more is needed")
-    return duration_ns

@@ -11,6 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from sim_node.world.fields import within
+from sim_node.world.model import TimeGrid
+
 # If the loop falls behind by more than this (a suspended laptop, a debugger), it continues from now
 # instead of publishing all missed ticks at once.
 MAX_BEHIND_S = 1.0
@@ -178,3 +181,17 @@ def _checked(factor: float) -> float:
             f"real-time factor: {factor}; a finite number up to {MAX_FACTOR:g} is needed, 0 for as fast as possible"
         )
     return factor
+
+
+def last_step(duration_ns: int, grid: TimeGrid) -> int:
+    """Return the first step at or after a duration, which must end within int64 nanoseconds."""
+    step = -(-not_negative(duration_ns) // grid.step_ns)
+    within(grid.start_ns + step * grid.step_ns)
+    return step
+
+
+def not_negative(duration_ns: int) -> int:
+    """Return a duration. Raises ValueError if it is negative."""
+    if duration_ns < 0:
+        raise ValueError(f"duration: {duration_ns / 1e9:g} s; zero or more is needed")
+    return duration_ns

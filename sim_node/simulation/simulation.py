@@ -168,8 +168,20 @@ class Simulation(RunView, Verbs):
         self._enter(after)
         self._changed = True
 
+    def load(self, world: World | str | Path) -> None:
+        """Let another world be that of the run, at its start; see `Verbs.load`."""
+        if self._stepping:
+            raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
+        after = self._present.replaced(world if isinstance(world, World) else load(world), self.seed)
+        self._enter(after)
+        self._first, self._changed = after.world, False
+        self._start_ns, self._step_ns = after.world.time.start_ns, after.world.time.step_ns
+        self._last_step = (MAX_NS - self._start_ns) // self._step_ns
+        self._co_simulators.restart(0, self._step_ns)
+        self.restart()
+
     def reset(self, seed: int | None = None) -> None:
-        """Go back to the start of the world as it was loaded first.
+        """Go back to the start of the world as it was loaded last.
 
         Args:
             seed: A new seed; None keeps the current one.

@@ -61,6 +61,19 @@ class Verbs(ABC):
             Refused: The call comes from within a step or a tick, or a sink cannot follow.
         """
 
+    @abstractmethod
+    def load(self, world: World | str | Path) -> None:
+        """Let another world be that of the run, at its start. Nothing is carried over; `reset` leads back here.
+
+        Args:
+            world: The world. Its time grid and its fixed frame may differ.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: Systems of a Python script exchange with this world, or with the next one.
+            Refused: The call comes from within a step or a tick, or a sink cannot follow.
+        """
+
     def change(self, world: World | str | Path) -> None:
         """Replace the world. What stays keeps its state by name.
 

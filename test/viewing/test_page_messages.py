@@ -91,6 +91,21 @@ def test_cameras_are_somewhere(viewer: Viewer, name: str, value: object) -> None
     assert why(viewer, {**CAMERA, name: value})
 
 
+def test_handles_are_dragged_if_they_are_there(viewer: Viewer) -> None:
+    moved = {"type": "TransformControlsUpdateMessage", "name": "/a", "owner": "", "position": [1, 2, 3]}
+    moved["wxyz"] = [1, 0, 0, 0]
+    begun = {"type": "TransformControlsDragStartMessage", "name": "/a", "owner": ""}
+
+    def said(message: object) -> str:
+        return refusal(msgspec.msgpack.encode(message), {}, ("/a",))
+
+    assert said(moved) == said(begun) == said({**begun, "type": "TransformControlsDragEndMessage"}) == ""
+    assert why(viewer, moved) == why(viewer, begun) == "there are no such handles"
+    for wrong in ({"name": "/b"}, {"name": ["/a"]}, {"owner": 1}, {"position": [1, 2]}, {"position": [1, 2, math.nan]},
+                  {"wxyz": [0, 0, 0, 0]}, {"wxyz": None}, {"more": 1}):  # fmt: skip
+        assert said({**moved, **wrong}), wrong
+
+
 @pytest.mark.parametrize("kind", ["FileTransferStartUpload", "ShareUrlRequest", "RunJavascriptMessage", "", None, 5])
 def test_other_messages_are_left_out(viewer: Viewer, kind: object) -> None:
     assert why(viewer, {"type": kind}).startswith("its type is")

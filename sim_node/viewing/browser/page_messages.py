@@ -1,4 +1,4 @@
-"""What a page may send: the pose of its camera, and values that the elements of the panel can have.
+"""What a page may send: the pose of its camera, values that the elements of the panel can have, and moved handles.
 
 viser accepts anything that a page sends: it would set any attribute of an element, values that the element does not
 offer, and files of any size. Everything that a user of the page cannot do is ignored here.
@@ -7,7 +7,7 @@ offer, and files of any size. Everything that a user of the page cannot do is ig
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -19,14 +19,21 @@ MAX_BYTES = 1 << 20
 _MAX_NUMBER = 1e12
 _VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 _NUMBERS = ("fov", "near", "far", "image_height", "image_width")
+# Messages about handles in the scene, with the vectors that each has.
+_HANDLES = {
+    "TransformControlsUpdateMessage": {"wxyz": 4, "position": 3},
+    "TransformControlsDragStartMessage": {},
+    "TransformControlsDragEndMessage": {},
+}
 
 
-def refusal(data: bytes | str, elements: Mapping[str, Any]) -> str:
+def refusal(data: bytes | str, elements: Mapping[str, Any], handles: Collection[str] = ()) -> str:
     """Return why a message of a page is ignored, or an empty string.
 
     Args:
         data: The message, in MessagePack.
         elements: The handles of the panel's elements by their ids.
+        handles: The names of the handles in the scene by which things are dragged.
 
     Returns:
         The reason.
@@ -42,20 +49,28 @@ def refusal(data: bytes | str, elements: Mapping[str, Any]) -> str:
         return _camera(message)
     if kind == "GuiUpdateMessage":
         return _update(message, elements)
+    if kind in _HANDLES:
+        return _dragged(message, handles)
     return f"its type is {str(kind)[:60]!r}"
 
 
 def _camera(message: dict[Any, Any]) -> str:
     if message.keys() != {"type", *_VECTORS, *_NUMBERS}:
         return "its camera is incomplete"
-    vectors = [(message[name], length) for name, length in _VECTORS.items()]
-    if not all(
-        isinstance(value, list) and len(value) == length and all(map(_is_number, value)) for value, length in vectors
-    ):
+    if not _are_vectors(message, _VECTORS):
         return "its camera has no valid position"
     if not all(_is_number(message[name]) and message[name] > 0 for name in _NUMBERS):
         return "its camera has no valid lens"
     return "" if any(message["wxyz"]) else "its camera has no orientation"
+
+
+def _dragged(message: dict[Any, Any], handles: Collection[str]) -> str:
+    vectors = _HANDLES[message["type"]]
+    if message.keys() - {"owner"} != {"type", "name", *vectors}:
+        return "it is not about handles"
+    if not isinstance(message["name"], str) or message["name"] not in handles or message.get("owner", "") != "":
+        return "there are no such handles"
+    return "" if _are_vectors(message, vectors) and any(message.get("wxyz", (1,))) else "its handles have no valid pose"
 
 
 def _update(message: dict[Any, Any], elements: Mapping[str, Any]) -> str:
@@ -79,6 +94,13 @@ def _fits(value: Any, element: Any) -> bool:
     if lowest is not None and highest is not None:
         return _is_number(value) and lowest <= value <= highest
     return isinstance(now, str) and isinstance(value, str) and len(value) <= MAX_TEXT
+
+
+def _are_vectors(message: Mapping[Any, Any], lengths: Mapping[str, int]) -> bool:
+    vectors = [(message[name], length) for name, length in lengths.items()]
+    return all(
+        isinstance(value, list) and len(value) == length and all(map(_is_number, value)) for value, length in vectors
+    )
 
 
 def _is_number(value: Any) -> bool:

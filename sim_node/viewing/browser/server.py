@@ -32,8 +32,9 @@ class Server(viser.ViserServer):  # type: ignore[misc]
 
     def _refusal(self, data: bytes | str) -> str:
         """Return why a message of a page is ignored."""
-        gui = getattr(self, "gui", None)
-        return refusal(data, {} if gui is None else gui._gui_input_handle_from_uuid)
+        gui, scene = getattr(self, "gui", None), getattr(self, "scene", None)
+        elements = {} if gui is None else gui._gui_input_handle_from_uuid
+        return refusal(data, elements, () if scene is None else scene._handle_from_transform_controls_name)
 
     def request_share_url(self, verbose: bool = True) -> str | None:
         """Return None: viser would open a tunnel to its makers' host for any page that asks."""

@@ -10,6 +10,7 @@ import viser
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Loop, Snapshot
+from sim_node.viewing.browser.edit import Edit, Editor
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
 from sim_node.viewing.browser.plots import Plots
@@ -35,6 +36,9 @@ class Viewer:
         port: The port; None for the default one or the next that is free, 0 for any.
         title: Title of the page.
 
+    Attributes:
+        editor: Changes the world; None if the page cannot. Set it before the first scene.
+
     Raises:
         PagePortInUse: The port cannot be opened.
     """
@@ -44,11 +48,13 @@ class Viewer:
         self.url: str = self.server.url
         self.lock = RLock()
         self.transport: Transport | None = None
+        self.editor: Editor | None = None
         self.scene: Scene | None = None
         self._closed = False
         self._instant: Instant | None = None
         self._last_ns = 0
         self._slow_due = 0.0
+        self._edit: Edit | None = None
         self._readouts: Readouts | None = None
         self._sensors_tab: viser.GuiTabHandle | None = None
 
@@ -85,6 +91,8 @@ class Viewer:
                 self._look.change()
                 self._plots.change()
                 self._lookup.change()
+                if self._edit is not None:
+                    self._edit.change()
             self._set_labels(labels or {})
             # Where new pages begin; the cameras of others stay where they are.
             camera = self.server.initial_camera
@@ -105,6 +113,8 @@ class Viewer:
             if back:
                 scene.trails.clear(in_root)
             scene.show(in_root)
+            if self._edit is not None:
+                self._edit.show(in_root)
             scene.show_measurements(instant.measurements)
             self._plots.sample(instant.time_ns, in_root)
             if self._readouts is not None:
@@ -133,6 +143,9 @@ class Viewer:
             self._plots = Plots(gui, scene, self.lock)
         with self._tabs.add_tab("Frames", viser.Icon.HIERARCHY):
             self._lookup = Lookup(gui, scene)
+        if self.editor is not None:
+            with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
+                self._edit = Edit(self.server, scene, self.lock, self.editor)
         self._readouts, self._sensors_tab = None, None
 
     def _set_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
@@ -174,13 +187,14 @@ class ViewSink:
         self._instruments: dict[str, SensorTopicView] = {}
         self._labels: dict[str, tuple[str, ...]] = {}
 
-    def steer(self, loop: Loop) -> None:
+    def steer(self, loop: Loop, editor: Editor | None = None) -> None:
         """Connect the page's buttons to the loop of this sink, before it is started.
 
         Args:
             loop: The loop.
+            editor: Changes the world; None if the page cannot.
         """
-        self._viewer.transport = LoopTransport(loop)
+        self._viewer.transport, self._viewer.editor = LoopTransport(loop), editor
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Show the world; a changed one before its first instant is shown, without blocking the loop."""

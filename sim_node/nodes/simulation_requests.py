@@ -1,0 +1,50 @@
+"""What answers requests to a simulation node: simulation_interfaces, and `sim_node spawn` and its siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rclpy.node import Node
+
+from sim_node.nodes.changes import serve_changes
+from sim_node.nodes.orders import Orders
+from sim_node.nodes.simulation_interfaces.serving import Requests, SimulationInterfaces, serve_simulation_interfaces
+from sim_node.session import Session
+from sim_node.session.run_requests import RunRequests
+
+
+class SimulationRequests:
+    """The services of a simulation node that query and change its world.
+
+    Args:
+        node: Whose services they are.
+        session: Its run, open.
+        stamp: Returns the stamp (ns) of messages for a simulation time (ns).
+        prefix: Where the services of simulation_interfaces are; empty for nowhere.
+
+    Attributes:
+        interfaces: The services of simulation_interfaces; None if its messages are not installed.
+    """
+
+    def __init__(self, node: Node, session: Session, stamp: Callable[[int], int], prefix: str) -> None:
+        loop, entities, structure = session.loop, session.entities, session.structure
+        orders = Orders(node)
+        run = RunRequests(
+            loop,
+            entities,
+            reset=lambda: loop.reset(node.get_parameter("seed").value),
+            rewind=lambda: loop.restart(node.get_parameter("seed").value),
+            despawn=structure.despawn,
+            # After the reply, which the executor sends once the callback has returned.
+            quit=lambda: orders.add(lambda: loop.post(loop.stop)),
+        )
+
+        def wake() -> None:
+            if node.executor is not None:
+                node.executor.wake()
+
+        def requests() -> Requests:
+            return Requests(entities, run, structure, loop, stamp, set(), wake)
+
+        serve_changes(node, loop, structure)
+        self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)

@@ -1,0 +1,240 @@
+"""Entities: what a person would count in a world, such as vehicles, models and loose bodies, and filters of them.
+
+An entity is a body, a model or a frame on keyframes, with everything that hangs on it by joints and mounts. A body
+that floats free is an entity of its own wherever its parent is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from sim_node import names
+from sim_node.session.expressions import BadExpression, Expression
+from sim_node.text import did_you_mean, shown
+from sim_node.world.bodies import Body
+from sim_node.world.layout import Layout
+from sim_node.world.model import StaticFrame, World
+from sim_node.world.models import Model, ModelLink
+
+_FREEDOM = 6
+
+
+class Rejected(Exception):
+    """A request that cannot be carried out; nothing has changed.
+
+    Args:
+        code: Name of a result of simulation_interfaces, such as NOT_FOUND.
+        reason: A line for whoever asked.
+    """
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class Category(IntEnum):
+    """Categories of entities, as simulation_interfaces numbers them."""
+
+    OBJECT = 0
+    ROBOT = 1
+    HUMAN = 2
+    DYNAMIC_OBJECT = 4
+    STATIC_OBJECT = 5
+
+
+@dataclass(frozen=True)
+class EntityInfo:
+    """What is known of an entity besides its motion.
+
+    Attributes:
+        category: One of Category.
+        description: A line for people.
+        tags: Words to filter by.
+    """
+
+    category: Category
+    description: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Entity:
+    """An entity.
+
+    Attributes:
+        name: Unique among the entities of a run.
+        frame: Its canonical link, whose pose and twist are those of the entity.
+        rows: Rows of its frames in the frame table.
+        info: Category, description and tags.
+        loose: Whether it floats free of everything else.
+    """
+
+    name: str
+    frame: str
+    rows: tuple[int, ...]
+    info: EntityInfo
+    loose: bool = False
+
+
+def entities_of(
+    world: World, layout: Layout, spawned: Collection[str] = (), given: Mapping[str, EntityInfo] | None = None
+) -> dict[str, Entity]:
+    """Return the entities of a world.
+
+    Args:
+        world: The world, assembled.
+        layout: Its layout.
+        spawned: Prefixes of what was added to the run: all frames below one are one entity of that name.
+        given: Information that replaces what the world says, by the name of the entity.
+
+    Returns:
+        The entities by name, in the order of their frames.
+    """
+    frames, parts = layout.frames, dict(layout.parts)
+    groups = _groups(layout, parts)
+    found: dict[str, Entity] = {}
+    for name in spawned:
+        rows = {row for row, frame in enumerate(frames.names) if frame == name or frame.startswith(f"{name}/")}
+        tops = [top for top in groups if top in rows]
+        rows.update(*(groups.pop(top) for top in tops))
+        if rows:
+            top = tops[0] if len(tops) == 1 else min(rows)
+            found[name] = _entity(world, layout, parts, top, sorted(rows), name)
+    for top, members in groups.items():
+        entity = _entity(world, layout, parts, top, members, "")
+        found[entity.name if entity.name not in found else frames.names[top]] = entity
+    named = {name: replace(entity, name=name) for name, entity in found.items()}
+    for name, info in (given or {}).items():
+        if name in named:
+            named[name] = replace(named[name], info=info)
+    return dict(sorted(named.items(), key=lambda item: item[1].rows[0]))
+
+
+def _groups(layout: Layout, parts: Mapping[int, object]) -> dict[int, list[int]]:
+    """Return the rows of each entity by its top row."""
+    frames = layout.frames
+    owners = [-1] * len(frames)
+    roots: dict[int, int] = {}
+    for row, parent in enumerate(frames.parents.tolist()):
+        part = parts.get(row)
+        above = owners[parent] if parent >= 0 else -1
+        if above < 0 and isinstance(part, ModelLink):  # its links may have several roots
+            above = roots.setdefault(id(part.model), row)
+        solid = isinstance(part, Body | ModelLink) or not frames.static[row]
+        owners[row] = row if parent >= 0 and solid and (above < 0 or _floats(part)) else above
+    groups: dict[int, list[int]] = {}
+    for row, owner in enumerate(owners):
+        if owner >= 0:
+            groups.setdefault(owner, []).append(row)
+    return groups
+
+
+def _floats(part: object) -> bool:
+    """Return whether joints leave a body or a link all degrees of freedom."""
+    if isinstance(part, Body):
+        return sum(each.qd_size for each in part.type.parts) == _FREEDOM
+    return isinstance(part, ModelLink) and any(joint.kind == "free" for joint in part.link.joints)
+
+
+def _entity(
+    world: World, layout: Layout, parts: Mapping[int, object], top: int, rows: Sequence[int], name: str
+) -> Entity:
+    frames = layout.frames
+    held = {frames.names[row] for row in rows}
+    vehicle = next((each for each in world.vehicles if each.body in held), None)
+    models: dict[int, Model] = {}
+    for row in rows:
+        part = parts.get(row)
+        if isinstance(part, ModelLink):
+            models[id(part.model)] = part.model
+    joints = [joint for model in models.values() for joint in model.joints() if joint.kind != "free"]
+    driven = any(actuator.joint in held for actuator in world.actuators)
+    still = all(frames.static[row] for row in rows) and frames.still[top]
+    frame = frames.names[top]
+    tags = ["spawned"] if name else []
+    if vehicle is not None:
+        own, about = vehicle.name, f"multirotor with {len(vehicle.rotors)} rotors"
+        tags.append("multirotor")
+    elif models:
+        model = next(iter(models.values()))
+        own, about = model.prefix.strip("/") or model.name or frame, f"model with {len(joints)} joints"
+        tags.append("model")
+    elif any(isinstance(parts.get(row), Body) for row in rows):
+        bodies = sum(isinstance(parts.get(row), Body) for row in rows)
+        own, about = frame, "body" if bodies == 1 else f"{bodies} bodies on joints"
+        tags.append("body")
+    else:
+        own, about = frame, "moves along keyframes" if not still else "frames"
+        tags.append("keyframes" if not still else "frames")
+    if own == frame and names.last(frame) == names.BASE_LINK:
+        own = frame.rpartition("/")[0] or frame
+    category = Category.STATIC_OBJECT if still else Category.DYNAMIC_OBJECT
+    if vehicle is not None or joints or driven:
+        category = Category.ROBOT
+    info = EntityInfo(category, about, tuple(tags))
+    return Entity(name or own, frame, tuple(rows), info, _floats(parts.get(top)))
+
+
+def find_entity(entities: Mapping[str, Entity], name: str) -> Entity:
+    """Return an entity. Raises Rejected (NOT_FOUND), which names the nearest one."""
+    entity = entities.get(name)
+    if entity is None:
+        raise Rejected("NOT_FOUND", f"no entity {shown(name)!r}{did_you_mean(name, entities)}")
+    return entity
+
+
+def matching(
+    entities: Iterable[Entity],
+    expression: str = "",
+    categories: Collection[int] = (),
+    tags: Sequence[str] = (),
+    *,
+    all_tags: bool = False,
+) -> list[Entity]:
+    """Return the entities that match all of the filters. An empty filter matches every entity.
+
+    Args:
+        entities: The entities.
+        expression: A POSIX extended regular expression, which part of the name must match.
+        categories: Numbers of categories, one of which must be the entity's.
+        tags: Tags, one of which the entity must have.
+        all_tags: Whether it must have all of them.
+
+    Returns:
+        The matching entities, in their order.
+
+    Raises:
+        Rejected: The expression is invalid (OPERATION_FAILED).
+    """
+    try:
+        wanted = Expression(expression) if expression else None
+    except BadExpression as error:
+        raise Rejected("OPERATION_FAILED", f"filter {shown(expression)!r}: {error}") from None
+    return [
+        entity
+        for entity in entities
+        if (wanted is None or wanted.search(entity.name))
+        and (not categories or entity.info.category in categories)
+        and has_tags(entity.info.tags, tags, all_tags=all_tags)
+    ]
+
+
+def has_tags(tags: Collection[str], wanted: Collection[str], *, all_tags: bool = False) -> bool:
+    """Return whether something with these tags passes a filter of wanted ones, any or all; none pass everything."""
+    return not wanted or (all if all_tags else any)(tag in tags for tag in wanted)
+
+
+def named_poses(world: World, layout: Layout, entities: Mapping[str, Entity]) -> Iterator[tuple[str, int]]:
+    """Yield the name and the row of each plain frame that stays where it is in the fixed frame: pads, stations, goals.
+
+    Frames of entities, roots of included worlds and frames that carry entities are not such places.
+    """
+    frames = layout.frames
+    taken = {row for entity in entities.values() for row in entity.rows}
+    carrying = {above for row in taken for above in frames.chain(row)}
+    plain = {part.name for part in world.of(StaticFrame)}
+    for row, part in layout.parts:
+        if type(part) is StaticFrame and row not in carrying and part.name in plain and frames.still[row]:
+            yield part.name, row

@@ -1,0 +1,325 @@
+"""Requests about the entities of a run, as simulators answer them: names, states, bounds, named poses; states set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.truth import FrameState
+from sim_node.session.entities import (
+    Category,
+    Entity,
+    EntityInfo,
+    Rejected,
+    entities_of,
+    find_entity,
+    has_tags,
+    matching,
+    named_poses,
+)
+from sim_node.session.entity_bounds import Boxes, Region, overlapping, rotation_of
+from sim_node.simulation import Loop, Refused, Simulation
+from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.layout import Layout, lay_out
+from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.problems import WorldError
+
+T = TypeVar("T")
+MAX_TAGS, MAX_TAG, MAX_DESCRIPTION = 100, 200, 10_000
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Filters of entities; empty ones match everything.
+
+    Attributes:
+        expression: A POSIX extended regular expression, which part of the name must match.
+        categories: Numbers of categories.
+        tags: Tags, any of which or all of which an entity must have.
+        all_tags: Whether all of them.
+        bounds: Type and points (P, 3) of a region in the fixed frame, m; type 0 for everywhere.
+    """
+
+    expression: str = ""
+    categories: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    all_tags: bool = False
+    bounds: tuple[int, Sequence[Sequence[float]]] = (0, ())
+
+
+class NamedPose(NamedTuple):
+    """A place in the world: its name, a line about it, tags, and its pose (7,) in the fixed frame, m."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+    pose: FloatArray
+
+
+@dataclass
+class _Present:
+    """What is known of the present structure of the run."""
+
+    key: object
+    layout: Layout
+    entities: dict[str, Entity]
+    boxes: Boxes | None = None
+    observers: dict[tuple[str, ...], Callable[[], FrameState]] = field(default_factory=dict)
+
+
+class EntityRequests:
+    """Answers requests about entities. Its methods may be called from any thread; each is one call into the loop.
+
+    Args:
+        loop: The run.
+        prefix: Prefix of published frame names, except the fixed frame's.
+
+    Attributes:
+        spawned: What was added to the run: the names of the entities, and the resources that they came from.
+        infos: Information that was set, by the name of the entity.
+    """
+
+    def __init__(self, loop: Loop, prefix: str = "") -> None:
+        self.spawned: dict[str, str] = {}
+        self.infos: dict[str, EntityInfo] = {}
+        self._loop, self._prefix = loop, prefix
+        self._known: _Present | None = None
+
+    def names(self, filters: Filters) -> list[str]:
+        """Return the names of the entities that match filters. Raises Rejected."""
+        return self._loop.call(lambda: [entity.name for entity in self._matching(filters)])
+
+    def states(self, filters: Filters) -> tuple[list[str], FrameState, int]:
+        """Return the names and the states of the entities that match filters.
+
+        Args:
+            filters: The filters.
+
+        Returns:
+            Names (S), states (S) in the fixed frame, along its axes, and the time (ns).
+
+        Raises:
+            Rejected: A filter is invalid.
+        """
+
+        def look() -> tuple[list[str], FrameState, int]:
+            found = self._matching(filters)
+            state = self._observed(tuple(entity.frame for entity in found))
+            return [entity.name for entity in found], state, self._loop.simulation.time_ns
+
+        return self._loop.call(look)
+
+    def state(self, name: str) -> tuple[FrameState, int]:
+        """Return the state of an entity, as of `states`. Raises Rejected."""
+
+        def look() -> tuple[FrameState, int]:
+            entity = find_entity(self.present().entities, name)
+            return self._observed((entity.frame,)), self._loop.simulation.time_ns
+
+        return self._loop.call(look)
+
+    def info(self, name: str) -> EntityInfo:
+        """Return category, description and tags of an entity. Raises Rejected."""
+        return self._loop.call(lambda: find_entity(self.present().entities, name).info)
+
+    def set_info(self, name: str, category: int, description: str, tags: Sequence[str]) -> None:
+        """Replace category, description and tags of an entity.
+
+        Args:
+            name: The entity.
+            category: One of Category.
+            description: At most MAX_DESCRIPTION characters.
+            tags: At most MAX_TAGS, each of at most MAX_TAG characters.
+
+        Raises:
+            Rejected: No such entity (NOT_FOUND), or a value is not allowed (OPERATION_FAILED).
+        """
+        if category not in Category._value2member_map_:
+            allowed = ", ".join(f"{each.value} ({each.name})" for each in Category)
+            raise Rejected("OPERATION_FAILED", f"category {category}; allowed: {allowed}")
+        if len(description) > MAX_DESCRIPTION or len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG for tag in tags):
+            limits = f"{MAX_DESCRIPTION} characters of description, {MAX_TAGS} tags of {MAX_TAG} characters"
+            raise Rejected("OPERATION_FAILED", f"information is too long; allowed: {limits}")
+        info = EntityInfo(Category(category), description, tuple(tags))
+
+        def act() -> None:
+            find_entity(self.present().entities, name)
+            self.infos[name] = info
+
+        self._loop.call(act)
+
+    def bounds(self, name: str) -> tuple[FloatArray, FloatArray] | None:
+        """Return the bounds of an entity in its canonical link.
+
+        Args:
+            name: The entity.
+
+        Returns:
+            The upper and the lower corner (3,), m; None for an entity without bounds, such as a plane.
+
+        Raises:
+            Rejected: No such entity.
+        """
+
+        def look() -> tuple[FloatArray, FloatArray] | None:
+            entity = find_entity(self.present().entities, name)
+            frames = self._loop.simulation.frames
+            return self._boxes().bounds(entity, frames.index(entity.frame), self._in_root())
+
+        return self._loop.call(look)
+
+    def set_state(
+        self,
+        name: str,
+        frame: str,
+        pose: tuple[npt.ArrayLike, npt.ArrayLike],
+        twist: npt.ArrayLike,
+        acceleration: npt.ArrayLike = (0.0,) * 6,
+    ) -> None:
+        """Set the pose and the twist of an entity.
+
+        Args:
+            name: The entity.
+            frame: The frame that the pose and the twist are given in; empty for the fixed frame.
+            pose: Position (3,), m, and quaternion (4,) [x y z w].
+            twist: Twist (6,) [linear, angular] along the frame's axes, m/s and rad/s.
+            acceleration: Only zero for what cannot move; ignored otherwise.
+
+        Raises:
+            Rejected: No such entity (NOT_FOUND), the pose is invalid (INVALID_POSE), or the entity cannot be placed
+                (OPERATION_FAILED). Nothing is changed.
+        """
+        rates = np.concatenate([np.asarray(twist, dtype=np.float64), np.asarray(acceleration, dtype=np.float64)])
+        if not np.isfinite(rates).all():
+            raise Rejected("OPERATION_FAILED", "twist or acceleration: a number is not finite")
+
+        def act() -> None:
+            entity = find_entity(self.present().entities, name)
+            placed = self.placed(frame, pose, rates[:6])
+            moves = rates.any()
+            if not entity.loose:
+                if moves and entity.info.category == Category.STATIC_OBJECT:
+                    raise Rejected("OPERATION_FAILED", f"{shown(name)!r} is static; its twist can only be zero")
+                if moves:
+                    raise Rejected("OPERATION_FAILED", f"{shown(name)!r} does not float free; its twist cannot be set")
+                self._place(entity, placed.pose[0])
+                return
+
+            def move(run: Simulation) -> None:
+                run.bodies[entity.frame].pose = placed.pose[0]
+                run.bodies[entity.frame].twist = placed.twist[0]
+
+            self._loop.edit(move)
+
+        self._loop.call(act)
+
+    def named_poses(self, tags: Sequence[str] = (), *, all_tags: bool = False) -> list[NamedPose]:
+        """Return the plain frames of the world that do not move, with the tag `frame`, if they match tags."""
+
+        def look() -> list[NamedPose]:
+            present, in_root = self.present(), self._in_root()
+            own = ("frame",)
+            return [
+                NamedPose(name, f"frame {name}", own, np.array(in_root[row]))
+                for name, row in named_poses(self._loop.simulation.world, present.layout, present.entities)
+                if has_tags(own, tags, all_tags=all_tags)
+            ]
+
+        return self._loop.call(look)
+
+    def frame_row(self, name: str) -> int:
+        """Return the row of a frame, by its published name; empty, or `world`, for the fixed frame. Raises Rejected."""
+        frames: FrameTable = self._loop.simulation.frames
+        own = name.removeprefix(self._prefix) if self._prefix else name
+        for each in (own, name):
+            if each in frames.names:
+                return frames.index(each)
+        if name in ("", "world"):
+            return 0
+        raise Rejected("INVALID_POSE", f"no frame {shown(name)!r}{did_you_mean(name, frames.names)}")
+
+    def placed(
+        self, frame: str, pose: tuple[npt.ArrayLike, npt.ArrayLike], twist: npt.ArrayLike = (0.0,) * 6
+    ) -> FrameState:
+        """Return a pose and a twist in a frame as the state of one frame in the fixed frame. Call it from the loop.
+
+        Args:
+            frame: The frame; empty for the fixed frame.
+            pose: Position (3,), m, and quaternion (4,) [x y z w].
+            twist: Twist (6,) relative to the frame and along its axes.
+
+        Returns:
+            The state.
+
+        Raises:
+            Rejected: The pose is invalid (INVALID_POSE).
+        """
+        position = np.array(pose[0], dtype=np.float64)
+        if not np.isfinite(position).all() or np.abs(position).max() > MAX_DISTANCE:
+            raise Rejected("INVALID_POSE", f"position {position.tolist()}; allowed: up to {MAX_DISTANCE:g} m")
+        rider = FrameState.at_rest(1)
+        rider.pose[0] = np.concatenate([position, rotation_of(pose[1])])
+        rider.twist[0] = twist
+        row = self.frame_row(frame)
+        if row == 0:
+            return rider
+        carried = self._observed((self._loop.simulation.frames.names[row],)).carrying(rider)
+        carried.pose[0, 3:] = quaternions.normalise(carried.pose[0, 3:])
+        return carried
+
+    def present(self) -> _Present:
+        """Return what is known of the present structure. Call it from the loop."""
+        simulation = self._loop.simulation
+
+        def key() -> tuple[object, ...]:
+            return simulation.generation, tuple(self.spawned), tuple(self.infos.items())
+
+        if self._known is None or self._known.key != key():
+            layout = lay_out(simulation.world)
+            entities = entities_of(simulation.world, layout, self.spawned, self.infos)
+            # A reset removes what was spawned, whoever asked for it.
+            for kept in (self.spawned, self.infos):
+                for name in [name for name in kept if name not in entities]:
+                    del kept[name]
+            self._known = _Present(key(), layout, entities)
+        return self._known
+
+    def _matching(self, filters: Filters) -> list[Entity]:
+        entities = list(self.present().entities.values())
+        found = matching(entities, filters.expression, filters.categories, filters.tags, all_tags=filters.all_tags)
+        kind, points = filters.bounds
+        if not kind:
+            return found
+        return overlapping(found, Region(kind, points), self._boxes(), self._in_root())
+
+    def _observed(self, names: tuple[str, ...]) -> FrameState:
+        """Return a copy of the true motion of frames."""
+        observers = self.present().observers
+        if names not in observers:
+            observers[names] = self._loop.simulation.observer(names)
+        now = observers[names]()
+        return FrameState(np.array(now.pose), np.array(now.twist), np.array(now.acceleration), now.gravity)
+
+    def _boxes(self) -> Boxes:
+        present = self.present()
+        if present.boxes is None:
+            present.boxes = Boxes(self._loop.simulation)
+        return present.boxes
+
+    def _in_root(self) -> FloatArray:
+        simulation = self._loop.simulation
+        return simulation.frames.in_root(simulation.present().poses)
+
+    def _place(self, entity: Entity, pose: FloatArray) -> None:
+        """Set the pose of what does not float free."""
+        try:
+            self._loop.set_pose(entity.frame, pose)
+        except (WorldError, ValueError, Refused) as error:
+            raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None

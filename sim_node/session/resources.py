@@ -1,0 +1,242 @@
+"""Resources: what may be spawned or loaded into a run, by URI or as text, and how it is read."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from sim_node import names
+from sim_node.session.entities import Rejected
+from sim_node.text import did_you_mean, shown
+from sim_node.world.load import load, loads
+from sim_node.world.locate import PACKAGE, PROGRAMS, LocateError, package_path, share, shipped_vehicles, shipped_worlds
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError, WorldWarning
+from sim_node.world.readers.registry import READERS
+
+# As simulation_interfaces names formats, and further ones of ours.
+FORMATS = ("yaml", "mjcf", "urdf", "x_xy", "openplx")
+MAX_TEXT = 16 * 1024 * 1024
+MAX_LISTED = 1000
+# How the reader of files reports what a world refers to and cannot have.
+_MISSING = re.compile(r"no file '|is outside the world's folder|cannot be read: |is not a file: |no package '")
+_UNSUPPORTED = re.compile(r"the root element is <|worlds have the suffix ")
+_IS_OPENPLX = re.compile(r"\s*(//[^\n]*\n\s*)*(import\b|[\w.]+\s+is\b)")
+
+
+class Listed(NamedTuple):
+    """A resource that is offered: its URI, its name, and a line about it."""
+
+    uri: str
+    name: str
+    description: str
+
+
+class Resources:
+    """Finds and reads resources within the folders that a run may read from.
+
+    A URI is package://PACKAGE/PATH, file:///PATH, a path, or the name of a shipped vehicle or world. Files outside the
+    allowed folders, and worlds that run as programs, are never opened.
+
+    Args:
+        world: The world that the run began with. Its own folder is allowed.
+        allow: Further folders that are allowed.
+    """
+
+    def __init__(self, world: World, allow: Sequence[Path] = ()) -> None:
+        own = [file.resolve().parent for file in world.files[:1]]
+        self.folders = tuple(dict.fromkeys((*own, *(folder.resolve() for folder in allow))))
+
+    def locate(self, uri: str, shipped: dict[str, Path]) -> Path:
+        """Return the file of a URI.
+
+        Args:
+            uri: The URI.
+            shipped: Files by name, which a URI may be, too.
+
+        Returns:
+            The file.
+
+        Raises:
+            Rejected: There is no such file among those allowed (NOT_FOUND), or no world is read from such a file
+                (UNSUPPORTED_FORMAT).
+        """
+        if uri in shipped:
+            return shipped[uri]
+        try:
+            path = self._path(uri, shipped)
+            if path.suffix.lower() not in READERS or path.suffix.lower() in PROGRAMS:
+                known = ", ".join(suffix for suffix in READERS if suffix not in PROGRAMS)
+                raise Rejected("UNSUPPORTED_FORMAT", f"{shown(uri)!r}: supported files end in {known}")
+            if not path.is_file():
+                raise Rejected("NOT_FOUND", f"{shown(uri)!r}: no such file{did_you_mean(uri, shipped)}")
+        except (LocateError, OSError, ValueError) as error:
+            raise Rejected("NOT_FOUND", shown(str(error), 400)) from None
+        return path
+
+    def _path(self, uri: str, shipped: dict[str, Path]) -> Path:
+        """Return the path of a URI, before the file system is asked for the file itself."""
+        if uri.startswith("package://"):
+            return package_path(uri)
+        parts = urlsplit(uri)
+        if parts.scheme and parts.scheme != "file":
+            raise Rejected("NOT_FOUND", f"{shown(uri)!r}: allowed are package://, file:// and paths")
+        text = unquote(parts.path) if parts.scheme else uri
+        beside = self.folders[0] if self.folders else Path.cwd()
+        path = (beside / text).resolve()
+        packaged = share(PACKAGE)
+        allowed = self.folders if packaged is None else (*self.folders, packaged.resolve() / "config")
+        if not any(path.is_relative_to(folder) for folder in allowed):
+            listed = ", ".join(map(str, self.folders)) or "none"
+            raise Rejected(
+                "NOT_FOUND",
+                f"{shown(uri)!r} is outside the folders that this run may read ({listed}); start it with --allow DIR"
+                f"{did_you_mean(uri, shipped)}",
+            )
+        return path
+
+    def spawnable(self, uri: str, text: str, name: str) -> tuple[World, bool]:
+        """Read what is to be spawned.
+
+        Args:
+            uri: Its URI; empty to read `text`.
+            text: Its content, in any format that is read.
+            name: The name that it will have, for a vehicle.
+
+        Returns:
+            The world that contains it, and whether its frames have the name already.
+
+        Raises:
+            Rejected: With a code of SpawnEntity.
+        """
+        if not uri:
+            return self._from_text(text), False
+        path = self.locate(uri, shipped_vehicles())
+        if path in shipped_vehicles().values():
+            # A vehicle's file is a part of a world, not a world.
+            lines = f"world: {names.last(name)}\nvehicles:\n  - {{name: {name}, model: {path.stem}}}\n"
+            return _read(lambda: loads(lines)), True
+        return _read(lambda: load(path, allow=self.folders)), False
+
+    def world(self, uri: str, text: str) -> World:
+        """Read a world to load. Raises Rejected, with a code of LoadWorld."""
+        if not uri:
+            return self._from_text(text)
+        path = self.locate(uri, shipped_worlds())
+        return _read(lambda: load(path, allow=self.folders))
+
+    def _from_text(self, text: str) -> World:
+        if not text.strip():
+            raise Rejected("NO_RESOURCE", "both uri and resource_string are empty")
+        if len(text) > MAX_TEXT:
+            raise Rejected("RESOURCE_PARSE_ERROR", f"resource_string has {len(text)} characters; allowed: {MAX_TEXT}")
+        suffix = ".xml" if text.lstrip().startswith("<") else ".openplx" if _IS_OPENPLX.match(text) else ".yaml"
+        return _read(lambda: loads(text, suffix, allow=self.folders))
+
+    def spawnables(self, sources: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
+        """Return what can be spawned: shipped vehicles and models, and files beside the world.
+
+        Args:
+            sources: Further folders, within those allowed.
+
+        Returns:
+            The resources, and the sources that are not folders that may be read.
+        """
+        found = [
+            Listed(_uri(path), name, f"vehicle {name}: {_first_comment(path)}")
+            for name, path in shipped_vehicles().items()
+        ]
+        found += [
+            Listed(_uri(path), path.stem, f"model {path.stem}") for path in _files(_config("models")) if path.suffix
+        ]
+        more, unknown = self._searched(sources)
+        beside = [path for folder in self.folders for path in _files(folder)]
+        found += [Listed(_uri(path), path.stem, f"{path.name} in {path.parent}") for path in (*beside, *more)]
+        return list(dict.fromkeys(found))[:MAX_LISTED], unknown
+
+    def worlds(self, sources: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
+        """Return the worlds that can be loaded: shipped ones, those beside the world, and those of `sources`.
+
+        Args:
+            sources: Further folders, within those allowed.
+
+        Returns:
+            The worlds, and the sources that are not folders that may be read.
+        """
+        found = [Listed(_uri(path), name, _first_comment(path)) for name, path in shipped_worlds().items()]
+        more, unknown = self._searched(sources)
+        beside = [path for folder in self.folders for path in _files(folder)]
+        found += [Listed(_uri(path), path.stem, _first_comment(path)) for path in (*beside, *more)]
+        return list(dict.fromkeys(found))[:MAX_LISTED], unknown
+
+    def _searched(self, sources: Sequence[str]) -> tuple[list[Path], list[str]]:
+        folders = {source: self._folder(source) for source in sources}
+        files = [path for folder in folders.values() for path in _files(folder)]
+        return files, [source for source, folder in folders.items() if folder is None]
+
+    def _folder(self, uri: str) -> Path | None:
+        """Return a folder that may be read; None if there is none under this URI."""
+        try:
+            folder = self._path(uri, {})
+            return folder if folder.is_dir() else None
+        except (Rejected, LocateError, OSError, ValueError):
+            return None
+
+
+def uri_of(world: World) -> str:
+    """Return the URI of the file of a world; empty for one that was not read from a file."""
+    return _uri(world.files[0].resolve()) if world.files else ""
+
+
+def _config(folder: str) -> Path | None:
+    packaged = share(PACKAGE)
+    return None if packaged is None else packaged / "config" / folder
+
+
+def _uri(path: Path) -> str:
+    packaged = share(PACKAGE)
+    if packaged is not None and path.resolve().is_relative_to(packaged.resolve() / "config"):
+        return f"package://{PACKAGE}/{path.resolve().relative_to(packaged.resolve()).as_posix()}"
+    return path.resolve().as_uri()
+
+
+def _files(folder: Path | None) -> Iterator[Path]:
+    """Yield the files of a folder that may be worlds, sorted."""
+    if folder is None or not folder.is_dir():
+        return
+    known = {suffix for suffix in READERS if suffix not in PROGRAMS}
+    yield from (path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file())
+
+
+def _first_comment(path: Path) -> str:
+    """Return the first sentence of the comment that a file begins with."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        line = file.readline(1000).strip()
+    text = re.sub(r"^(#|<!--|//)\s*|\s*-->$", "", line) if line.startswith(("#", "<!--", "//")) else ""
+    return shown(text.partition(". ")[0].rstrip("."), 200)
+
+
+def _read(read: object) -> World:
+    """Call a reader of a world. Raises Rejected, with the first problems."""
+    assert callable(read)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WorldWarning)
+            world: World = read()
+    except WorldError as error:
+        raise Rejected(_code_of(error.problems), "; ".join(map(str, error.problems[:3]))) from None
+    return world
+
+
+def _code_of(problems: Sequence[Problem]) -> str:
+    """Return the result for the problems of a file."""
+    messages = [problem.message for problem in problems]
+    if any(_UNSUPPORTED.search(message) for message in messages):
+        return "UNSUPPORTED_FORMAT"
+    if any(_MISSING.search(message) for message in messages):
+        return "MISSING_ASSETS"
+    return "RESOURCE_PARSE_ERROR"

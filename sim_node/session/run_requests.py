@@ -1,0 +1,198 @@
+"""Requests to run, pause, stop, step and reset a simulation, as simulators answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+
+from sim_node.session.entities import Rejected
+from sim_node.session.entity_requests import EntityRequests
+from sim_node.simulation import Loop, Refused
+
+# Stepping is divided into this many parts, or more that have at most so many steps: in between other calls are served.
+_PARTS, _MAX_PART = 1000, 500
+
+
+class RunState(IntEnum):
+    """States of a simulation, as simulation_interfaces numbers them."""
+
+    STOPPED = 0
+    PLAYING = 1
+    PAUSED = 2
+    QUITTING = 3
+    NO_WORLD = 4
+    LOADING_WORLD = 5
+
+
+class Scope(IntEnum):
+    """What a reset resets, as simulation_interfaces numbers it."""
+
+    DEFAULT = 0
+    TIME = 1
+    STATE = 2
+    SPAWNED = 4
+    ALL = 255
+
+
+_EVERYTHING = Scope.TIME | Scope.STATE | Scope.SPAWNED
+
+
+class RunRequests:
+    """Carries out requests about the run as a whole. Its methods may be called from any thread.
+
+    STOPPED is paused at the start, without a step since; PAUSED at the start is what a request for it made of that.
+
+    Args:
+        loop: The run.
+        entities: Its entities.
+        reset: Goes back to the start, as the run's owner does it.
+        despawn: Removes everything that was added to the run. Called from the loop.
+        rewind: Goes back to the start, but keeps what was added. Called from the loop.
+        quit: Ends the program, once the reply is sent.
+
+    Attributes:
+        unloaded: Whether there is no world.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        entities: EntityRequests,
+        *,
+        reset: Callable[[], None],
+        despawn: Callable[[], None],
+        rewind: Callable[[], None],
+        quit: Callable[[], None],
+    ) -> None:
+        self.unloaded = False
+        self._loop, self._entities = loop, entities
+        self._reset, self._despawn, self._rewind, self._quit = reset, despawn, rewind, quit
+        self._paused_at_start = self._quitting = False
+
+    def state(self) -> RunState:
+        """Return the state of the simulation."""
+        return self._loop.call(self._state)
+
+    def set_state(self, target: int) -> None:
+        """Change the state of the simulation.
+
+        Args:
+            target: The number of a RunState.
+
+        Raises:
+            Rejected: It is in that state (ALREADY_IN_TARGET_STATE), has no world (INCORRECT_STATE), or the state is not
+                one to ask for (INCORRECT_TRANSITION; FEATURE_UNSUPPORTED for an undefined number).
+        """
+
+        def act() -> None:
+            now = self._state()
+            if target not in RunState._value2member_map_:
+                defined = ", ".join(f"{each.value} ({each.name})" for each in RunState)
+                raise Rejected("FEATURE_UNSUPPORTED", f"state {target} is not defined; defined: {defined}")
+            wanted = RunState(target)
+            if wanted == now:
+                raise Rejected("ALREADY_IN_TARGET_STATE", f"the simulation is {now.name} already")
+            if wanted is RunState.QUITTING:
+                self._quitting = True
+                self._quit()
+                return
+            if wanted in (RunState.NO_WORLD, RunState.LOADING_WORLD):
+                raise Rejected("INCORRECT_TRANSITION", f"{wanted.name} is what unload_world and load_world lead to")
+            if now in (RunState.NO_WORLD, RunState.QUITTING):
+                raise Rejected("INCORRECT_STATE", f"the simulation is {now.name}; load a world first")
+            if wanted is RunState.PLAYING:
+                self._loop.resume()
+                return
+            self._loop.pause()
+            if wanted is RunState.STOPPED:
+                self._restart()
+            else:
+                self._paused_at_start = True
+
+        self._loop.call(act)
+
+    def reset(self, scope: int) -> None:
+        """Go back to the start, as far as a scope says. The simulation stays running or paused.
+
+        Args:
+            scope: Bits of Scope.
+
+        Raises:
+            Rejected: The scope is not supported (FEATURE_UNSUPPORTED), or there is no world (INCORRECT_STATE).
+        """
+        wanted = _EVERYTHING if scope in (Scope.DEFAULT, Scope.ALL) else scope
+        if wanted not in (_EVERYTHING, Scope.TIME | Scope.STATE, Scope.SPAWNED):
+            allowed = "everything (0 or 255), time and state (3), what was spawned (4)"
+            raise Rejected("FEATURE_UNSUPPORTED", f"scope {scope}; supported: {allowed}")
+
+        def act() -> None:
+            self._need_world()
+            if wanted == _EVERYTHING:
+                self._restart()
+            elif wanted == Scope.SPAWNED:
+                self._despawn()
+            else:
+                self._paused_at_start = False
+                self._rewind()
+
+        self._loop.call(act)
+
+    def stepping(self, steps: int) -> Iterator[Callable[[], int]]:
+        """Yield calls that step a paused simulation, to be made one after the other from the loop's thread.
+
+        Args:
+            steps: Number of steps.
+
+        Returns:
+            The calls, each of which returns the number of steps done since the first one. A goal of up to 1000 steps
+            has one for each step.
+        """
+        done = 0
+        part = min(max(1, steps // _PARTS), _MAX_PART)
+
+        def advance() -> int:
+            nonlocal done
+            self._need_world()
+            if not self._loop.paused:
+                raise Rejected("OPERATION_FAILED", "the simulation is running; pause it to step")
+            count = min(part, steps - done)
+            try:
+                self._loop.step(count)
+            except (Refused, ValueError) as error:
+                raise Rejected("OPERATION_FAILED", str(error)) from None
+            done += count
+            return done
+
+        while done < steps:
+            yield advance
+
+    def check_paused(self) -> None:
+        """Raise Rejected (OPERATION_FAILED) while the simulation runs."""
+
+        def check() -> None:
+            self._need_world()
+            if not self._loop.paused:
+                raise Rejected("OPERATION_FAILED", "the simulation is running; pause it to step")
+
+        self._loop.call(check)
+
+    def _restart(self) -> None:
+        self._entities.spawned.clear()
+        self._entities.infos.clear()
+        self._paused_at_start = False
+        self._reset()
+
+    def _need_world(self) -> None:
+        if self.unloaded:
+            raise Rejected("INCORRECT_STATE", "there is no world; load one first")
+
+    def _state(self) -> RunState:
+        if self._quitting:
+            return RunState.QUITTING
+        if self.unloaded:
+            return RunState.NO_WORLD
+        if not self._loop.paused:
+            self._paused_at_start = False
+            return RunState.PLAYING
+        at_start = self._loop.simulation.steps == 0 and not self._paused_at_start
+        return RunState.STOPPED if at_start else RunState.PAUSED

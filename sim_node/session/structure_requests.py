@@ -1,0 +1,266 @@
+"""Requests that change the world of a run: entities spawned and deleted, worlds loaded and unloaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy.typing as npt
+
+from sim_node.session.entities import Rejected, find_entity
+from sim_node.session.entity_requests import EntityRequests
+from sim_node.session.joined import joined
+from sim_node.session.resources import Resources, uri_of
+from sim_node.session.run_requests import RunRequests
+from sim_node.simulation import Loop, Refused
+from sim_node.simulation.removal import without
+from sim_node.text import MAX_LINE, shown
+from sim_node.world.model import World
+from sim_node.world.problems import RunFailed, WorldError
+
+# Names of entities become parts of names of topics.
+_NAME = re.compile(r"[A-Za-z]\w*(/[A-Za-z]\w*)*", re.ASCII)
+MAX_NAME = 100
+
+
+class StructureRequests:
+    """Carries out requests that change the world. Its methods may be called from any thread.
+
+    Args:
+        loop: The run.
+        entities: Its entities.
+        resources: What may be spawned and loaded.
+
+    Attributes:
+        resources: What may be spawned and loaded.
+    """
+
+    def __init__(self, loop: Loop, entities: EntityRequests, resources: Resources) -> None:
+        self.resources = resources
+        self._loop, self._entities = loop, entities
+
+    def spawn(
+        self,
+        name: str,
+        *,
+        uri: str = "",
+        text: str = "",
+        namespace: str = "",
+        frame: str = "",
+        pose: tuple[npt.ArrayLike, npt.ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
+        allow_renaming: bool = False,
+    ) -> str:
+        """Add an entity to the world.
+
+        Args:
+            name: Its name; empty for that of the resource.
+            uri: What it is; see `Resources`.
+            text: What it is, as the text of a file, if there is no URI.
+            namespace: Goes before the name.
+            frame: The frame of the pose; empty for the fixed frame.
+            pose: Position (3,), m, and quaternion (4,) [x y z w].
+            allow_renaming: Whether it may have another name if this one is taken.
+
+        Returns:
+            The name of the entity, with the namespace.
+
+        Raises:
+            Rejected: With a code of SpawnEntity. Nothing has changed.
+        """
+        prefix = namespace.strip("/")
+        if prefix and not _NAME.fullmatch(prefix):
+            raise Rejected("NAMESPACE_INVALID", f"namespace {shown(namespace)!r}: allowed are {_NAME.pattern}")
+        if name and not _NAME.fullmatch(name):
+            raise Rejected("NAME_INVALID", f"name {shown(name)!r}: allowed are {_NAME.pattern}")
+        if len(prefix) + len(name) > MAX_NAME:
+            raise Rejected("NAME_INVALID", f"a name of {len(prefix) + len(name)} characters; allowed: {MAX_NAME}")
+        part, own = self._read(uri, text, name or "entity")
+        wanted = name or re.sub(r"\W", "_", part.name, flags=re.ASCII).lstrip("0123456789_")
+        if not wanted:
+            if not allow_renaming:
+                raise Rejected("NAME_INVALID", "the name is empty, and so is that of the resource")
+            wanted = "entity"
+
+        def act() -> str:
+            full = self._unused(f"{prefix}/{wanted}" if prefix else wanted, allow_renaming=allow_renaming)
+            placed = self._entities.placed(frame, pose).pose[0]
+            # A shipped vehicle is read under the name that it will have.
+            added = self.resources.spawnable(uri, text, full)[0] if own else part
+            world = self._loop.simulation.world
+            self._verb(lambda: self._loop.change(joined(world, added, full, placed, named=own)))
+            self._entities.spawned[full] = uri or "text"
+            return full
+
+        return self._loop.call(act)
+
+    def delete(self, name: str) -> None:
+        """Remove an entity, with all that hangs on it. Raises Rejected (NOT_FOUND, OPERATION_FAILED)."""
+
+        def act() -> None:
+            simulation = self._loop.simulation
+            entity = find_entity(self._entities.present().entities, name)
+            names, rows = simulation.frames.names, set(entity.rows)
+            # Its topmost frames: what hangs on them goes with them.
+            tops = [names[row] for row in entity.rows if int(simulation.frames.parents[row]) not in rows]
+            after = _without(simulation.world, [name] if name in self._entities.spawned else tops)
+            self._verb(lambda: self._loop.change(after))
+            self._entities.spawned.pop(name, None)
+            self._entities.infos.pop(name, None)
+
+        self._loop.call(act)
+
+    def despawn(self) -> None:
+        """Remove everything that was spawned. Raises Rejected."""
+
+        def act() -> None:
+            for name in list(self._entities.spawned):
+                self.delete(name)
+
+        self._loop.call(act)
+
+    def attach(self, name: str, parent: str, pose: Sequence[float] | None = None) -> None:
+        """Fix what floats free to a frame.
+
+        Args:
+            name: An entity, or a body.
+            parent: The frame, or an entity, whose canonical link it is then.
+            pose: Its pose (7,) in the frame, m; None keeps it where it is.
+
+        Raises:
+            Rejected: It cannot be attached (OPERATION_FAILED), or there is no such frame (NOT_FOUND).
+        """
+        self._verb(lambda: self._loop.attach(self._frame(name), self._frame(parent), pose))
+
+    def detach(self, name: str) -> None:
+        """Let what is attached float free. Raises Rejected."""
+        self._verb(lambda: self._loop.detach(self._frame(name)))
+
+    def place(self, name: str, frame: str, pose: Sequence[float] | None, twist: Sequence[float] | None) -> None:
+        """Set the pose, the twist or both of an entity, in a frame.
+
+        Args:
+            name: The entity.
+            frame: The frame; empty for the fixed frame.
+            pose: Pose (7,), m; None keeps the present one.
+            twist: Twist (6,), m/s and rad/s; None keeps the present one, or stops what is placed.
+
+        Raises:
+            Rejected: As in `EntityRequests.set_state`.
+        """
+
+        def act() -> None:
+            now, _ = self._entities.state(name)
+            if pose is None:
+                self._entities.set_state(name, "", (now.pose[0, :3], now.pose[0, 3:]), twist or now.twist[0])
+            else:
+                self._entities.set_state(name, frame, (pose[:3], pose[3:]), twist or (0.0,) * 6)
+
+        self._loop.call(act)
+
+    def set_numbers(self, values: Mapping[str, float]) -> None:
+        """Set positions of joints, by their names, and numbers of the world, by key paths. Raises Rejected."""
+
+        def act() -> None:
+            known = self._loop.simulation.joints
+            joints = {name: value for name, value in values.items() if name in known}
+            paths = {name: value for name, value in values.items() if name not in joints}
+            if paths:
+                self._loop.set_numbers(paths)
+            if joints:
+                self._loop.set_joint_positions(joints)
+
+        self._verb(act)
+
+    def current(self) -> tuple[str, str]:
+        """Return the name and the URI of the world; the URI is empty for one that was not read from a file."""
+        return self._loop.call(lambda: (self._loop.simulation.world.name, uri_of(self._loop.simulation.world)))
+
+    def load(self, run: RunRequests, uri: str, text: str) -> tuple[str, str]:
+        """Replace the world by another one, and stop at its start.
+
+        Args:
+            run: The requests about the run.
+            uri: The world; see `Resources`.
+            text: The world, as the text of a file, if there is no URI.
+
+        Returns:
+            Its name and its URI.
+
+        Raises:
+            Rejected: With a code of LoadWorld. Nothing has changed.
+        """
+        world = self.resources.world(uri, text)
+
+        def act() -> tuple[str, str]:
+            if any(
+                vehicle.autopilot is not None for vehicle in (*world.vehicles, *self._loop.simulation.world.vehicles)
+            ):
+                raise Rejected("OPERATION_FAILED", "worlds with autopilots are run from the start; name it to `run`")
+            self._enter(world)
+            run.unloaded = False
+            return world.name, uri_of(world)
+
+        return self._loop.call(act)
+
+    def unload(self, run: RunRequests) -> None:
+        """Replace the world by an empty one. Raises Rejected (NO_WORLD_LOADED)."""
+
+        def act() -> None:
+            if run.unloaded:
+                raise Rejected("NO_WORLD_LOADED", "there is no world")
+            now = self._loop.simulation.world
+            self._enter(World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time))
+            run.unloaded = True
+
+        self._loop.call(act)
+
+    def _enter(self, world: World) -> None:
+        """Let another world be the one of the run, paused at its start."""
+        self._verb(lambda: self._loop.load(world))
+        self._loop.pause()
+        self._entities.spawned.clear()
+        self._entities.infos.clear()
+
+    def _read(self, uri: str, text: str, name: str) -> tuple[World, bool]:
+        part, own = self.resources.spawnable(uri, text, name)
+        return replace(part, name=uri if own and uri.isidentifier() else part.name), own
+
+    def _unused(self, name: str, *, allow_renaming: bool) -> str:
+        """Return a name that nothing in the world has. Raises Rejected (NAME_NOT_UNIQUE)."""
+        taken = {*self._entities.present().entities, *self._loop.simulation.frames.names}
+        tops = {each.partition("/")[0] for each in taken} | {
+            "/".join(parts[:count]) for each in taken for parts in [each.split("/")] for count in range(1, len(parts))
+        }
+        if name not in taken | tops:
+            return name
+        if not allow_renaming:
+            raise Rejected("NAME_NOT_UNIQUE", f"{shown(name)!r} exists already; set allow_renaming for another name")
+        number = 1
+        while f"{name}_{number}" in taken | tops:
+            number += 1
+        return f"{name}_{number}"
+
+    def _frame(self, name: str) -> str:
+        """Return the canonical link of an entity, or the frame of this name. Raises Rejected (NOT_FOUND)."""
+        entity = self._entities.present().entities.get(name)
+        frames = self._loop.simulation.frames
+        return frames.names[self._entities.frame_row(name)] if entity is None else entity.frame
+
+    def _verb(self, act: Callable[[], None]) -> None:
+        """Change the run between two ticks. Raises Rejected."""
+        try:
+            self._loop.call(act)
+        except (WorldError, Refused, RunFailed, ValueError, KeyError) as error:
+            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+            raise Rejected("OPERATION_FAILED", shown(str(reason), MAX_LINE)) from None
+
+
+def _without(world: World, names: Sequence[str]) -> World:
+    """Return a world without what has these names. Raises Rejected (OPERATION_FAILED)."""
+    try:
+        for name in names:
+            world = without(world, name)
+    except WorldError as error:
+        raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
+    return world

@@ -1,0 +1,344 @@
+"""Requests to a run, as simulators answer them: entities, filters, states, steps, and what changes the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+from sim_node import Loop, Simulation, loads
+from sim_node.session.entities import Category, Rejected
+from sim_node.session.entity_bounds import Region
+from sim_node.session.entity_requests import EntityRequests, Filters
+from sim_node.session.resources import Resources, uri_of
+from sim_node.session.run_requests import RunRequests, RunState
+from sim_node.session.structure_requests import StructureRequests
+
+YARD = """
+world: yard
+origin: {latitude: 47, longitude: 8, altitude: 500}
+time: {step: 0.004}
+physics: {gravity: [0, 0, 0]}
+bodies:
+  - {name: floor, geometry: [{plane: true}]}
+  - {name: crate, joint: free, pose: {position: [1, 2, 3]}, geometry: [{box: [2, 4, 6], mass: 3}]}
+  - {name: bench, pose: {position: [9, 0, 0]}, geometry: [{box: [1, 1, 1], mass: 3}]}
+  - {name: bench/ball, parent: bench, joint: free, pose: {position: [0, 0, 1]}, geometry: [{sphere: 0.1, mass: 1}]}
+  - {name: bench/door, parent: bench, joint: {type: hinge, axis: [0, 0, 1]}, geometry: [{box: [1, 0.1, 1], mass: 1}]}
+frames:
+  - {name: pad, pose: {position: [4, 5, 0], rpy_deg: [0, 0, 90]}}
+motions:
+  - frame: shuttle/base_link
+    keyframes: [{t: 0, position: [0, 0, 0]}, {t: 10, position: [20, 0, 0]}]
+"""
+BOX = "world: box\nbodies:\n  - {name: body, joint: free, geometry: [{box: [0.2, 0.2, 0.2], mass: 1}]}\n"
+UNTURNED = (0.0, 0.0, 0.0, 1.0)
+
+
+class Run(SimpleNamespace):
+    """A run that is not started, with what answers requests to it."""
+
+    simulation: Simulation
+    loop: Loop
+    entities: EntityRequests
+    structure: StructureRequests
+    run: RunRequests
+    quits: list[bool]
+
+
+def run_of(world: str, *, prefix: str = "", folder: Path | None = None) -> Run:
+    simulation = Simulation(loads(world))
+    loop = Loop(simulation, (), paused=True)
+    entities = EntityRequests(loop, prefix)
+    structure = StructureRequests(loop, entities, Resources(simulation.world, [folder] if folder else []))
+    quits: list[bool] = []
+    run = RunRequests(
+        loop,
+        entities,
+        reset=loop.reset,
+        rewind=loop.restart,
+        despawn=structure.despawn,
+        quit=lambda: quits.append(True),
+    )
+    return Run(simulation=simulation, loop=loop, entities=entities, structure=structure, run=run, quits=quits)
+
+
+@pytest.fixture
+def yard() -> Iterator[Run]:
+    run = run_of(YARD)
+    yield run
+    run.loop.stop()
+
+
+def rejected(act: Callable[[], object]) -> str:
+    with pytest.raises(Rejected) as rejection:
+        act()
+    return f"{rejection.value.code}: {rejection.value}"
+
+
+def test_what_counts_as_an_entity(yard: Run) -> None:
+    found = {name: yard.entities.info(name) for name in yard.entities.names(Filters())}
+    assert {name: info.category for name, info in found.items()} == {
+        "floor": Category.STATIC_OBJECT,
+        "crate": Category.DYNAMIC_OBJECT,
+        "bench": Category.DYNAMIC_OBJECT,  # its door turns
+        "bench/ball": Category.DYNAMIC_OBJECT,
+        "shuttle": Category.DYNAMIC_OBJECT,
+    }
+    assert found["shuttle"].tags == ("keyframes",)
+    assert rejected(lambda: yard.entities.info("crat")) == "NOT_FOUND: no entity 'crat'; did you mean crate?"
+
+
+def test_vehicles_and_models_are_robots() -> None:
+    world = "world: w\nvehicles: [{name: drone, model: iris, sensors: false}]\ninclude:\n  - {file: 'package://sim_node/config/models/"
+    run = run_of(world + "arm.urdf', prefix: arm, pose: {position: [3, 0, 0]}}\n")
+    assert run.entities.names(Filters(categories=(Category.ROBOT,))) == ["arm", "drone"]
+    assert run.entities.names(Filters(tags=("model", "multirotor"))) == ["arm", "drone"]
+    assert run.entities.names(Filters(tags=("model", "multirotor"), all_tags=True)) == []
+    assert run.entities.names(Filters(expression="^a", tags=("model",))) == ["arm"]
+    run.loop.stop()
+
+
+def test_filters_by_name_and_region(yard: Run) -> None:
+    names = yard.entities.names
+    assert names(Filters("^bench(/|$)")) == ["bench", "bench/ball"]
+    assert rejected(lambda: names(Filters("("))).startswith("OPERATION_FAILED: filter '(': at character 1")
+    # The crate spans 0..2, 0..4, 0..6; a plane has no bounds and is everywhere.
+    assert names(Filters(bounds=(3, [(3, 2, 3), (0.99, 0, 0)]))) == ["floor"]
+    assert names(Filters(bounds=(3, [(3, 2, 3), (1.01, 0, 0)]))) == ["floor", "crate"]
+    assert names(Filters(bounds=(1, [(3, 5, 7), (1.9, 3.9, 5.9)]))) == ["floor", "crate"]
+    assert names(Filters(bounds=(2, [(3, 0, 0), (3, 4, 0), (1.9, 2, 0)]))) == ["floor", "crate"]
+    assert names(Filters(bounds=(2, [(3, 0, 0), (3, 4, 0), (2.1, 2, 0)]))) == ["floor"]
+    assert rejected(lambda: names(Filters(bounds=(3, [(0, 0, 0)])))).startswith("OPERATION_FAILED: bounds.points: 1")
+    assert rejected(lambda: names(Filters(bounds=(9, [])))).startswith("FEATURE_UNSUPPORTED: bounds.type: 9")
+
+
+vectors = st.tuples(st.floats(-3, 3), st.floats(-3, 3), st.floats(-3, 3)).map(np.array)
+
+
+@settings(max_examples=40)
+@given(vectors, vectors, vectors, st.lists(vectors, min_size=4, max_size=6))
+def test_a_hull_overlaps_a_box(place: np.ndarray, turn: np.ndarray, size: np.ndarray, points: list[np.ndarray]) -> None:
+    """Their distance by a general minimiser over weights of the points and a point of the box."""
+    half, rotation = np.abs(size) + 0.1, Rotation.from_rotvec(turn)
+    local = rotation.inv().apply(np.array(points) - place)
+
+    def gap(x: np.ndarray) -> float:
+        return float(np.sum((x[3:] @ local - x[:3]) ** 2))
+
+    count = len(points)
+    found = minimize(
+        gap,
+        np.concatenate([np.zeros(3), np.full(count, 1.0 / count)]),
+        bounds=[*zip(-half, half, strict=True), *[(0.0, 1.0)] * count],
+        constraints={"type": "eq", "fun": lambda x: x[3:].sum() - 1.0},
+    )
+    if 1e-7 < found.fun < 1e-3:
+        return  # too near to call
+    pose = np.concatenate([place, rotation.as_quat()])
+    assert Region(2, [tuple(point) for point in points]).overlaps(pose, half) == (found.fun <= 1e-7)
+
+
+def test_states_are_in_the_fixed_frame(yard: Run) -> None:
+    yard.simulation.bodies["crate"].twist = [0.5, 0, 0, 0, 0, 1.0]
+    names, states, time_ns = yard.entities.states(Filters("crate|shuttle"))
+    assert (names, time_ns) == (["shuttle", "crate"], 0)
+    expected = np.array([[0, 0, 0, *UNTURNED], [1, 2, 3, *UNTURNED]], dtype=float)
+    np.testing.assert_allclose(states.pose, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(states.twist, [[2, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 1]], atol=1e-9)
+    found = yard.entities.bounds("crate")
+    assert found is not None
+    np.testing.assert_allclose(np.array(found), [[1, 2, 3], [-1, -2, -3]], atol=1e-12)
+    assert yard.entities.bounds("floor") is None
+
+
+def test_a_state_is_set_in_a_moving_frame(yard: Run) -> None:
+    """On the shuttle, 2 m ahead of it at its speed of 2 m/s, and 1 m/s to its left."""
+    yard.simulation.run(1.0)
+    yard.entities.set_state("crate", "shuttle/base_link", ((2, 0, 0), UNTURNED), (0, 1, 0, 0, 0, 0))
+    states, _ = yard.entities.state("crate")
+    np.testing.assert_allclose(states.pose[0], [4, 0, 0, *UNTURNED], atol=1e-9)
+    np.testing.assert_allclose(states.twist[0], [2, 1, 0, 0, 0, 0], atol=1e-6)
+    yard.entities.set_state("bench/ball", "pad", ((1, 0, 0), UNTURNED), (0,) * 6)
+    np.testing.assert_allclose(yard.entities.state("bench/ball")[0].pose[0, :3], [4, 6, 0], atol=1e-12)
+
+
+def test_states_that_cannot_be_set(yard: Run) -> None:
+    def setting(name: str, pose: Any = ((0, 0, 0), UNTURNED), twist: Any = (0,) * 6, frame: str = "") -> str:
+        before = yard.simulation.snapshot().poses
+        message = rejected(lambda: yard.entities.set_state(name, frame, pose, twist))
+        np.testing.assert_array_equal(yard.simulation.snapshot().poses, before)
+        return message
+
+    assert setting("nobody").startswith("NOT_FOUND")
+    assert setting("crate", ((0, 0, 0), (0, 0, 0, 0))).startswith("INVALID_POSE")
+    assert setting("crate", ((float("nan"), 0, 0), UNTURNED)).startswith("INVALID_POSE")
+    assert setting("crate", ((1e13, 0, 0), UNTURNED)).startswith("INVALID_POSE")
+    assert setting("crate", frame="pda") == "INVALID_POSE: no frame 'pda'; did you mean pad?"
+    assert setting("floor", twist=(1, 0, 0, 0, 0, 0)).startswith("OPERATION_FAILED: 'floor' is static")
+    assert setting("shuttle").startswith("OPERATION_FAILED")
+    yard.entities.set_state("bench", "", ((5, 0, 0), UNTURNED), (0,) * 6)
+    np.testing.assert_allclose(yard.entities.state("bench")[0].pose[0, :3], [5, 0, 0], atol=1e-12)
+
+
+def test_information_that_is_set_is_filtered_by(yard: Run) -> None:
+    yard.entities.set_info("crate", Category.HUMAN, "a person", ["person"])
+    assert yard.entities.names(Filters(categories=(2,), tags=("person",))) == ["crate"]
+    assert rejected(lambda: yard.entities.set_info("crate", 3, "", [])).startswith("OPERATION_FAILED: category 3")
+    yard.run.reset(0)
+    assert yard.entities.info("crate").category == Category.DYNAMIC_OBJECT
+
+
+def test_named_poses(yard: Run) -> None:
+    [pad] = yard.entities.named_poses()
+    assert (pad.name, pad.tags) == ("pad", ("frame",))
+    np.testing.assert_allclose(pad.pose, [4, 5, 0, 0, 0, np.sqrt(0.5), np.sqrt(0.5)], atol=1e-12)
+    assert yard.entities.named_poses(["parking"]) == []
+
+
+def test_states_of_the_run(yard: Run) -> None:
+    run = yard.run
+    assert run.state() == RunState.STOPPED
+    assert rejected(lambda: run.set_state(RunState.STOPPED)).startswith("ALREADY_IN_TARGET_STATE")
+    run.set_state(RunState.PAUSED)  # without a step: 103 of the standard contradicts its SimulationState
+    assert run.state() == RunState.PAUSED
+    run.set_state(RunState.PLAYING)
+    assert run.state() == RunState.PLAYING
+    assert rejected(run.check_paused).startswith("OPERATION_FAILED")
+    run.set_state(RunState.PAUSED)
+    for part in run.stepping(7):
+        done = part()
+    assert (done, yard.simulation.steps) == (7, 7)
+    run.set_state(RunState.STOPPED)
+    assert (run.state(), yard.simulation.steps) == (RunState.STOPPED, 0)
+    assert rejected(lambda: run.set_state(RunState.NO_WORLD)).startswith("INCORRECT_TRANSITION")
+    assert rejected(lambda: run.set_state(17)).startswith("FEATURE_UNSUPPORTED")
+    run.set_state(RunState.QUITTING)
+    assert (run.state(), yard.quits) == (RunState.QUITTING, [True])
+
+
+def test_what_is_spawned_starts_at_its_pose(yard: Run) -> None:
+    assert yard.structure.spawn("box1", text=BOX, frame="pad", pose=((1, 0, 2), UNTURNED)) == "box1"
+    states, _ = yard.entities.state("box1")
+    np.testing.assert_allclose(states.pose[0], [4, 6, 2, 0, 0, np.sqrt(0.5), np.sqrt(0.5)], atol=1e-12)
+    assert yard.entities.info("box1").tags == ("spawned", "body")
+
+    def again(*, allow_renaming: bool = False) -> str:
+        pose = (7, 7, 7), UNTURNED
+        return yard.structure.spawn("box1", text=BOX, pose=pose, allow_renaming=allow_renaming)
+
+    assert rejected(again).startswith("NAME_NOT_UNIQUE")
+    assert again(allow_renaming=True) == "box1_1"
+    assert yard.structure.spawn("", text=BOX, namespace="/lab/", pose=((9, 9, 9), UNTURNED)) == "lab/box"
+    assert yard.structure.spawn("d", uri="iris", pose=((0, 9, 9), UNTURNED)) == "d"
+    assert yard.entities.info("d").category == Category.ROBOT
+    assert [frame for frame in yard.simulation.frames.names if frame.startswith("d/")][:2] == [
+        "d/base_link",
+        "d/rotor_0",
+    ]
+    yard.structure.delete("box1")
+    assert rejected(lambda: yard.structure.delete("box1")).startswith("NOT_FOUND")
+    yard.structure.delete("bench/ball")
+    yard.run.reset(4)
+    assert sorted(yard.entities.names(Filters())) == ["bench", "crate", "floor", "shuttle"]
+    yard.run.reset(255)
+    assert yard.entities.names(Filters("ball")) == ["bench/ball"]
+
+
+def test_a_reset_of_time_and_state_keeps_what_was_spawned(yard: Run) -> None:
+    yard.structure.spawn("box1", text=BOX, pose=((5, 5, 5), UNTURNED))
+    yard.entities.set_state("box1", "", ((0, 0, 9), UNTURNED), (1, 0, 0, 0, 0, 0))
+    yard.loop.step(5)
+    yard.run.reset(3)
+    assert yard.simulation.steps == 0
+    np.testing.assert_allclose(yard.entities.state("box1")[0].pose[0, :3], [5, 5, 5], atol=1e-12)
+    for scope in (1, 2, 5, 6, 8):
+        assert rejected(lambda scope=scope: yard.run.reset(scope)).startswith("FEATURE_UNSUPPORTED")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"name": "x", "uri": "/etc/passwd"}, "NOT_FOUND"),
+        ({"name": "x", "uri": "file:///etc/passwd"}, "NOT_FOUND"),
+        ({"name": "x", "uri": "../../../../etc/passwd"}, "NOT_FOUND"),
+        ({"name": "x", "uri": "package://sim_node/../../etc/passwd"}, "NOT_FOUND"),
+        ({"name": "x", "uri": "https://example.org/box.yaml"}, "NOT_FOUND"),
+        ({"name": "x", "uri": "a\0b.yaml"}, "NOT_FOUND"),
+        ({"name": "x", "text": "world: w\ninclude: [/etc/passwd]"}, "MISSING_ASSETS"),
+        ({"name": "x", "text": "<mujoco><include file='/etc/passwd'/></mujoco>"}, "MISSING_ASSETS"),
+        ({"name": "x", "text": "<sdf version='1.9'/>"}, "UNSUPPORTED_FORMAT"),
+        ({"name": "x", "uri": "package://sim_node/config/python/ball.py"}, "UNSUPPORTED_FORMAT"),
+        ({"name": "x", "text": "world: ["}, "RESOURCE_PARSE_ERROR"),
+        ({"name": "x"}, "NO_RESOURCE"),
+        ({"name": "9 x", "text": BOX}, "NAME_INVALID"),
+        ({"name": "", "text": "world: '9'\n"}, "NAME_INVALID"),
+        ({"name": "x", "text": BOX, "namespace": "a b"}, "NAMESPACE_INVALID"),
+        ({"name": "x", "text": BOX, "pose": ((0, 0, 0), (0, 0, 0, 0))}, "INVALID_POSE"),
+        ({"name": "x", "text": BOX, "frame": "nowhere"}, "INVALID_POSE"),
+        ({"name": "crate", "text": BOX}, "NAME_NOT_UNIQUE"),
+    ],
+)
+def test_what_is_not_spawned(given: dict[str, Any], code: str, yard: Run) -> None:
+    before = yard.simulation.world
+    assert rejected(lambda: yard.structure.spawn(**given)).startswith(f"{code}: ")
+    assert yard.simulation.world is before
+
+
+def test_a_file_is_read_below_allowed_folders_only(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for folder in (tmp_path, tmp_path / "in"):
+        (folder / "box.yaml").write_text(BOX)
+    (tmp_path / "in" / "link.yaml").symlink_to(tmp_path / "box.yaml")
+    run = run_of(YARD, folder=tmp_path / "in")
+    assert run.structure.spawn("a", uri=str(tmp_path / "in" / "box.yaml")) == "a"
+    assert run.structure.spawn("b", uri="box.yaml", pose=((9, 9, 9), UNTURNED)) == "b"
+    for outside in (tmp_path / "box.yaml", tmp_path / "in" / "link.yaml"):
+        message = rejected(lambda outside=outside: run.structure.spawn("c", uri=str(outside)))  # type: ignore[misc]
+        assert message.startswith("NOT_FOUND")
+        assert "outside the folders" in message
+    listed, unknown = run.structure.resources.spawnables(["/etc", str(tmp_path / "in")])
+    assert unknown == ["/etc"]
+    assert {"iris", "arm", "box"} <= {each.name for each in listed}
+    run.loop.stop()
+
+
+def test_worlds_are_loaded_and_unloaded(yard: Run) -> None:
+    yard.loop.step(3)
+    assert yard.structure.current() == ("yard", "")
+    uri = "package://sim_node/config/worlds/double_pendulum.yaml"
+    assert yard.structure.load(yard.run, uri, "") == ("double_pendulum", uri)
+    assert (yard.run.state(), yard.simulation.time_ns) == (RunState.STOPPED, 0)
+    assert yard.entities.names(Filters()) == ["upper"]
+    assert yard.simulation.world.time.step_ns != 4_000_000
+    yard.loop.step(1)
+    yard.run.reset(0)
+    assert uri_of(yard.simulation.world) == uri
+    assert rejected(lambda: yard.structure.load(yard.run, "no_such", "")).startswith("NOT_FOUND")
+    yard.structure.unload(yard.run)
+    assert yard.run.state() == RunState.NO_WORLD
+    assert yard.entities.names(Filters()) == []
+    assert rejected(lambda: yard.structure.unload(yard.run)).startswith("NO_WORLD_LOADED")
+    assert rejected(lambda: yard.run.set_state(RunState.PLAYING)).startswith("INCORRECT_STATE")
+    assert yard.structure.load(yard.run, "", YARD)[0] == "yard"
+    assert yard.run.state() == RunState.STOPPED
+
+
+def test_attach_and_detach(yard: Run) -> None:
+    yard.structure.spawn("box1", text=BOX, pose=((1, 2, 7), UNTURNED))
+    yard.structure.attach("box1", "crate")
+    assert yard.simulation.frames.lookup(yard.simulation.snapshot().poses, "crate", "box1/body")[2] == pytest.approx(4)
+    yard.structure.detach("box1")
+    assert yard.entities.info("box1").tags == ("spawned", "body")
+    assert rejected(lambda: yard.structure.attach("shuttle", "crate")).startswith("OPERATION_FAILED")
+    yard.structure.set_numbers({"bench/door": 0.5})
+    assert yard.simulation.joints["bench/door"].position[0] == pytest.approx(0.5)
+    assert rejected(lambda: yard.structure.set_numbers({"bench/dor": 0.5})).startswith("OPERATION_FAILED")

@@ -1,0 +1,90 @@
+"""`sim_node spawn`, `remove`, `attach`, `detach` and `set` against a running node, without further messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs rclpy")
+
+from listening import Listener, listener
+from processes import program, sim_node
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
+from tf2_msgs.msg import TFMessage
+
+YARD = """
+world: yard
+physics: {gravity: [0, 0, 0]}
+bodies:
+  - {name: crane, geometry: [{box: [1, 1, 1], mass: 3}]}
+  - {name: arm, parent: crane, joint: {type: hinge, axis: [0, 0, 1]}, geometry: [{box: [2, 0.1, 0.1], mass: 1}]}
+"""
+BOX = "world: box\nbodies:\n  - {name: body, joint: free, geometry: [{box: [0.2, 0.2, 0.2], mass: 1}]}\n"
+
+
+def ended(*words: str | Path) -> tuple[int, str]:
+    with program(sim_node(*words)) as running:
+        return running.wait(), running.output
+
+
+def change(ears: Listener, **values: object) -> tuple[bool, str]:
+    parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+    request = SetParametersAtomically.Request(parameters=parameters)
+    result = ears.call(SetParametersAtomically, "/simulation/change", request).result
+    return result.successful, result.reason
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_the_world_of_a_node_is_changed(tmp_path: Path) -> None:
+    (tmp_path / "yard").mkdir()
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "yard" / "yard.yaml").write_text(YARD)
+    for folder in (tmp_path, tmp_path / "parts"):
+        (folder / "box.yaml").write_text(BOX)
+    command = sim_node("run", tmp_path / "yard" / "yard.yaml", "--allow", tmp_path / "parts")
+    with program(command) as node, listener() as ears:
+        node.wait_for("stop         Ctrl-C")
+        code, said = ended("spawn", tmp_path / "parts" / "box.yaml", "--name", "box1", "--pose", "3,0,0,0,0,90")
+        assert (code, said) == (0, "spawned box1")
+        code, said = ended("spawn", tmp_path / "box.yaml", "--name", "box2")
+        assert code == 2
+        assert "outside the folders that this run may read" in said
+
+        moving = ears.subscribe(TFMessage, "/tf", 10)
+
+        def latest(frame: str) -> list[float]:
+            """Where a frame is in its parent: the last transform that comes from now on."""
+            moving.clear()
+            ears.spin_until(lambda: any(frame in {t.child_frame_id for t in m.transforms} for _, m in moving), frame)
+            [place] = [t.transform.translation for t in moving[-1][1].transforms if t.child_frame_id == frame]
+            return [place.x, place.y, place.z]
+
+        assert latest("box1/body") == [3.0, 0.0, 0.0]
+        assert change(ears, verb="set", name="box1", pose=[5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]) == (True, "set box1")
+        assert latest("box1/body") == [5.0, 0.0, 0.0]
+        assert change(ears, verb="attach", name="box1", parent="arm") == (True, "attached box1 to arm")
+        assert change(ears, verb="set", arm=0.5) == (True, "set arm")
+        assert change(ears, verb="detach", name="box1/body") == (True, "detached box1/body")
+        assert latest("box1/body")[1] > 2.0  # it was turned with the arm: 5 m times the sine of 0.5
+        refused = [
+            change(ears, verb="fly"),
+            change(ears, verb="remove"),
+            change(ears, verb="remove", name="box9"),
+            change(ears, verb="spawn", nam="x"),
+            change(ears, verb="attach", name="arm", parent="crane"),
+            change(ears, verb="set", name="box1", pose=[1.0, 2.0]),
+            change(ears, verb="set", arms=0.5),
+            change(ears, verb="spawn", uri="/etc/passwd", name="x"),
+        ]
+        assert not any(done for done, _ in refused)
+        assert [reason.partition(";")[0] for _, reason in refused[:4]] == [
+            "verb 'fly'",
+            "remove needs name",
+            "no entity 'box9'",
+            "spawn has no 'nam'",
+        ]
+        assert change(ears, verb="remove", name="box1") == (True, "removed box1")
+        assert node.stop() == 0
+        assert "Traceback" not in node.output

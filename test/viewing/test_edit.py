@@ -1,0 +1,73 @@
+"""The tab Edit: a file added by its button, and a body dragged by its handles, in a real run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from page import Page, opened
+from waiting import until
+
+from sim_node import Session, loads
+from sim_node.session.entity_requests import Filters
+from sim_node.viewing.browser.edit import HANDLES
+
+YARD = """
+world: yard
+physics: {gravity: [0, 0, 0]}
+bodies:
+  - {name: crate, joint: free, pose: {position: [1, 2, 3]}, geometry: [{box: [1, 1, 1], mass: 3}]}
+  - {name: bench, geometry: [{box: [1, 1, 1], mass: 3}]}
+"""
+TURN = math.sqrt(0.5)
+
+
+@pytest.fixture
+def run() -> Iterator[Session]:
+    with Session(loads(YARD), view=0, paused=True) as session:
+        session.start()
+        yield session
+
+
+def choose(page: Page, label: str, value: str) -> None:
+    page.send({"type": "GuiUpdateMessage", "uuid": page.element(label)["uuid"], "updates": {"value": value}})
+
+
+def drag(page: Page, **pose: Any) -> None:
+    page.send({"type": "TransformControlsDragStartMessage", "name": HANDLES, "owner": ""})
+    page.send({"type": "TransformControlsUpdateMessage", "name": HANDLES, "owner": "", **pose})
+    page.send({"type": "TransformControlsDragEndMessage", "name": HANDLES, "owner": ""})
+
+
+def test_a_body_is_dragged(run: Session) -> None:
+    assert run.viewer is not None
+    crate = run.simulation.bodies["crate"]
+    crate.twist = [1, 0, 0, 0, 0, 0]
+    with opened(run.viewer.url) as page:
+        assert page.element("Move")["props"]["options"] == ["nothing", "crate"]
+        choose(page, "Move", "crate")
+        page.until(lambda page: page.has("TransformControlsMessage", name=HANDLES))
+        drag(page, position=(4.0, 5.0, 6.0), wxyz=(TURN, 0.0, 0.0, TURN))
+        until(lambda: run.loop.call(lambda: crate.pose[0]) == 4.0, "the pose that the handles have")
+        np.testing.assert_allclose(run.loop.call(lambda: crate.pose), [4, 5, 6, 0, 0, TURN, TURN], atol=1e-12)
+        assert not run.loop.call(lambda: crate.twist).any()
+        choose(page, "Move", "nothing")
+        page.until(lambda page: page.has("RemoveSceneNodeMessage", name=HANDLES))
+
+
+def test_a_vehicle_is_added_and_what_is_refused_is_shown(run: Session) -> None:
+    assert run.viewer is not None
+    with opened(run.viewer.url) as page:
+        choose(page, "Resource", "package://sim_node/config/models/arm.urdf")
+        choose(page, "Name", "arm")
+        choose(page, "Position", "7, 0, 0")
+        choose(page, "World", "Add")
+        until(lambda: run.entities.names(Filters("^arm$")), "what was added")
+        np.testing.assert_allclose(run.entities.state("arm")[0].pose[0, :3], [7, 0, 0], atol=1e-12)
+        choose(page, "Resource", "/etc/passwd")
+        choose(page, "World", "Add")
+        page.until(lambda page: any("outside the folders" in str(message) for message in page.messages))
+        assert len(run.entities.names(Filters())) == 3
