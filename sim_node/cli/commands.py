@@ -16,7 +16,7 @@ from sim_node.registry import Registry
 # In the order of help: running, inspecting worlds, bags and graphs, topics and services of a graph, reading and writing
 # world files, reading and writing bags, and troubleshooting.
 SHIPPED = (
-    *("run", "replay", "record", "bridge", "autopilot"),
+    *("run", "sweep", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
     *("topics", "echo", "pub", "call"),
     *("check", "snap", "convert", "urdf"),

@@ -1,0 +1,1 @@
+"""Sweeps: many cases of a world, with varied numbers, on one machine or many."""

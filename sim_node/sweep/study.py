@@ -1,0 +1,265 @@
+"""Study: a sweep as data, and its preparation: every fault is found before a case runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_node.simulation import Simulation
+from sim_node.sweep.functions import located
+from sim_node.sweep.in_place import find_in_place
+from sim_node.sweep.job import Cases, Job, Keep
+from sim_node.sweep.measures import measure_of
+from sim_node.sweep.payload import payload_of
+from sim_node.sweep.signals import MeasureFault
+from sim_node.sweep.variations import SAMPLINGS, SEED, Values, Variation, points_of, seeds_of, values_of
+from sim_node.text import did_you_mean
+from sim_node.world import World, WorldError, load
+from sim_node.world.fields import nanoseconds
+from sim_node.world.problems import NO_PLACE, NOWHERE, Place, Problem
+
+MAX_RUNS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Study:
+    """A sweep.
+
+    Attributes:
+        world: A World, a path, a package:// URI, or the name of a shipped world.
+        duration: Simulated time of each case, s.
+        vary: The numbers that differ between the cases.
+        runs: Number of cases; None for one of each combination of the lists and grids.
+        seed: Seed of the samples, and of the seeds of the cases.
+        sampling: How distributions are sampled; one of SAMPLINGS.
+        measures: The measures, as texts.
+        every: Time between two recorded instants of signals, s; None for the world's step.
+        keep: What is kept of each case beside its row.
+        allow: Folders that the world may read, in addition to its own.
+        places: Where `world`, `runs`, `measures[0]`, ... were given, for messages.
+    """
+
+    world: World | str | Path
+    duration: float
+    vary: tuple[Variation, ...] = ()
+    runs: int | None = None
+    seed: int = 0
+    sampling: str = "random"
+    measures: tuple[str, ...] = ()
+    every: float | None = None
+    keep: Keep = field(default_factory=Keep)
+    allow: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.sampling not in SAMPLINGS:
+            near = did_you_mean(self.sampling, SAMPLINGS)
+            raise self.fault("sampling", f"found {self.sampling!r}; allowed: {', '.join(SAMPLINGS)}{near}")
+        if self.runs is not None and not 1 <= self.runs <= MAX_RUNS:
+            raise self.fault("runs", f"{self.runs} is out of range; allowed: 1 to {MAX_RUNS}")
+        if not 0.0 < self.duration < float("inf"):
+            raise self.fault("duration", f"{self.duration:g} s is out of range; seconds above zero are needed")
+        if self.every is not None and not 0.0 < self.every <= self.duration:
+            raise self.fault("every", f"{self.every:g} s is out of range; allowed: above 0 to {self.duration:g} s")
+        paths: set[str] = set()
+        for each in self.vary:
+            if each.path in paths:
+                raise WorldError([Problem(each.place.where, each.place.key or each.path, "is varied twice")])
+            paths.add(each.path)
+
+    def fault(self, key: str, message: str) -> WorldError:
+        """Return the error about one of the attributes, with the place where it was given."""
+        place = self.places.get(key, NO_PLACE)
+        return WorldError([Problem(place.where, place.key or key, message)])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A sweep that can run.
+
+    Attributes:
+        job: What its cases have in common.
+        cases: All of its cases.
+        about: What sweep.json describes.
+    """
+
+    job: Job
+    cases: Cases
+    about: Mapping[str, Any]
+
+
+def prepare(study: Study) -> Prepared:
+    """Check a sweep, and compute the numbers of all its cases.
+
+    Args:
+        study: The sweep.
+
+    Returns:
+        The prepared sweep.
+
+    Raises:
+        WorldError: The world, a path, a number or a measure is invalid; the message names the place.
+    """
+    world = study.world if isinstance(study.world, World) else load(study.world, study.allow)
+    runs = study.runs or points_of(study.vary)
+    if study.runs is None and any(not each.is_axis for each in study.vary):
+        raise study.fault("runs", "is needed: a distribution has no number of values")
+    values = values_of(study.vary, runs, study.seed, study.sampling)
+    seeds = values.pop(SEED).astype(np.int64) if SEED in values else seeds_of(study.seed, runs)
+    cases = Cases(np.arange(runs, dtype=np.int64), seeds, {path: each.astype(float) for path, each in values.items()})
+    block = 1
+    if world.python is None:
+        _check_numbers(world, study.vary, values)
+    else:
+        from sim_node.sweep.blocks import check_components, cases_at_once
+
+        check_components(world, study.vary)
+        block = cases_at_once(world, study)
+    measures = tuple(located(text, lambda file: Path(file).resolve()) for text in study.measures)
+    job = Job(
+        payload_of(world, dict(_files_of(measures))),
+        _nanoseconds(study, "duration", study.duration),
+        tuple(values),
+        measures,
+        0 if study.every is None else _nanoseconds(study, "every", study.every),
+        study.keep,
+        block=block,
+    )
+    plain = _check_measures(study, world, job)
+    if plain and block == 1 and world.python is None:
+        samples = {path: [*each[:1], *each[-1:], each.min(), each.max()] for path, each in cases.values.items()}
+        job = replace(job, in_place=find_in_place(world, samples))
+    return Prepared(job, cases, about(study, job, runs))
+
+
+def about(study: Study, job: Job, runs: int) -> dict[str, Any]:
+    """Return the contents of sweep.json."""
+    return {
+        "world": None if isinstance(study.world, World) else os.path.abspath(study.world) if os.path.exists(study.world) else str(study.world),
+        "allow": list(study.allow),
+        "digest": job.payload.digest,
+        "duration": study.duration,
+        "runs": runs,
+        "seed": study.seed,
+        "sampling": study.sampling,
+        "vary": {each.path: str(each) for each in study.vary},
+        "measures": list(job.measures),
+        "every": study.every,
+        "keep": {
+            "topics": list(study.keep.topics),
+            "columns": list(study.keep.columns),
+            "picture": study.keep.picture,
+            "failures_only": study.keep.failures_only,
+        },
+    }
+
+
+def study_of(about: Mapping[str, Any], world: World | None = None) -> Study:
+    """Return the study that sweep.json describes.
+
+    Args:
+        about: The contents of sweep.json.
+        world: The world, of a sweep of a World that was made in Python.
+
+    Returns:
+        The study.
+
+    Raises:
+        WorldError: The sweep was of a World that was made in Python, and none is given.
+    """
+    from sim_node.sweep.variations import variation
+
+    given = about["world"] if world is None else world
+    if given is None:
+        message = "the sweep was of a World made in Python; go on with sim_node.sweep.run(world, ..., resume=True)"
+        raise WorldError([Problem(NOWHERE, "world", message)])
+    keep = about["keep"]
+    return Study(
+        given,
+        about["duration"],
+        tuple(variation(path, text) for path, text in about["vary"].items()),
+        about["runs"],
+        about["seed"],
+        about["sampling"],
+        tuple(about["measures"]),
+        about["every"],
+        Keep(tuple(keep["topics"]), tuple(keep["columns"]), keep["picture"], keep["failures_only"]),
+        tuple(about["allow"]),
+    )
+
+
+def _check_numbers(world: World, vary: Iterable[Variation], values: Mapping[str, Values]) -> None:
+    """Check that each path leads to a number, and that its least and largest values are allowed. Raises WorldError."""
+    problems = []
+    for each in vary:
+        if each.path == SEED:
+            continue
+        for value in dict.fromkeys((values[each.path].min().item(), values[each.path].max().item())):
+            try:
+                world.with_values({each.path: value})
+            except WorldError as error:
+                place = each.place
+                for found in error.problems[:1]:
+                    detail = found.message if found.key in ("", each.path) else f"{found.key}: {found.message}"
+                    problems.append(Problem(place.where, place.key or each.path, detail))
+                break
+    if problems:
+        raise WorldError(problems)
+
+
+def _check_measures(study: Study, world: World, job: Job) -> bool:
+    """Check all measures on the world. Return whether none needs sensors, a session or a bag. Raises WorldError."""
+    from sim_node.sweep.keeping import check_kept, needs_session
+
+    made, problems, names = [], [], {}
+    for index, text in enumerate(job.measures):
+        place = study.places.get(f"measures[{index}]", NO_PLACE)
+        try:
+            one = measure_of(text)
+            if one.name in names or one.name in job.paths:
+                raise MeasureFault(f"two columns of the results would be named {one.name!r}; write NAME={text}")
+            names[one.name] = one
+            made.append((one, place))
+        except MeasureFault as error:
+            problems.append(Problem(place.where, place.key or f"measures[{index}]", str(error)))
+    if problems:
+        raise WorldError(problems)
+    sensors = any(one.sensors for one, _ in made)
+    simulation = Simulation(world, sensors=sensors)
+    for one, place in made:
+        try:
+            for column in one.columns:
+                if column not in simulation.columns:
+                    near = did_you_mean(column, simulation.columns)
+                    raise MeasureFault(f"{one.name}: no column {column!r}{near}")
+            one.check(simulation)
+        except MeasureFault as error:
+            problems.append(Problem(place.where, place.key or one.name, str(error)))
+    problems += [Problem(NOWHERE, "keep", message) for message in check_kept(study.keep, simulation)]
+    if problems:
+        raise WorldError(problems)
+    return not sensors and not needs_session(world, study.keep)
+
+
+def _files_of(measures: Iterable[str]) -> Iterable[tuple[str, bytes]]:
+    files: list[str] = []
+
+    def note(file: str) -> Path:
+        files.append(file)
+        return Path(file)
+
+    for text in measures:
+        located(text, note)
+    return [(file, Path(file).read_bytes()) for file in files if Path(file).is_file()]
+
+
+def _nanoseconds(study: Study, key: str, seconds: float) -> int:
+    try:
+        return nanoseconds(seconds)
+    except ValueError as error:
+        raise study.fault(key, str(error)) from None
