@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
+    from sim_node.gym.dataset import Recipe, simulate, write_dataset
     from sim_node.gym.draws import Direction, draw_of
     from sim_node.gym.environment import Environment
+    from sim_node.gym.loader import Dataset
     from sim_node.gym.spec import (
         BodyAction,
         ColumnSignal,
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BodyAction",
     "ColumnSignal",
+    "Dataset",
     "Direction",
     "Environment",
     "FrameSignal",
     "JointAction",
     "JointSignal",
+    "Recipe",
     "Route",
     "SensorSignal",
     "Spec",
@@ -42,6 +46,8 @@ __all__ = [
     "VehicleSignal",
     "draw_of",
     "load_spec",
+    "simulate",
+    "write_dataset",
 ]
 
 __getattr__, __dir__ = public(
@@ -49,11 +55,13 @@ __getattr__, __dir__ = public(
     {
         "BodyAction": "spec",
         "ColumnSignal": "spec",
+        "Dataset": "loader",
         "Direction": "draws",
         "Environment": "environment",
         "FrameSignal": "spec",
         "JointAction": "spec",
         "JointSignal": "spec",
+        "Recipe": "dataset",
         "Route": "spec",
         "SensorSignal": "spec",
         "Spec": "spec",
@@ -61,6 +69,8 @@ __getattr__, __dir__ = public(
         "VehicleSignal": "spec",
         "draw_of": "draws",
         "load_spec": "spec_file",
+        "simulate": "dataset",
+        "write_dataset": "dataset",
     },
 )
 

@@ -29,6 +29,8 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import Place, Problem, WorldError
 
 Reader = Callable[[], Quantity]
+# Names of the numbers of values of frames; others are vectors.
+LABELS = {"quaternion": ("qx", "qy", "qz", "qw"), "rpy": ("roll", "pitch", "yaw"), "rotation": ()}
 # Limits of values that have some.
 UNIT_LIMITS = {"quaternion": 1.0, "rotation": 1.0}
 
@@ -43,6 +45,7 @@ class Readers:
 
     Attributes:
         readers: The readers by name. A number is a float, anything else an array of its own.
+        labels: The names of the numbers of signals whose numbers have some.
 
     Raises:
         WorldError: The run does not have what a signal names; the message has the nearest name.
@@ -63,9 +66,11 @@ class Readers:
         self._observe: Callable[[], FrameState] | None = simulation.observer(tuple(moving)) if moving else None
         self._motion = self._observe() if self._observe else FrameState.at_rest(0)
         self.readers: dict[str, Reader] = {}
+        self.labels: dict[str, tuple[str, ...]] = {}
         for name, signal in signals.items():
             with collecting(problems):
                 self.readers[name] = self._reader(signal)
+                self.labels[name] = self._labels(signal)
         if problems:
             raise WorldError(problems)
 
@@ -94,6 +99,15 @@ class Readers:
             array = handle.speeds if signal.value == "speeds" else handle.command
             return lambda: np.array(array)
         return self._column(signal)
+
+    def _labels(self, signal: Any) -> tuple[str, ...]:
+        if isinstance(signal, FrameSignal):
+            return LABELS.get(signal.value, ("x", "y", "z"))
+        return (
+            signal.channels or self._simulation.sensors[signal.sensor].channels
+            if isinstance(signal, SensorSignal)
+            else ()
+        )
 
     def _pose(self, signal: FrameSignal) -> Reader:
         row = self._motion.pose[self._rows[signal.frame]]

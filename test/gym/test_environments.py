@@ -148,7 +148,7 @@ def test_the_quadrotor_hovers_where_its_thrust_is_its_weight(environments: Any) 
     environment = environments["sim_node/Hover-v0"]
     command = math.sqrt(1.5 * 9.81 / (4.0 * 5.84e-6)) / 1100.0
     environment.reset(seed=0)
-    action = np.full(4, (command - 0.6) / 0.25)  # the range is 0.35 to 0.85
+    action = np.full(4, (command - 0.72) / 0.15)  # the range is 0.57 to 0.87
     speeds = [environment.step(action)[0][14] for _ in range(50)]
     assert abs(speeds[-1] - speeds[25]) < 1e-3  # what it lost while the rotors sped up stays, but for a little drag
     assert speeds[25] < -0.1
