@@ -160,8 +160,7 @@ def read(folder: str | Path) -> polars.DataFrame:
     if not parts:
         return frame_of([])
     frame = pl.concat([pl.read_parquet(part) for part in parts], how="diagonal_relaxed").sort("case")
-    measures = sorted(name for name in frame.columns if name not in OWN)
-    order = [*_ordered(about_of(folder), measures)]
+    order = [*_ordered(about_of(folder), [name for name in frame.columns if name not in OWN])]
     return frame.select("case", "seed", *order, "status", "error", "wall_s")
 
 

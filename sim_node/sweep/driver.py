@@ -253,5 +253,6 @@ def _check_same(out: Path, prepared: Prepared) -> None:
     found = about_of(out)
     for key, value in prepared.about.items():
         if key != "world" and found.get(key) != value:
-            what = "the world, or a file of a measure, has changed" if key == "digest" else f"{key} is another"
+            what = {"digest": "the world has changed", "functions": "a file of a measure has changed"}.get(key)
+            what = what or f"{key} is another"
             raise DatasetFault(f"{out}: {what}; the rest of its cases would not be of the same sweep")

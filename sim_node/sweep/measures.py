@@ -16,7 +16,7 @@ from sim_node.text import did_you_mean
 
 if TYPE_CHECKING:
     from sim_node.simulation import Simulation
-    from sim_node.sweep.run import Run
+    from sim_node.sweep.case_run import Run
 
 # What a measure gives: numbers, truth values, texts, or None where there is nothing to measure.
 Value = float | int | bool | str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from sim_node.simulation import Simulation
+from sim_node.sweep.blocks import cases_at_once, check_components, is_component_world
+from sim_node.sweep.dataset import DatasetFault, about_of, read
 from sim_node.sweep.functions import located
 from sim_node.sweep.in_place import find_in_place
 from sim_node.sweep.job import Cases, Job, Keep
 from sim_node.sweep.measures import measure_of
 from sim_node.sweep.payload import payload_of
+from sim_node.sweep.runner import varied
 from sim_node.sweep.signals import MeasureFault
 from sim_node.sweep.variations import SAMPLINGS, SEED, Values, Variation, points_of, seeds_of, values_of
 from sim_node.text import did_you_mean
@@ -113,11 +117,9 @@ def prepare(study: Study) -> Prepared:
     seeds = values.pop(SEED).astype(np.int64) if SEED in values else seeds_of(study.seed, runs)
     cases = Cases(np.arange(runs, dtype=np.int64), seeds, {path: each.astype(float) for path, each in values.items()})
     block = 1
-    if world.python is None:
+    if not is_component_world(world):
         _check_numbers(world, study.vary, values)
     else:
-        from sim_node.sweep.blocks import check_components, cases_at_once
-
         check_components(world, study.vary)
         block = cases_at_once(world, study)
     measures = tuple(located(text, lambda file: Path(file).resolve()) for text in study.measures)
@@ -134,15 +136,17 @@ def prepare(study: Study) -> Prepared:
     if plain and block == 1 and world.python is None:
         samples = {path: [*each[:1], *each[-1:], each.min(), each.max()] for path, each in cases.values.items()}
         job = replace(job, in_place=find_in_place(world, samples))
-    return Prepared(job, cases, about(study, job, runs))
+    return Prepared(job, cases, about_study(study, job, runs, payload_of(world).digest))
 
 
-def about(study: Study, job: Job, runs: int) -> dict[str, Any]:
+def about_study(study: Study, job: Job, runs: int, digest: str) -> dict[str, Any]:
     """Return the contents of sweep.json."""
+    world = None if isinstance(study.world, World) else str(study.world)
     return {
-        "world": None if isinstance(study.world, World) else os.path.abspath(study.world) if os.path.exists(study.world) else str(study.world),
+        "world": os.path.abspath(world) if world and os.path.exists(world) else world,
         "allow": list(study.allow),
-        "digest": job.payload.digest,
+        "digest": digest,
+        "functions": {file: hashlib.sha256(data).hexdigest() for file, data in _files_of(job.measures)},
         "duration": study.duration,
         "runs": runs,
         "seed": study.seed,
@@ -201,7 +205,7 @@ def _check_numbers(world: World, vary: Iterable[Variation], values: Mapping[str,
             continue
         for value in dict.fromkeys((values[each.path].min().item(), values[each.path].max().item())):
             try:
-                world.with_values({each.path: value})
+                varied(world, {each.path: float(value)})
             except WorldError as error:
                 place = each.place
                 for found in error.problems[:1]:
@@ -263,3 +267,30 @@ def _nanoseconds(study: Study, key: str, seconds: float) -> int:
         return nanoseconds(seconds)
     except ValueError as error:
         raise study.fault(key, str(error)) from None
+
+
+def repeated(folder: str | Path, number: int) -> tuple[World, int, float]:
+    """Return what is needed to run a case of a sweep again.
+
+    Args:
+        folder: The folder of the results.
+        number: The case.
+
+    Returns:
+        The world with the numbers of the case, its seed, and its duration (s).
+
+    Raises:
+        DatasetFault: There is no such case, or the world has changed since the sweep.
+        WorldError: The world cannot be loaded.
+    """
+    about = about_of(folder)
+    rows = read(folder)
+    found = rows.filter(rows["case"] == number)
+    if not len(found):
+        present = f"cases {rows['case'].min()} to {rows['case'].max()}" if len(rows) else "no case"
+        raise DatasetFault(f"{folder} has no row of case {number}; it has {present}")
+    row = found.row(0, named=True)
+    world = load(study_of(about).world, about["allow"])  # type: ignore[arg-type]
+    if payload_of(world).digest != about["digest"]:
+        raise DatasetFault(f"{folder}: the world {about['world']} has changed since the sweep; case {number} would differ")
+    return varied(world, {path: row[path] for path in about["vary"] if path != SEED}), row["seed"], about["duration"]
