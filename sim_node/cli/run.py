@@ -63,8 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _repeated(arguments: argparse.Namespace) -> World:
     """Return the world of a case of a sweep, and set its seed, and its duration if none is given."""
+    from sim_node.sweep.about import repeated
     from sim_node.sweep.dataset import DatasetFault
-    from sim_node.sweep.study import repeated
 
     refuse(arguments, "--from", ["world", "allow", "seed", "randomised"])
     if arguments.case is None:

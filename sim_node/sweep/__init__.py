@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
+    from sim_node.sweep.case_run import Run
     from sim_node.sweep.dataset import DatasetFault, read
     from sim_node.sweep.driver import run
     from sim_node.sweep.engine import SWEEP_ENGINES, Engine, EngineFault, sweep_engine
     from sim_node.sweep.functions import records
     from sim_node.sweep.job import Keep
     from sim_node.sweep.measures import MEASURES, Measure, measure
-    from sim_node.sweep.case_run import Run
     from sim_node.sweep.signals import MeasureFault
 
 __all__ = [

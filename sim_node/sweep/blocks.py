@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.sweep.case_run import Run
 from sim_node.sweep.job import DIVERGED, OK, Case, Cases, Outcome
 from sim_node.sweep.measures import measure_of
-from sim_node.sweep.case_run import Run
 from sim_node.sweep.signals import MeasureFault
 from sim_node.sweep.variations import SEED, Variation
 from sim_node.world import World, WorldError
@@ -117,9 +117,7 @@ class Recorded:
         case: The index of the case.
     """
 
-    def __init__(
-        self, times_ns: npt.NDArray[np.int64], columns: Mapping[str, npt.NDArray[Any]], case: int
-    ) -> None:
+    def __init__(self, times_ns: npt.NDArray[np.int64], columns: Mapping[str, npt.NDArray[Any]], case: int) -> None:
         self.times_ns, self._columns, self._case = times_ns, columns, case
 
     def __getitem__(self, column: str) -> npt.NDArray[Any]:
@@ -166,7 +164,11 @@ class BlockProgram:
         finite = np.array([all(np.isfinite(array[k]).all() for array in final.values()) for k in range(BLOCK)])
         for k, case in enumerate(cases):
             run = Run(
-                self._opened.simulation, case.seed, case.values, Recorded(times_ns, columns, k), _Poses(self._program, live, k)
+                self._opened.simulation,
+                case.seed,
+                case.values,
+                Recorded(times_ns, columns, k),
+                _Poses(self._program, live, k),
             )
             status, error = OK, ""
             if not finite[k]:
@@ -210,7 +212,7 @@ class _Poses:
         if frame not in names:
             raise KeyError(f"no entity {frame!r}")
         row = names.index(frame)
-        return unit_poses(np.array(self._live.get(WORLD_POS)[self._case, row : row + 1]))[0]
+        return np.asarray(unit_poses(np.array(self._live.get(WORLD_POS)[self._case, row : row + 1]))[0])
 
 
 def run_block(runner: Runner, cases: Cases) -> Iterator[Outcome]:
@@ -227,4 +229,3 @@ def run_block(runner: Runner, cases: Cases) -> Iterator[Outcome]:
     each = list(cases)
     for start in range(0, len(each), BLOCK):
         yield from program.run(each[start : start + BLOCK])
-

@@ -140,8 +140,8 @@ def find_in_place(world: World, samples: Mapping[str, Sequence[float]]) -> InPla
         samples: For each path, some of the values that are to be written: the least and the largest among them.
 
     Returns:
-        Where they are; None if any of them has an effect that cannot be written, and the world must be compiled for each
-        case.
+        Where they are; None if any of them has an effect that cannot be written. Then the world must be compiled for
+        each case.
     """
     if not samples or any(path.partition("[")[0].partition(".")[0] not in SECTIONS for path in samples):
         return None

@@ -194,9 +194,10 @@ class ContactWatch:
         self.rate = Fraction(10**9, simulation.world.time.step_ns)
         self.first: float | None = None
         self._bodies = bodies_of(simulation, names)
-        self._engine: Any = simulation.engines["rigid_bodies"]
+        engine: Any = simulation.engines["rigid_bodies"]
+        self._engine = engine
         self._frame = names[:1]
-        self._sense = self._engine.environment().contact
+        self._sense = engine.environment().contact
 
     def send(self, step: int, time_ns: int) -> None:
         """Look at the contacts of a step."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.history import History
+from sim_node.sweep.case_run import Run
 from sim_node.sweep.functions import located
 from sim_node.sweep.in_place import Writer
 from sim_node.sweep.job import DIVERGED, FAILED, OK, Case, Cases, Job, Outcome
 from sim_node.sweep.measures import Measure, Read, Value, measure_of
-from sim_node.sweep.case_run import Run
 from sim_node.sweep.signals import MeasureFault
 from sim_node.world import Diverged, World, WorldError
 from sim_node.world.problems import RunFailed
@@ -131,7 +131,12 @@ class Runner:
         return None
 
     def finish(
-        self, opened: Opened, case: Case, began: float, diverged_at: float | None, kept: Mapping[str, bytes] | None = None
+        self,
+        opened: Opened,
+        case: Case,
+        began: float,
+        diverged_at: float | None,
+        kept: Mapping[str, bytes] | None = None,
     ) -> Outcome:
         """Return the outcome of a simulation at its end.
 

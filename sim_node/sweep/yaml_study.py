@@ -67,7 +67,7 @@ def _study(table: Table, path: Path) -> Study | None:
         if (value := table.get(key)) is not None:
             places[key] = value.place
     vary = _varied(table.get("vary"))
-    measures = []
+    measures: list[str] = []
     for value in _items(table.get("measures")):
         places[f"measures[{len(measures)}]"] = value.place
         measures.append(_beside(path, value.text()))
@@ -86,9 +86,7 @@ def _study(table: Table, path: Path) -> Study | None:
     allow = tuple(str((path.parent / value.text()).resolve()) for value in _items(table.get("allow")))
     if errors or duration is None:
         return None
-    return Study(
-        reference, duration, vary, runs, seed or 0, sampling, tuple(measures), every, keep, allow, places
-    )
+    return Study(reference, duration, vary, runs, seed or 0, sampling, tuple(measures), every, keep, allow, places)
 
 
 def _varied(value: Value | None) -> tuple[Variation, ...]:
