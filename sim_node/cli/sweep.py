@@ -14,11 +14,12 @@ from sim_node.cli.arguments import UsageError, span
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_optional, goes_with, refuse
 from sim_node.cli.worlds import add_allow
+from sim_node.sweep.about import study_of
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.driver import execute
 from sim_node.sweep.engine import EngineFault
 from sim_node.sweep.job import Keep
-from sim_node.sweep.study import Prepared, Study, study_of
+from sim_node.sweep.study import Prepared, Study
 from sim_node.sweep.variations import SAMPLINGS, USAGE, Variation, variation
 from sim_node.world.problems import Place, Where, counted
 
@@ -26,8 +27,20 @@ INTERRUPTED = 130
 # Without a terminal, a line of progress is printed this often, s.
 LINE_EVERY_S = 10.0
 # Options that describe a sweep, which a file or results describe, too.
-OF_STUDY = ("runs", "duration", "vary", "sampling", "seed", "measure", "every", "keep", "keep_columns", "keep_picture",
-            "failures_only", "allow")
+OF_STUDY = (
+    "runs",
+    "duration",
+    "vary",
+    "sampling",
+    "seed",
+    "measure",
+    "every",
+    "keep",
+    "keep_columns",
+    "keep_picture",
+    "failures_only",
+    "allow",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--measure", metavar="MEASURE", action="append", default=[], help=measure)
     parser.add_argument("--every", metavar="S", type=span, help="sample signals at this period (default: each step)")
     kept = parser.add_argument_group("what to keep of each case beside its row")
-    kept.add_argument("--keep", metavar="TOPIC", action="append", default=[], help="record a topic, or a glob, in a bag")
+    kept.add_argument(
+        "--keep", metavar="TOPIC", action="append", default=[], help="record a topic, or a glob, in a bag"
+    )
     kept.add_argument("--keep-columns", metavar="NAME", action="append", default=[], help="store a column over time")
     kept.add_argument("--keep-picture", action="store_true", help="draw the end of each case")
     kept.add_argument("--failures-only", action="store_true", help="keep these of failures only")

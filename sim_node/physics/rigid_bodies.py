@@ -61,7 +61,7 @@ class RigidBodyEngine:
         columns: The columns of the run, in which the state is declared and the links' rows of `pose` are claimed.
 
     Attributes:
-        compiled: MuJoCo's model of the world, the places of its frames, and the initial state, to which `reset` goes back.
+        compiled: MuJoCo's model of the world, the places of its frames, and the initial state.
         model: The `mujoco.MjModel`, for what this class does not offer.
         data: The `mujoco.MjData`. Its body poses are those of the last evaluation of the dynamics, not of the state.
         wind: The air around the bodies.

@@ -159,9 +159,8 @@ def read(folder: str | Path) -> polars.DataFrame:
     parts = parts_of(Path(folder))
     if not parts:
         return frame_of([])
-    frame = pl.concat([pl.read_parquet(part) for part in parts], how="diagonal_relaxed").sort("case")
-    measures = sorted(name for name in frame.columns if name not in OWN)
-    order = [*_ordered(about_of(folder), measures)]
+    frame = pl.concat([_read(pl, part) for part in parts], how="diagonal_relaxed").sort("case")
+    order = [*_ordered(about_of(folder), [name for name in frame.columns if name not in OWN])]
     return frame.select("case", "seed", *order, "status", "error", "wall_s")
 
 
@@ -187,13 +186,18 @@ def parts_of(folder: Path) -> list[Path]:
 def cases_in(folder: Path) -> npt.NDArray[np.int64]:
     """Return the numbers of the cases that have rows. Raises DatasetFault for a damaged file."""
     pl = polars_module()
-    found = []
-    for part in parts_of(folder):
-        try:
-            found.append(pl.read_parquet(part, columns=["case"])["case"].to_numpy())
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DatasetFault(f"{part} cannot be read: {str(error).splitlines()[0]}; remove it to run its cases again")
+    found = [_read(pl, part, ["case"])["case"].to_numpy() for part in parts_of(folder)]
     return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+def _read(pl: Any, part: Path, columns: list[str] | None = None) -> polars.DataFrame:
+    """Return the rows of a file. Raises DatasetFault for a damaged one."""
+    try:
+        frame: polars.DataFrame = pl.read_parquet(part, columns=columns)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise DatasetFault(f"{part} cannot be read: {reason}; remove it to run its cases again") from None
+    return frame
 
 
 def _ordered(about: Mapping[str, Any], names: list[str]) -> Iterator[str]:

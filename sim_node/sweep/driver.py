@@ -6,16 +6,16 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim_node.sweep.about import describe
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.engine import SWEEP_ENGINES, Engine
-from sim_node.sweep.job import CRASHED, OK, Cases, Job, Keep, Outcome
+from sim_node.sweep.job import CRASHED, OK, Cases, Keep, Outcome
 from sim_node.sweep.study import Prepared, Study, prepare
 from sim_node.sweep.variations import Variation, variation
 from sim_node.text import did_you_mean
@@ -175,14 +175,18 @@ def execute(
         known = ", ".join(SWEEP_ENGINES)
         raise DatasetFault(f"no engine {engine!r}{did_you_mean(engine, SWEEP_ENGINES)} (known: {known})")
     prepared = prepare(study)
+    about = describe(study, prepared)
     if resume:
-        _check_same(out, prepared)
-    dataset = Dataset(out, None if resume else prepared.about, len(prepared.cases))
+        _check_same(out, about)
+    dataset = Dataset(out, None if resume else about, len(prepared.cases))
     with closing(dataset):
         started(prepared, dataset)
         if dataset.done.all() or stop():
             return bool(dataset.done.all())
-        with SWEEP_ENGINES.blaming(engine), closing(SWEEP_ENGINES[engine](prepared.job, workers, options or {})) as opened:
+        with (
+            SWEEP_ENGINES.blaming(engine),
+            closing(SWEEP_ENGINES[engine](prepared.job, workers, options or {})) as opened,
+        ):
             return Driver(prepared, opened, dataset, progress, stop).run()
 
 
@@ -248,10 +252,11 @@ def _variation(path: str, values: str | Sequence[float]) -> Variation:
     return variation(path, values if isinstance(values, str) else ",".join(f"{value:.17g}" for value in values), place)
 
 
-def _check_same(out: Path, prepared: Prepared) -> None:
+def _check_same(out: Path, about: Mapping[str, Any]) -> None:
     """Check that results are of this sweep. Raises DatasetFault."""
     found = about_of(out)
-    for key, value in prepared.about.items():
+    for key, value in about.items():
         if key != "world" and found.get(key) != value:
-            what = "the world, or a file of a measure, has changed" if key == "digest" else f"{key} is another"
+            what = {"digest": "the world has changed", "functions": "a file of a measure has changed"}.get(key)
+            what = what or f"{key} is another"
             raise DatasetFault(f"{out}: {what}; the rest of its cases would not be of the same sweep")

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sim_node.plugins import error_line
+from sim_node.sweep.case_run import Run
 from sim_node.sweep.measures import Measure, Value
-from sim_node.sweep.run import Run
 from sim_node.sweep.signals import MeasureFault
 from sim_node.text import did_you_mean
 

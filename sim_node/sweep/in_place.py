@@ -7,7 +7,7 @@ of it changes nothing but copies of the number, and what MuJoCo derives from the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,12 @@ class InPlace:
     Attributes:
         slots: For each path, the array, the flat index and the sign of each copy of its number.
         derives: Whether mj_setConst must follow.
+        masses: For each path that is the mass of a shape, its body and the index of the shape among the body's.
     """
 
     slots: Mapping[str, tuple[Slot, ...]]
     derives: bool
+    masses: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 class Writer:
@@ -60,6 +62,12 @@ class Writer:
         self._targets = [
             (path, [(flat[name], at, sign) for name, at, sign in slots]) for path, slots in where.slots.items()
         ]
+        names = dict.fromkeys(body for body, _ in where.masses.values())
+        self._shaped = {name: _Shaped(engine.compiled.spec, self._model, name) for name in names}
+        self._masses = where.masses
+        self._weighs = bool(where.masses) or any(name == "model.body_mass" for name in flat)
+        # MuJoCo's compiler computes statistics before `compile_model` sets the armature of joints.
+        self._armature = engine.compiled.spec.compile().dof_armature if self._weighs else None
 
     def write(self, values: Mapping[str, float]) -> None:
         """Write numbers. They apply from the next reset on.
@@ -71,9 +79,54 @@ class Writer:
             value = values[path]
             for array, at, sign in targets:
                 array[at] = value if sign > 0 else -value
+        for path, (body, index) in self._masses.items():
+            self._shaped[body].geoms[index].mass = values[path]
+        for shaped in self._shaped.values():
+            shaped.write()
+        if self._weighs:
+            self._write_statistics()
         if self._derives:
-            self._reset(self._model, self._scratch)
-            self._set_const(self._model, self._scratch)
+            self._derive()
+
+    def _derive(self) -> None:
+        self._reset(self._model, self._scratch)
+        self._set_const(self._model, self._scratch)
+
+    def _write_statistics(self) -> None:
+        """Write the mean mass and inertia, by which the solver scales its tolerance, as MuJoCo's compiler does."""
+        model = self._model
+        present = model.dof_armature.copy()
+        model.dof_armature[:] = self._armature
+        self._derive()
+        model.stat.meaninertia = max(_MIN, sum(model.dof_M0.tolist()) / max(model.nv, 1))
+        model.stat.meanmass = max(_MIN, sum(model.body_mass.tolist()) / max(model.nbody - 1, 1))
+        model.dof_armature[:] = present
+
+
+class _Shaped:
+    """A body whose mass and inertia follow from its shapes: MuJoCo's compiler computes them, for this body alone."""
+
+    def __init__(self, spec: Any, model: Any, name: str) -> None:
+        import mujoco
+
+        self._spec = mujoco.MjSpec()
+        body = self._spec.worldbody.add_body()
+        self.geoms = [
+            body.add_geom(type=geom.type, size=geom.size, pos=geom.pos, quat=geom.quat, mass=geom.mass)
+            for geom in spec.body(name).geoms
+        ]
+        row = model.body(name).id
+        self._targets = [(part, getattr(model, part)[row : row + 1]) for part in _INERTIAL]
+
+    def write(self) -> None:
+        model = self._spec.compile()
+        for part, target in self._targets:
+            target[:] = getattr(model, part)[1]
+
+
+# mjMINVAL
+_MIN = 1e-15
+_INERTIAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat")
 
 
 def find_in_place(world: World, samples: Mapping[str, Sequence[float]]) -> InPlace | None:
@@ -87,8 +140,8 @@ def find_in_place(world: World, samples: Mapping[str, Sequence[float]]) -> InPla
         samples: For each path, some of the values that are to be written: the least and the largest among them.
 
     Returns:
-        Where they are; None if any of them has an effect that cannot be written, and the world must be compiled for each
-        case.
+        Where they are; None if any of them has an effect that cannot be written. Then the world must be compiled for
+        each case.
     """
     if not samples or any(path.partition("[")[0].partition(".")[0] not in SECTIONS for path in samples):
         return None
@@ -97,16 +150,19 @@ def find_in_place(world: World, samples: Mapping[str, Sequence[float]]) -> InPla
         return None
     base = _arrays(simulation.engines["rigid_bodies"])
     slots: dict[str, tuple[Slot, ...]] = {}
+    masses: dict[str, tuple[str, int]] = {}
     for path, values in samples.items():
-        found = _slots(world, base, path, values)
-        if not found:
+        if (shape := _shape_of(world, path, values)) is not None:
+            masses[path] = shape
+        elif found := _slots(world, base, path, values):
+            slots[path] = found
+        else:
             return None
-        slots[path] = found
     each = [(name, at) for found in slots.values() for name, at, _ in found]
     if len(set(each)) < len(each):
         return None
-    for derives in (False, True):
-        where = InPlace(slots, derives)
+    for derives in (True,) if masses else (False, True):
+        where = InPlace(slots, derives, masses)
         if all(_agrees(world, where, values) for values in _together(samples)):
             return where
     return None
@@ -154,6 +210,23 @@ def _slots(world: World, base: Arrays, path: str, values: Sequence[float]) -> tu
     if least == largest:
         return ()  # its copies cannot be told from other numbers
     return tuple(sorted(candidates or ()))
+
+
+def _shape_of(world: World, path: str, values: Sequence[float]) -> tuple[str, int] | None:
+    """Return the body and the index of the shape whose mass a path is; None if it is another number."""
+    if not path.endswith(".mass") or ".geometry[" not in path:
+        return None
+    import mujoco
+
+    # Recognised by its mass, in a specification where no other shape has it.
+    probe = 0.5123456789 * (min(values) + max(values))
+    engine: Any = Simulation(world.with_values({path: probe}), sensors=False).engines["rigid_bodies"]
+    found = []
+    for body in engine.compiled.spec.bodies:
+        if any(geom.type == mujoco.mjtGeom.mjGEOM_MESH for geom in body.geoms) or body.explicitinertial:
+            continue
+        found += [(body.name, index) for index, geom in enumerate(body.geoms) if geom.mass == probe]
+    return found[0] if len(found) == 1 else None
 
 
 def _together(samples: Mapping[str, Sequence[float]]) -> Iterator[dict[str, float]]:

@@ -122,4 +122,4 @@ class Outcome(NamedTuple):
     error: str
     measures: Mapping[str, Value]
     wall_s: float
-    files: Mapping[str, bytes] = {}  # noqa: RUF012  a default of a tuple
+    files: Mapping[str, bytes] = {}

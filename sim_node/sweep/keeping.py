@@ -36,8 +36,8 @@ def check_kept(keep: Keep, simulation: Simulation) -> Iterator[str]:
 
         try:
             Settings(topics=keep.topics)
-        except SettingsFault as fault:
-            yield str(fault)
+        except SettingsFault as error:
+            yield str(error)
     if keep.picture:
         from sim_node.world.mujoco_source import mujoco_fault
 

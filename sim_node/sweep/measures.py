@@ -16,7 +16,7 @@ from sim_node.text import did_you_mean
 
 if TYPE_CHECKING:
     from sim_node.simulation import Simulation
-    from sim_node.sweep.run import Run
+    from sim_node.sweep.case_run import Run
 
 # What a measure gives: numbers, truth values, texts, or None where there is nothing to measure.
 Value = float | int | bool | str | None
@@ -194,9 +194,10 @@ class ContactWatch:
         self.rate = Fraction(10**9, simulation.world.time.step_ns)
         self.first: float | None = None
         self._bodies = bodies_of(simulation, names)
-        self._engine: Any = simulation.engines["rigid_bodies"]
+        engine: Any = simulation.engines["rigid_bodies"]
+        self._engine = engine
         self._frame = names[:1]
-        self._sense = self._engine.environment().contact
+        self._sense = engine.environment().contact
 
     def send(self, step: int, time_ns: int) -> None:
         """Look at the contacts of a step."""

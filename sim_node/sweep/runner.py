@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.history import History
+from sim_node.sweep.case_run import Run
 from sim_node.sweep.functions import located
 from sim_node.sweep.in_place import Writer
 from sim_node.sweep.job import DIVERGED, FAILED, OK, Case, Cases, Job, Outcome
 from sim_node.sweep.measures import Measure, Read, Value, measure_of
-from sim_node.sweep.run import Run
 from sim_node.sweep.signals import MeasureFault
-from sim_node.sweep.variations import SEED
 from sim_node.world import Diverged, World, WorldError
 from sim_node.world.problems import RunFailed
+
+if TYPE_CHECKING:
+    from sim_node.sweep.blocks import BlockProgram
 
 # Steps between two checks for divergence.
 CHECK_STEPS = 1000
@@ -128,7 +131,12 @@ class Runner:
         return None
 
     def finish(
-        self, opened: Opened, case: Case, began: float, diverged_at: float | None, kept: Mapping[str, bytes] | None = None
+        self,
+        opened: Opened,
+        case: Case,
+        began: float,
+        diverged_at: float | None,
+        kept: Mapping[str, bytes] | None = None,
     ) -> Outcome:
         """Return the outcome of a simulation at its end.
 
@@ -157,18 +165,23 @@ class Runner:
 
     def varied(self, values: Mapping[str, float]) -> World:
         """Return the world with the numbers of a case. Raises WorldError."""
-        numbers = {path: value for path, value in values.items() if path != SEED}
-        return self.world.with_values(numbers) if numbers else self.world
+        return varied(self.world, values)
+
+    @cached_property
+    def blocks(self) -> BlockProgram:
+        """What runs blocks of a world in Python."""
+        from sim_node.sweep.blocks import BlockProgram
+
+        return BlockProgram(self)
 
     def _with(self, values: Mapping[str, float]) -> Opened:
         """Return the simulation with the numbers of a case."""
         if self._writer is not None and self._opened is not None:
             self._writer.write(values)
             return self._opened
-        numbers = {path: value for path, value in values.items() if path != SEED}
-        if self._opened is None or self._varied != numbers:
+        if self._opened is None or self._varied != values:
             self._opened = self._open(self.varied(values))
-            self._varied = numbers
+            self._varied = values
         return self._opened
 
     def _open(self, world: World) -> Opened:
@@ -178,6 +191,32 @@ class Runner:
     def observe(self, simulation: Simulation) -> Opened:
         """Return a simulation with what observes it."""
         return Opened(simulation, self.measures, self.columns, self.job.every_ns)
+
+
+def varied(world: World, values: Mapping[str, float]) -> World:
+    """Return a world with the numbers of a case.
+
+    Args:
+        world: The world.
+        values: The numbers by path.
+
+    Returns:
+        The changed world.
+
+    Raises:
+        WorldError: A number is not allowed.
+    """
+    if world.python is not None:
+        from sim_node.sweep.blocks import is_component_world, with_components
+
+        if is_component_world(world):
+            return with_components(world, values)
+    return world.with_values({path: plain_number(value) for path, value in values.items()}) if values else world
+
+
+def plain_number(value: float) -> float | int:
+    """Return a number, as an int if it is whole: some keys of world files need whole numbers."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def failed(case: Case, error: Exception, began: float) -> Outcome:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sim_node.simulation import Simulation
+from sim_node.sweep.blocks import cases_at_once, check_components, is_component_world
 from sim_node.sweep.functions import located
 from sim_node.sweep.in_place import find_in_place
 from sim_node.sweep.job import Cases, Job, Keep
-from sim_node.sweep.measures import measure_of
+from sim_node.sweep.measures import Measure, measure_of
 from sim_node.sweep.payload import payload_of
+from sim_node.sweep.runner import varied
 from sim_node.sweep.signals import MeasureFault
 from sim_node.sweep.variations import SAMPLINGS, SEED, Values, Variation, points_of, seeds_of, values_of
 from sim_node.text import did_you_mean
@@ -85,12 +85,12 @@ class Prepared:
     Attributes:
         job: What its cases have in common.
         cases: All of its cases.
-        about: What sweep.json describes.
+        digest: Of the world alone.
     """
 
     job: Job
     cases: Cases
-    about: Mapping[str, Any]
+    digest: str
 
 
 def prepare(study: Study) -> Prepared:
@@ -113,16 +113,14 @@ def prepare(study: Study) -> Prepared:
     seeds = values.pop(SEED).astype(np.int64) if SEED in values else seeds_of(study.seed, runs)
     cases = Cases(np.arange(runs, dtype=np.int64), seeds, {path: each.astype(float) for path, each in values.items()})
     block = 1
-    if world.python is None:
+    if not is_component_world(world):
         _check_numbers(world, study.vary, values)
     else:
-        from sim_node.sweep.blocks import check_components, cases_at_once
-
         check_components(world, study.vary)
         block = cases_at_once(world, study)
     measures = tuple(located(text, lambda file: Path(file).resolve()) for text in study.measures)
     job = Job(
-        payload_of(world, dict(_files_of(measures))),
+        payload_of(world, dict(files_of(measures))),
         _nanoseconds(study, "duration", study.duration),
         tuple(values),
         measures,
@@ -134,82 +132,29 @@ def prepare(study: Study) -> Prepared:
     if plain and block == 1 and world.python is None:
         samples = {path: [*each[:1], *each[-1:], each.min(), each.max()] for path, each in cases.values.items()}
         job = replace(job, in_place=find_in_place(world, samples))
-    return Prepared(job, cases, about(study, job, runs))
-
-
-def about(study: Study, job: Job, runs: int) -> dict[str, Any]:
-    """Return the contents of sweep.json."""
-    return {
-        "world": None if isinstance(study.world, World) else os.path.abspath(study.world) if os.path.exists(study.world) else str(study.world),
-        "allow": list(study.allow),
-        "digest": job.payload.digest,
-        "duration": study.duration,
-        "runs": runs,
-        "seed": study.seed,
-        "sampling": study.sampling,
-        "vary": {each.path: str(each) for each in study.vary},
-        "measures": list(job.measures),
-        "every": study.every,
-        "keep": {
-            "topics": list(study.keep.topics),
-            "columns": list(study.keep.columns),
-            "picture": study.keep.picture,
-            "failures_only": study.keep.failures_only,
-        },
-    }
-
-
-def study_of(about: Mapping[str, Any], world: World | None = None) -> Study:
-    """Return the study that sweep.json describes.
-
-    Args:
-        about: The contents of sweep.json.
-        world: The world, of a sweep of a World that was made in Python.
-
-    Returns:
-        The study.
-
-    Raises:
-        WorldError: The sweep was of a World that was made in Python, and none is given.
-    """
-    from sim_node.sweep.variations import variation
-
-    given = about["world"] if world is None else world
-    if given is None:
-        message = "the sweep was of a World made in Python; go on with sim_node.sweep.run(world, ..., resume=True)"
-        raise WorldError([Problem(NOWHERE, "world", message)])
-    keep = about["keep"]
-    return Study(
-        given,
-        about["duration"],
-        tuple(variation(path, text) for path, text in about["vary"].items()),
-        about["runs"],
-        about["seed"],
-        about["sampling"],
-        tuple(about["measures"]),
-        about["every"],
-        Keep(tuple(keep["topics"]), tuple(keep["columns"]), keep["picture"], keep["failures_only"]),
-        tuple(about["allow"]),
-    )
+    return Prepared(job, cases, payload_of(world).digest)
 
 
 def _check_numbers(world: World, vary: Iterable[Variation], values: Mapping[str, Values]) -> None:
     """Check that each path leads to a number, and that its least and largest values are allowed. Raises WorldError."""
     problems = []
     for each in vary:
-        if each.path == SEED:
-            continue
-        for value in dict.fromkeys((values[each.path].min().item(), values[each.path].max().item())):
-            try:
-                world.with_values({each.path: value})
-            except WorldError as error:
-                place = each.place
-                for found in error.problems[:1]:
-                    detail = found.message if found.key in ("", each.path) else f"{found.key}: {found.message}"
-                    problems.append(Problem(place.where, place.key or each.path, detail))
-                break
+        if each.path != SEED:
+            extremes = (values[each.path].min().item(), values[each.path].max().item())
+            faults = (_fault(world, each, float(value)) for value in dict.fromkeys(extremes))
+            problems += [fault for fault in faults if fault is not None][:1]
     if problems:
         raise WorldError(problems)
+
+
+def _fault(world: World, of: Variation, value: float) -> Problem | None:
+    try:
+        varied(world, {of.path: value})
+    except WorldError as error:
+        found = error.problems[0]
+        detail = found.message if found.key in ("", of.path) else f"{found.key}: {found.message}"
+        return Problem(of.place.where, of.place.key or of.path, detail)
+    return None
 
 
 def _check_measures(study: Study, world: World, job: Job) -> bool:
@@ -232,21 +177,28 @@ def _check_measures(study: Study, world: World, job: Job) -> bool:
     sensors = any(one.sensors for one, _ in made)
     simulation = Simulation(world, sensors=sensors)
     for one, place in made:
-        try:
-            for column in one.columns:
-                if column not in simulation.columns:
-                    near = did_you_mean(column, simulation.columns)
-                    raise MeasureFault(f"{one.name}: no column {column!r}{near}")
-            one.check(simulation)
-        except MeasureFault as error:
-            problems.append(Problem(place.where, place.key or one.name, str(error)))
+        if misfit := _misfit(one, simulation):
+            problems.append(Problem(place.where, place.key or one.name, misfit))
     problems += [Problem(NOWHERE, "keep", message) for message in check_kept(study.keep, simulation)]
     if problems:
         raise WorldError(problems)
     return not sensors and not needs_session(world, study.keep)
 
 
-def _files_of(measures: Iterable[str]) -> Iterable[tuple[str, bytes]]:
+def _misfit(measure: Measure, simulation: Simulation) -> str:
+    """Return why a measure does not fit a simulation; empty if it does."""
+    try:
+        for column in measure.columns:
+            if column not in simulation.columns:
+                return f"{measure.name}: no column {column!r}{did_you_mean(column, simulation.columns)}"
+        measure.check(simulation)
+    except MeasureFault as error:
+        return str(error)
+    return ""
+
+
+def files_of(measures: Iterable[str]) -> list[tuple[str, bytes]]:
+    """Return the files of measures, by path, with their contents."""
     files: list[str] = []
 
     def note(file: str) -> Path:

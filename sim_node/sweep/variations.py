@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -118,7 +118,7 @@ class Variation:
         return KINDS[self.kind].points is not None
 
     def __str__(self) -> str:
-        numbers = ",".join(f"{number:.17g}" for number in self.numbers)
+        numbers = ",".join(map(repr, self.numbers))
         return numbers if self.kind == "list" else f"{self.kind}({numbers})"
 
 
@@ -144,7 +144,9 @@ def variation(path: str, text: str, place: Place = NO_PLACE) -> Variation:
         number = _number(word.strip())
         if number is None:
             near = did_you_mean(text.partition("(")[0].strip(), KINDS)
-            _refuse(place, path, f"found {quoted(text.strip())}, where {quoted(word.strip())} is no number{near}; {_HOW}")
+            _refuse(
+                place, path, f"found {quoted(text.strip())}, where {quoted(word.strip())} is no number{near}; {_HOW}"
+            )
         numbers.append(number)
     return checked(Variation(path, kind, tuple(numbers), place))
 
@@ -254,5 +256,5 @@ def _number(word: str) -> float | None:
         return None
 
 
-def _refuse(place: Place, path: str, message: str) -> Any:
+def _refuse(place: Place, path: str, message: str) -> NoReturn:
     raise WorldError([Problem(place.where, place.key or path, message)])
