@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,8 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
             terms = task.reward()
             reward = sum(terms.values())
             observation = task.observation()
-            finite = bool(np.isfinite(observation).all()) and np.isfinite(reward)
+            # A sum is finite if all numbers are: they are within limits, or far from the largest float.
+            finite = isfinite(observation.sum(dtype=np.float64)) and isfinite(reward)
             if finite:
                 self._last = observation
                 info["reward"] = terms

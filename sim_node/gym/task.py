@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,8 @@ class Task:
             ValueError: It has another shape, or a number that is not finite.
         """
         given = np.asarray(action, dtype=np.float64)
-        if given.shape != self.low.shape or not np.isfinite(given).all():
+        # The product is finite if all numbers are, and are not beyond 1e154; that takes a tenth of the time.
+        if given.shape != self.low.shape or not (isfinite(given.dot(given)) or np.isfinite(given).all()):
             raise ValueError(f"the action {given.tolist()} is not {len(self.low)} finite numbers")
         if self.spec.normalised:
             given = self._middle + self._half * given
@@ -147,7 +149,7 @@ class Task:
         parts = np.empty(self._size)
         for name, part in self._parts:
             parts[part] = self.values[name]
-        np.clip(parts, self._clip_low, self._clip_high, out=parts)
+        np.minimum(np.maximum(parts, self._clip_low, out=parts), self._clip_high, out=parts)
         return parts.astype(np.float32)
 
     def reward(self) -> dict[str, float]:
