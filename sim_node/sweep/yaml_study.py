@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sim_node.sweep.job import Keep
@@ -17,6 +18,7 @@ from sim_node.world.readers.yaml_values import Table, Value, boolean
 
 SUFFIXES = (".yaml", ".yml")
 KEY = "sweep"
+_KEY = re.compile(rf"^{KEY}\s*:", re.MULTILINE)
 KNOWN = ("world", "allow", "duration", "runs", "seed", "sampling", "vary", "measures", "every", "keep")
 KEPT = ("topics", "columns", "picture", "failures_only")
 
@@ -26,13 +28,9 @@ def is_study(reference: str) -> bool:
     path = Path(reference)
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
         return False
-    report = Report(str(path))
-    text = read_text(path, report)
-    try:
-        root = None if text is None else compose(text, report)
-    except WorldError:
-        return False
-    return isinstance(root, Mapping) and KEY in root.entries
+    text = read_text(path, Report(str(path)))
+    # Of a file that is not YAML, too: its faults are those of a sweep then.
+    return text is not None and _KEY.search(text) is not None
 
 
 def read_study(path: Path) -> Study:
