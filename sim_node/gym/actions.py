@@ -29,6 +29,7 @@ from sim_node.world.problems import Problem, WorldError
 Apply = Callable[[FloatArray], None]
 # Yaw rate to which setpoints limit a multirotor, rad/s, and its speed, m/s, where it is given a position.
 MAX_YAW_RATE, MAX_SPEED = 2.0, 5.0
+_NO_ARM: FloatArray = np.zeros(3)
 
 
 class Applied:
@@ -141,6 +142,7 @@ class Tracker:
         self._controller = Controller([vehicle.airframe], limits, step_ns * 1e-9, gravity)
         self._lift = vehicle.airframe.lift / vehicle.airframe.mass
         self._vehicle, self._body, self._kind, self._centre = vehicle, body, kind, vehicle.centre
+        self._off_centre = bool(vehicle.centre.any())
         self._goal: FloatArray | None = None
         self._state, self._setpoint, self._demand = np.zeros((1, 13)), np.zeros((1, 11)), np.zeros((1, 5))
         self._running = np.array([1])
@@ -169,11 +171,14 @@ class Tracker:
 
     def _fly(self) -> None:
         assert self._goal is not None
-        pose, twist = self._body.pose, self._body.twist
-        arm = quaternions.rotate(pose[3:], self._centre)
-        state = self._state[0]
-        state[:3], state[3:7] = pose[:3] + arm, pose[3:]
-        state[7:10], state[10:] = twist[:3] + np.cross(twist[3:], arm), twist[3:]
+        state, arm = self._state[0], _NO_ARM
+        state[:7] = self._body.pose
+        state[7:] = self._body.twist
+        if self._off_centre:
+            # The controller wants the motion of the centre of mass.
+            arm = quaternions.rotate(state[3:7], self._centre)
+            state[:3] += arm
+            state[7:10] += np.cross(state[10:], arm)
         first, second, third, fourth = self._goal.tolist()
         if self._kind == "attitude":
             self._demand[0] = self._attitude(first, second, third, fourth, state[3:7])
