@@ -28,6 +28,7 @@ BENCHES = (
     "lockstep",
     "promptness",
     "ecs",
+    "gym",
 )
 
 

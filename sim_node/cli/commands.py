@@ -16,7 +16,7 @@ from sim_node.registry import Registry
 # In the order of help: running, inspecting worlds, bags and graphs, topics and services of a graph, changing the world
 # of a node, reading and writing world files, reading and writing bags, and troubleshooting.
 SHIPPED = (
-    *("run", "replay", "record", "bridge", "autopilot"),
+    *("run", "sweep", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
     *("topics", "echo", "pub", "call"),
     *("spawn", "remove", "attach", "detach", "set"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from sim_node.cli.arguments import refuse_world, span, speed
+from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.commands import command
+from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.views import add_view
 from sim_node.cli.worlds import add_network, add_randomised, add_world, loaded
+from sim_node.world import World
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
 from sim_node.world.network import refuse_network
@@ -19,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_world(parser, default=DEFAULT_WORLD)
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
+    parser.add_argument("--from", dest="results", metavar="DIR", type=Path, help="repeat a case of a sweep's results")
+    parser.add_argument("--case", metavar="N", type=int, help="with --from: the case")
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
@@ -39,10 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM."""
     options_of(arguments)
+    if arguments.results is None:
+        goes_with(arguments, "--from", ["case"])
     refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0
-    world = loaded(arguments)
+    world = loaded(arguments) if arguments.results is None else _repeated(arguments)
     refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:
@@ -52,3 +59,20 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.cli.run_node import run_as_node
 
     return run_as_node(world, duration_ns, arguments)
+
+
+def _repeated(arguments: argparse.Namespace) -> World:
+    """Return the world of a case of a sweep, and set its seed, and its duration if none is given."""
+    from sim_node.sweep.about import repeated
+    from sim_node.sweep.dataset import DatasetFault
+
+    refuse(arguments, "--from", ["world", "allow", "seed", "randomised"])
+    if arguments.case is None:
+        raise UsageError("--from needs --case N")
+    try:
+        world, arguments.seed, duration = repeated(arguments.results, arguments.case)
+    except DatasetFault as fault:
+        raise UsageError(str(fault)) from None
+    if arguments.duration is None:
+        arguments.duration = duration
+    return world

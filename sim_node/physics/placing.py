@@ -148,6 +148,8 @@ class PlacedJoint:
         self._name, self._data, self._q, self._qd, self._turns = name, data, np.array(q), np.array(qd), turns
         self.q_size, self.qd_size = len(q), len(qd)
         self.origin = np.zeros(len(q))
+        # Indices of its numbers in qpos (q_size,) and qvel (qd_size,).
+        self.position_places, self.velocity_places = self._q, self._qd
 
     def position(self) -> FloatArray:
         """Return the position (q_size,)."""

@@ -62,6 +62,7 @@ class RigidBodyEngine:
         columns: The columns of the run, in which the state is declared and the links' rows of `pose` are claimed.
 
     Attributes:
+        compiled: MuJoCo's model of the world, the places of its frames, and the initial state.
         model: The `mujoco.MjModel`, for what this class does not offer.
         data: The `mujoco.MjData`. Its body poses are those of the last evaluation of the dynamics, not of the state.
         wind: The air around the bodies.
@@ -78,7 +79,7 @@ class RigidBodyEngine:
         from sim_node.physics.placing import bodies_of, joints_of
 
         self._mujoco = mujoco
-        self._compiled = compiled
+        self.compiled = compiled
         self._frames = layout.frames
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
@@ -115,15 +116,20 @@ class RigidBodyEngine:
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
+    @property
+    def forced(self) -> bool:
+        """Whether force elements act on the bodies."""
+        return bool(self._force_elements)
+
     def reset(self, seed: int) -> None:
         """Go back to the initial state. Wind and force elements draw their random numbers from `seed`."""
         # The state whose motion and forces `data` holds, with that of the force elements.
         self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[:] = self._compiled.qpos
-        self.data.qvel[:] = self._compiled.qvel
-        self.data.ctrl[:] = self._compiled.ctrl
-        self.data.act[:] = self._compiled.act
+        self.data.qpos[:] = self.compiled.qpos
+        self.data.qvel[:] = self.compiled.qvel
+        self.data.ctrl[:] = self.compiled.ctrl
+        self.data.act[:] = self.compiled.act
         self._wrench[:] = bytes(self._wrench.nbytes)
         self._follow(0)
         self.wind.reset(seed)
@@ -212,7 +218,7 @@ class RigidBodyEngine:
     @property
     def carried(self) -> IntArray:
         """The rows (K,) of the bodies and of the frames that are fixed to them."""
-        return np.flatnonzero(self._compiled.carriers > 0)
+        return np.flatnonzero(self.compiled.carriers > 0)
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
         """Return a function that evaluates the dynamics of the present step and writes the motion of frames.
@@ -227,11 +233,11 @@ class RigidBodyEngine:
         """
         from sim_node.physics.kinematics import write_frame_motion
 
-        carriers = self._compiled.carriers[rows]
+        carriers = self.compiled.carriers[rows]
         roots = self.model.body_rootid[carriers].astype(np.int64)
         arguments = (
             *(self.data.xpos, self.data.xquat, self.data.cvel, self.data.cacc, self.data.subtree_com),
-            *(np.array(self.model.opt.gravity), carriers, roots, self._compiled.offsets[rows], places),
+            *(np.array(self.model.opt.gravity), carriers, roots, self.compiled.offsets[rows], places),
             *(state.pose, state.twist, state.acceleration),
         )
 
@@ -245,7 +251,7 @@ class RigidBodyEngine:
         """Return the shapes, wind, contacts and joints that sensors perceive at the present step."""
         from sim_node.physics.environment import BodyEnvironment
 
-        self._environment = BodyEnvironment(self._compiled, self.data, self._frames, self.wind, self._evaluate)
+        self._environment = BodyEnvironment(self.compiled, self.data, self._frames, self.wind, self._evaluate)
         return self._environment
 
     def energy(self) -> float:

@@ -291,7 +291,7 @@ class Simulation(RunView, Verbs):
         The run may continue without co-simulators. Its next image starts a new render process.
         """
         self._co_simulators.close()
-        self._environment.close()
+        self._present.environment.close()
 
     def _enter(self, after: Generation) -> None:
         """Continue with another generation."""

@@ -44,7 +44,8 @@ def blocks(*languages: str) -> list[Block]:
     return found
 
 
-WORLDS = [block for block in blocks("yaml") if re.search(r"^world:", block.text, re.MULTILINE)]
+SPECS = [block for block in blocks("yaml") if re.search(r"^environment:", block.text, re.MULTILINE)]
+WORLDS = [block for block in blocks("yaml") if re.search(r"^world:", block.text, re.MULTILINE) and block not in SPECS]
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
@@ -60,6 +61,16 @@ def test_a_world_on_a_page_loads(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "world.yaml"
     path.write_text(block.text, encoding="utf-8")
     load(path)
+
+
+@pytest.mark.parametrize("block", SPECS, ids=str)
+def test_an_environment_on_a_page_opens(block: Block, tmp_path: Path) -> None:
+    from sim_node.gym.spec_file import load_spec
+    from sim_node.gym.task import Task
+
+    path = tmp_path / "environment.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    Task(load_spec(path))
 
 
 def test_the_readmes_world_is_the_shipped_one() -> None:

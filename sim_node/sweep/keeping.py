@@ -1,0 +1,140 @@
+"""What is kept of a case beside its row: columns over time, a picture of its end, a bag of its topics."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.simulation import Simulation
+from sim_node.sweep.dataset import polars_module
+from sim_node.sweep.job import OK, Case, Keep, Outcome
+from sim_node.text import did_you_mean
+from sim_node.world import Diverged, World
+
+if TYPE_CHECKING:
+    from sim_node.sweep.runner import Opened, Runner
+
+COLUMNS, PICTURE, BAG = "columns", "end.png", "bag"
+
+
+def check_kept(keep: Keep, simulation: Simulation) -> Iterator[str]:
+    """Yield what is wrong with what is to be kept."""
+    for name in keep.columns:
+        if name not in simulation.columns:
+            yield f"no column {name!r}{did_you_mean(name, simulation.columns)}"
+        elif simulation.columns.column(name).entities is None:
+            yield f"column {name!r} has no fixed rows"
+    if keep.topics:
+        from sim_node.recording.settings import Settings, SettingsFault
+
+        try:
+            Settings(topics=keep.topics)
+        except SettingsFault as error:
+            yield str(error)
+    if keep.picture:
+        from sim_node.world.mujoco_source import mujoco_fault
+
+        if fault := mujoco_fault():
+            yield f"pictures need MuJoCo, {fault}"
+
+
+def needs_session(world: World, keep: Keep) -> bool:
+    """Return whether cases need more than a Simulation: autopilots, or a recording."""
+    return bool(keep.topics) or any(vehicle.autopilot is not None for vehicle in world.vehicles)
+
+
+def run_in_session(runner: Runner, case: Case) -> Outcome:
+    """Run a case with its autopilots, and record its topics.
+
+    Args:
+        runner: The runner of this worker.
+        case: The case.
+
+    Returns:
+        Its outcome.
+    """
+    from sim_node.recording.settings import Settings
+    from sim_node.session import Session
+    from sim_node.sweep.runner import failed
+
+    began = time.perf_counter()
+    keep = runner.job.keep
+    with TemporaryDirectory(prefix="sim_node_case_") as folder:
+        bag = Path(folder, BAG) if keep.topics else None
+        try:
+            session = Session(
+                runner.varied(case.values),
+                seed=case.seed,
+                real_time_factor=0.0,
+                duration_ns=runner.job.duration_ns,
+                record=bag,
+                recording=Settings(topics=keep.topics),
+            )
+            diverged_at = None
+            with session:
+                simulation = session.simulation
+                opened = runner.observe(simulation)
+                try:
+                    session.run()
+                except Diverged:
+                    diverged_at = (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
+                outcome = runner.finish(opened, case, began, diverged_at)
+        except Exception as error:
+            outcome = failed(case, error, began)
+        if keep.failures_only and outcome.status == OK:
+            return outcome
+        files = {} if bag is None else {f"{BAG}/{path.name}": path.read_bytes() for path in sorted(bag.glob("*"))}
+        return outcome._replace(files={**outcome.files, **files}, wall_s=time.perf_counter() - began)
+
+
+def kept_of(runner: Runner, opened: Opened) -> Mapping[str, bytes]:
+    """Return the files of a case at its end, except its bag."""
+    keep = runner.job.keep
+    files: dict[str, bytes] = {}
+    for name in keep.columns:
+        assert opened.history is not None
+        entities = opened.simulation.columns.column(name).entities or ()
+        files[f"{COLUMNS}/{name}.parquet"] = table(opened.history.times_ns, opened.history[name], entities)
+    if keep.picture:
+        files[PICTURE] = _picture(opened.simulation)
+    return files
+
+
+def table(times_ns: np.ndarray, column: np.ndarray, entities: tuple[str, ...]) -> bytes:
+    """Return a column (T, rows, ...) over time as Parquet: `time`, and an array for each entity."""
+    pl = polars_module()
+    rows = {entity: column[:, row] for row, entity in enumerate(entities)}
+    frame = pl.DataFrame({"time": times_ns * 1e-9, **{name: _flat(values) for name, values in rows.items()}})
+    into = io.BytesIO()
+    frame.write_parquet(into)
+    return into.getvalue()
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values.reshape(len(values), -1) if values.ndim > 1 else values)
+
+
+def _picture(simulation: Simulation) -> bytes:
+    """Return a picture of a simulation's present instant."""
+    from sim_node.viewing.pictures import write_picture
+    from sim_node.viewing.render_requests import RenderRequest, render_source, source_of_run
+
+    now = simulation.snapshot()
+    source = source_of_run(simulation.world, simulation.seed, lambda other, time_ns: now)
+    with TemporaryDirectory(prefix="sim_node_picture_") as folder:
+        path = Path(folder, PICTURE)
+        pictures = render_source(source, RenderRequest(), [now.time_ns], partial(_all))
+        write_picture(next(pictures), path)
+        pictures.close()
+        return path.read_bytes()
+
+
+def _all(times_ns: list[int], what: str) -> list[int]:
+    return times_ns

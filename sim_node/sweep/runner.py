@@ -1,0 +1,251 @@
+"""Runner: runs cases of a sweep, one after the other, in a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sim_node.simulation import Simulation
+from sim_node.simulation.history import History
+from sim_node.sweep.case_run import Run
+from sim_node.sweep.functions import located
+from sim_node.sweep.in_place import Writer
+from sim_node.sweep.job import DIVERGED, FAILED, OK, Case, Cases, Job, Outcome
+from sim_node.sweep.measures import Measure, Read, Value, measure_of
+from sim_node.sweep.signals import MeasureFault
+from sim_node.world import Diverged, World, WorldError
+from sim_node.world.problems import RunFailed
+
+if TYPE_CHECKING:
+    from sim_node.sweep.blocks import BlockProgram
+
+# Steps between two checks for divergence.
+CHECK_STEPS = 1000
+
+
+class Opened:
+    """A simulation with what observes it for the measures.
+
+    Args:
+        simulation: The simulation.
+        measures: The measures.
+        columns: Names of columns to record.
+        every_ns: Time between two recorded instants, ns; 0 for the world's step.
+    """
+
+    def __init__(
+        self, simulation: Simulation, measures: Sequence[Measure], columns: Sequence[str], every_ns: int
+    ) -> None:
+        self.simulation = simulation
+        self.history: History | None = None
+        if columns:
+            every_ns = max(every_ns, simulation.world.time.step_ns)
+            self.history = simulation.history(*columns, every=every_ns * 1e-9)
+        self.reads: list[tuple[Measure, Read]] = [(each, each.watch(simulation) or each.read) for each in measures]
+
+    def run_steps(self, steps: int) -> None:
+        """Advance, and check now and then that the run has not diverged. Raises Diverged."""
+        simulation = self.simulation
+        while steps > 0:
+            simulation.step(min(steps, CHECK_STEPS))
+            simulation.present()
+            steps -= CHECK_STEPS
+
+    def measured(self, run: Run) -> dict[str, Value]:
+        """Return the values of all measures that apply to a run."""
+        values: dict[str, Value] = {}
+        for measure, read in self.reads:
+            if run.diverged_at is None or measure.of_diverged:
+                values.update(read(run))
+        return values
+
+
+class Runner:
+    """Runs cases of a job.
+
+    Args:
+        job: The job.
+
+    Raises:
+        WorldError: The world is invalid.
+        MeasureFault: A measure is.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.world = job.payload.open()
+        self.measures = tuple(measure_of(located(text, job.payload.place)) for text in job.measures)
+        self.sensors = any(each.sensors for each in self.measures)
+        columns = [*(name for each in self.measures for name in each.columns), *job.keep.columns]
+        self.columns = tuple(dict.fromkeys(columns))
+        self._opened: Opened | None = None
+        self._writer: Writer | None = None
+        self._varied: Mapping[str, float] | None = None
+        if job.in_place is not None and not self.sensors:
+            self._opened = self._open(self.world)
+            self._writer = Writer(self._opened.simulation, job.in_place)
+
+    def run(self, cases: Cases) -> Iterator[Outcome]:
+        """Run cases.
+
+        Args:
+            cases: The cases.
+
+        Yields:
+            The outcome of each.
+        """
+        if self.job.block > 1:
+            from sim_node.sweep.blocks import run_block
+
+            yield from run_block(self, cases)
+            return
+        from sim_node.sweep.keeping import needs_session
+
+        in_session = needs_session(self.world, self.job.keep)
+        for case in cases:
+            yield self._in_session(case) if in_session else self._alone(case)
+
+    def _in_session(self, case: Case) -> Outcome:
+        from sim_node.sweep.keeping import run_in_session
+
+        return run_in_session(self, case)
+
+    def _alone(self, case: Case) -> Outcome:
+        began = time.perf_counter()
+        try:
+            opened = self._with(case.values)
+            opened.simulation.reset(case.seed)
+            return self.finish(opened, case, began, self.advance(opened))
+        except Exception as error:
+            return failed(case, error, began)
+
+    def advance(self, opened: Opened) -> float | None:
+        """Advance a simulation to its end. Return the time (s) since the start at which it had diverged, or None."""
+        simulation = opened.simulation
+        try:
+            opened.run_steps(simulation.world.time.nearest_steps(self.job.duration_ns)[0])
+        except Diverged:
+            return (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
+        return None
+
+    def finish(
+        self,
+        opened: Opened,
+        case: Case,
+        began: float,
+        diverged_at: float | None,
+        kept: Mapping[str, bytes] | None = None,
+    ) -> Outcome:
+        """Return the outcome of a simulation at its end.
+
+        Args:
+            opened: The simulation.
+            case: The case.
+            began: The time on the clock perf_counter when it began, s.
+            diverged_at: The time (s) since the start at which it had diverged, or None.
+            kept: Files that are kept of it already.
+
+        Returns:
+            The outcome.
+        """
+        run = Run(opened.simulation, case.seed, case.values, opened.history)
+        run.diverged_at = diverged_at
+        status, reason = (OK, "") if diverged_at is None else (DIVERGED, f"diverged by {diverged_at:g} s")
+        values = opened.measured(run)
+        files = dict(kept or {})
+        if self.job.keep and not (self.job.keep.failures_only and status == OK):
+            from sim_node.sweep.keeping import kept_of
+
+            files.update(kept_of(self, opened))
+        else:
+            files.clear()
+        return Outcome(case, status, reason, values, time.perf_counter() - began, files)
+
+    def varied(self, values: Mapping[str, float]) -> World:
+        """Return the world with the numbers of a case. Raises WorldError."""
+        return varied(self.world, values)
+
+    @cached_property
+    def blocks(self) -> BlockProgram:
+        """What runs blocks of a world in Python."""
+        from sim_node.sweep.blocks import BlockProgram
+
+        return BlockProgram(self)
+
+    def _with(self, values: Mapping[str, float]) -> Opened:
+        """Return the simulation with the numbers of a case."""
+        if self._writer is not None and self._opened is not None:
+            self._writer.write(values)
+            return self._opened
+        if self._opened is None or self._varied != values:
+            self._opened = self._open(self.varied(values))
+            self._varied = values
+        return self._opened
+
+    def _open(self, world: World) -> Opened:
+        simulation = Simulation(world, sensors=self.sensors)
+        return self.observe(simulation)
+
+    def observe(self, simulation: Simulation) -> Opened:
+        """Return a simulation with what observes it."""
+        return Opened(simulation, self.measures, self.columns, self.job.every_ns)
+
+
+def varied(world: World, values: Mapping[str, float]) -> World:
+    """Return a world with the numbers of a case.
+
+    Args:
+        world: The world.
+        values: The numbers by path.
+
+    Returns:
+        The changed world.
+
+    Raises:
+        WorldError: A number is not allowed.
+    """
+    if world.python is not None:
+        from sim_node.sweep.blocks import is_component_world, with_components
+
+        if is_component_world(world):
+            return with_components(world, values)
+    return world.with_values({path: plain_number(value) for path, value in values.items()}) if values else world
+
+
+def plain_number(value: float) -> float | int:
+    """Return a number, as an int if it is whole: some keys of world files need whole numbers."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def failed(case: Case, error: Exception, began: float) -> Outcome:
+    """Return the outcome of a case that raised an error."""
+    if isinstance(error, (WorldError, MeasureFault, RunFailed)):
+        reason = " ".join(str(error).split())
+    else:
+        from sim_node.plugins import error_line
+
+        reason = error_line(error, "sim_node")
+    return Outcome(case, FAILED, reason, {}, time.perf_counter() - began)
+
+
+# The runner of this process, and its job's digest: batches of one sweep come one after the other.
+_RUNNER: dict[str, Any] = {}
+
+
+def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
+    """Run cases in a worker, which keeps what it has opened for the next batch.
+
+    Args:
+        key: Identifies the job.
+        job: The job.
+        cases: The cases.
+
+    Returns:
+        Their outcomes.
+    """
+    if _RUNNER.get("key") != key:
+        _RUNNER.clear()
+        _RUNNER.update(key=key, runner=Runner(job))
+    return list(_RUNNER["runner"].run(cases))
