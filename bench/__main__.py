@@ -29,6 +29,7 @@ BENCHES = (
     "promptness",
     "ecs",
     "gym",
+    "sweep",
 )
 
 
