@@ -28,7 +28,7 @@ from sim_node.frames.conversions import (
     yaw_ned_from_enu,
 )
 from sim_node.frames.positions import convert_position
-from sim_node.frames.tagged import Altitude, Orientation, Position, Velocity, convert
+from sim_node.frames.tagged import Altitude, Orientation, Position, Transform, Velocity, convert
 
 __all__ = [
     "Altitude",
@@ -41,6 +41,7 @@ __all__ = [
     "Orientation",
     "OriginRequired",
     "Position",
+    "Transform",
     "Velocity",
     "VerticalDatum",
     "altitude_ellipsoid",
