@@ -19,7 +19,7 @@ SHIPPED = (
     *("run", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
     *("topics", "echo", "pub", "call"),
-    *("check", "snap", "convert", "urdf"),
+    *("check", "snap", "convert", "urdf", "scene"),
     *("info", "plot", "export", "diff", "repair"),
     "doctor",
 )

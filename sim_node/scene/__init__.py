@@ -8,6 +8,7 @@ from sim_node.lazy import public
 
 if TYPE_CHECKING:
     from sim_node.scene.coordinates import consistent
+    from sim_node.scene.from_world import SceneLayout, scene_graph_of
     from sim_node.scene.graph import (
         Effector,
         Ellipsoid,
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         Transform,
         WorldCoordinate,
     )
-    from sim_node.scene.from_world import SceneLayout, scene_graph_of
     from sim_node.scene.reading import load_scene_graph, scene_graph
     from sim_node.scene.to_world import Options, world_of
     from sim_node.scene.writing import to_json

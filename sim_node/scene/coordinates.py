@@ -81,7 +81,8 @@ def consistent(graph: SceneGraph) -> tuple[SceneGraph, list[Problem]]:
     if origin is None:
         return graph, []
     about = (origin.latitude, origin.longitude, origin.altitude)
-    entities, problems = [], []
+    entities: list[Entity] = []
+    problems: list[Problem] = []
     for entity in graph.entities:
         given = entity.world_coordinate
         position = None if given is None else _position(given, about)

@@ -47,12 +47,18 @@ class SceneLayout:
         frames: Its frames.
         ids: Ids to keep by frame, as in an earlier layout of the same run.
         convention: "NED" or "ENU", of what is written; see `to_world.Options`.
+        prefix: Goes before all names.
     """
 
     def __init__(
-        self, world: World, frames: FrameTable, ids: Mapping[str, str] | None = None, convention: str = "NED"
+        self,
+        world: World,
+        frames: FrameTable,
+        ids: Mapping[str, str] | None = None,
+        convention: str = "NED",
+        prefix: str = "",
     ) -> None:
-        self.world, self.frames, self.convention = world, frames, convention
+        self.world, self.frames, self.convention, self._prefix = world, frames, convention, prefix
         self.rotors = RotorFrames(world)
         self._actors: dict[str, Actor] = {actor.frame: actor for actor in world.of(Actor)}
         self._sensors = {sensor.name: sensor for sensor in world.of(Sensor)}
@@ -171,10 +177,7 @@ class SceneLayout:
         theirs = MOUNTED[self.convention]
         rotors = self.rotors.poses(angles)
         slots = [(row, slot) for row, slots in self.slots.items() for slot in slots]
-        values = [
-            rotors[slot.rotor] if slot.rotor >= 0 else self.frames.lookup(poses, self.frames.names[row], self._name(slot))
-            for row, slot in slots
-        ]
+        values = [rotors[slot.rotor] if slot.rotor >= 0 else self._inside(row, slot.row, poses) for row, slot in slots]
         turned = TaggedTransform(np.reshape(values, (-1, 7)), OURS_MOUNTED).to(*theirs).in_frames(*theirs)
         found: dict[int, list[Effector]] = {row: [] for row in self.slots}
         for (row, slot), pose in zip(slots, turned, strict=True):
@@ -182,8 +185,8 @@ class SceneLayout:
             found[row].append(Effector(slot.id, slot.path, Transform(pose, scale), slot.extra))
         return {row: tuple(each) for row, each in found.items()}
 
-    def _name(self, slot: Slot) -> str:
-        return self.frames.names[slot.row]
+    def _inside(self, owner: int, row: int, poses: FloatArray) -> FloatArray:
+        return self.frames.lookup(poses, self.frames.names[owner], self.frames.names[row])
 
     def coordinates(self, poses: FloatArray) -> Sequence[WorldCoordinate | None]:
         """Return the world coordinates of the entities; None for each if the world has no origin."""
@@ -230,7 +233,7 @@ class SceneLayout:
         given = None if actor is None else actor.sensor
         return Entity(
             id,
-            name,
+            self._prefix + name,
             "" if actor is None else actor.asset,
             self.ids.get(parent, ""),
             sensor=_sensor(sensor, given),

@@ -18,9 +18,9 @@ from sim_node.world.problems import WorldError, counted, quoted, shown_key
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.registry import read_file, reader
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_include import include_reader
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_section import Context
-from sim_node.world.readers.yaml_include import include_reader
 from sim_node.world.readers.yaml_values import Table, Value
 
 MODELS = (".urdf", ".xml", ".mjcf")

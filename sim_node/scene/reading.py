@@ -79,8 +79,11 @@ def load_scene_graph(path: str | Path) -> SceneGraph:
     return scene_graph(Path(path).read_text(encoding="utf-8-sig"), str(path))
 
 
-def read_graph(root: Node, report: Report) -> SceneGraph | None:
-    """Return the scene graph of a node; None, with the problems in the report, if it is none."""
+def read_graph(root: Node, report: Report, known: Collection[str] = ()) -> SceneGraph | None:
+    """Return the scene graph of a node; None, with the problems in the report, if it is none.
+
+    known: ids of entities that may be parents, too, for a part of a scene.
+    """
     whole = Value(root, report)
     errors = len(report.errors)
     table, extra = opened(whole, ("entities", "components", "resources"), required=("entities", "components"))
@@ -96,7 +99,7 @@ def read_graph(root: Node, report: Report) -> SceneGraph | None:
         for id, value in by_id.items():
             if id not in ids:
                 value.error(f"{name}: {quoted(id)} is not among the entities{did_you_mean(id, ids)}")
-    _check_parents(entities, report)
+    _check_parents(entities, report, known)
     return SceneGraph(
         entities=entities,
         resources={} if resources is None else keys_of(resources),
@@ -129,7 +132,9 @@ def _entries(value: Value) -> Mapping[str, Any]:
 
 def _groups(components: Value) -> dict[str, dict[str, Value]]:
     """Return the components of every group by the id of their entity."""
-    table = components.table([*GROUPS, *(key for key in _entries(components) if key not in GROUP_ALIASES)], (), GROUP_ALIASES)
+    table = components.table(
+        [*GROUPS, *(key for key in _entries(components) if key not in GROUP_ALIASES)], (), GROUP_ALIASES
+    )
     found: dict[str, dict[str, Value]] = {}
     for spelled in _entries(components):
         name = GROUP_ALIASES.get(spelled, spelled)
@@ -289,12 +294,14 @@ def _as_list(value: Value, names: tuple[str, ...]) -> Value:
     return Value(Sequence(nodes, value.node.line, value.node.column), value.report, value.key, value.holder)
 
 
-def _check_parents(entities: Collection[Entity], report: Report) -> None:
+def _check_parents(entities: Collection[Entity], report: Report, known: Collection[str]) -> None:
     """Record parents that do not exist, and entities that are below themselves."""
     parents = {entity.id: entity.parent for entity in entities}
     for entity in entities:
+        if entity.parent in known and entity.parent not in parents:
+            continue
         if entity.parent and entity.parent not in parents:
-            place, hint = entity.parent_place, did_you_mean(entity.parent, parents)
+            place, hint = entity.parent_place, did_you_mean(entity.parent, (*parents, *known))
             report.error(f"no entity {quoted(entity.parent)}{hint}", place.where[1:], place.key)
             continue
         above, seen = entity.parent, {entity.id}

@@ -22,6 +22,8 @@ TYPES = {
     "gps": "gps",
     "lidar": "lidar_3d",
 }
+# What these measure is not in a scene graph: joints, and what bodies weigh and touch.
+OF_BODIES = ("joint_states", "force_torque", "contact")
 CAMERAS = {"camera": "rgb_camera", "depth_camera": "depth_sensor"}
 # Parameters of AeroSim's cameras that have no effect here and are kept.
 KEPT = ("capture_enabled", "frame_rate")
@@ -43,7 +45,8 @@ def _inverse(number: float) -> float:
     return 1.0 / number if number else math.inf
 
 
-# tick_rate is the period of pictures, s, in spite of its name: AeroSim has 0.02 beside frame_rate 30. fov is horizontal.
+# tick_rate is the period of pictures, s, in spite of its name: AeroSim has 0.02 beside frame_rate 30.
+# fov is horizontal, in degrees.
 _CAMERA = {
     "tick_rate": Parameter("rate", _inverse, _inverse),
     "fov": Parameter("horizontal_fov", math.radians, math.degrees),
@@ -53,7 +56,7 @@ _CAMERA = {
 
 
 class Reading(NamedTuple):
-    """A sensor component as ours: the type, empty for a bare frame; its parameters, their places; and why it is bare."""
+    """A sensor component as ours: type (empty for a bare frame), parameters, their places, and why it is bare."""
 
     type: str = ""
     parameters: Mapping[str, Any] = {}
@@ -76,6 +79,10 @@ def sensor_of(component: SensorComponent) -> Reading:
     if not kind:
         known = ", ".join(dict.fromkeys((*TYPES, *SENSOR_TYPES)))
         return Reading(remark=f"no sensor is like {component.type!r}, so that it is only a frame; known: {known}")
+    if kind in OF_BODIES:
+        return Reading(
+            remark=f"{kind} needs bodies on joints, which scene graphs do not have, so that it is only a frame"
+        )
     if component.parameters.get("capture_enabled") is False:
         return Reading()
     places = {key: KeyPlace(place, place) for key, place in component.places.items()}

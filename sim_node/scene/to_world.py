@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from sim_node.scene.graph import PROPERTIES, STATE, Effector, Entity, SceneGraph
 from sim_node.scene.part import Actor, Part, Resource
 from sim_node.scene.sensor_types import sensor_of
 from sim_node.world.bodies import Body, Geometry
-from sim_node.world.model import DEFAULT_FIXED_FRAME, Motion, Sensor, StaticFrame, World
+from sim_node.world.model import DEFAULT_FIXED_FRAME, Motion, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import Place, Problem, quoted
 
@@ -95,7 +96,8 @@ class _Builder:
         for key, value in graph.resources.items():
             if key != "origin" or origin_of(graph) is None:
                 self._add("resources", Resource(key, value))
-        world = World(name, DEFAULT_FIXED_FRAME, origin_of(graph), parts=self._parts)
+        step_ns = _step_ns(self._parts.get("sensors", ()))
+        world = World(name, DEFAULT_FIXED_FRAME, origin_of(graph), TimeGrid(0, step_ns), parts=self._parts)
         return SceneWorld(world, self._errors, self._warnings)
 
     def _add(self, kind: str, part: Any) -> None:
@@ -103,14 +105,18 @@ class _Builder:
 
     def _add_entity(self, entity: Entity, parent: str, pose: FloatArray) -> None:
         name = entity.frame
-        own = {"place": entity.place, "parent_place": entity.parent_place}
+        own: dict[str, Any] = {"place": entity.place, "parent_place": entity.parent_place}
         scale = _scale(entity.transform.scale) if entity.transform else None
         asset = self._options.assets.get(entity.asset)
         sensor = None if entity.sensor is None else sensor_of(entity.sensor)
         if sensor is not None and sensor.remark:
             self._warnings.append(Problem(entity.place.where, entity.place.key, sensor.remark))
         if sensor is not None and sensor.type:
-            fields = {"type": sensor.type, "parameters": sensor.parameters, "parameter_places": sensor.places}
+            fields: dict[str, Any] = {
+                "type": sensor.type,
+                "parameters": sensor.parameters,
+                "parameter_places": sensor.places,
+            }
             self._add("sensors", Sensor(name, parent, pose, scale, **fields, **own))
             self._add_shape(asset, name, scale, own)
         elif asset is not None and asset.world is None:
@@ -141,7 +147,7 @@ class _Builder:
             parts.append(Part(name, effector.id, effector.path, dict(effector.extra)))
             if name in linked:
                 continue
-            own = {"place": effector.place, "parent_place": effector.place}
+            own: dict[str, Any] = {"place": effector.place, "parent_place": effector.place}
             scale = _scale(effector.transform.scale)
             self._add("motions", Motion(name, entity.frame, np.array([0]), pose[None], scale=scale, **own))
             self._add_shape(self._options.assets.get(effector.path), name, scale, own)
@@ -194,6 +200,14 @@ def effector_poses(effectors: Sequence[Effector], options: Options) -> FloatArra
     return Transform(values, given).to(*OURS_MOUNTED).in_frames(*OURS_MOUNTED)
 
 
+def _step_ns(sensors: Iterable[Sensor]) -> int:
+    """Return the default step of a world, or the longest part of a second that suits the fastest of its sensors."""
+    rates = [each.parameters.get("rate") for each in sensors]
+    fastest = max((rate for rate in rates if isinstance(rate, (int, float)) and 0.0 < rate <= 1e6), default=1.0)
+    default = TimeGrid().step_ns
+    return default if fastest <= 1e9 / default else 10**9 // math.ceil(fastest)
+
+
 def _scale(factors: FloatArray) -> FloatArray | None:
     return None if np.array_equal(factors, np.ones(3)) else factors
 
@@ -205,4 +219,3 @@ def _mesh(file: Path) -> Geometry:
 def _links(asset: Asset | None) -> Sequence[Any]:
     world = None if asset is None else asset.world
     return () if world is None else [link for model in world.models for link in model.links]
-

@@ -83,4 +83,3 @@ def _discs(world: World, frames: FrameTable) -> Iterator[Shape]:
         for disc in discs_of(vehicle):
             pose = np.concatenate([disc.position, upwards(disc.axis)])
             yield Shape(row, "cylinder", pose, np.array([disc.radius, disc.radius, THICKNESS]), DISC)
-

@@ -157,7 +157,6 @@ class Geometry:
         """Whether it is not part of the simulated model: arrows, and meshes that MuJoCo cannot read."""
         return self.shape == "xyz" or (self.file is not None and self.file.suffix.lower() in MESHES_SHOWN)
 
-
     def scale_fault(self, factors: FloatArray) -> str:
         """Return why the shape cannot be scaled by factors (3,) along the axes of its body; empty if it can."""
         x, y, z = factors.tolist()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
 from sim_node.world.checks import UNIT, pose_faults
 from sim_node.world.contact_checks import contact_problems, solver_faults

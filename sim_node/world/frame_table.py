@@ -31,7 +31,7 @@ class FrameTable:
         names: N names.
         parents: Rows (N,) int32 of the parents; -1 for the root.
         static: Whether (N,) each frame is static in its parent.
-        scales: Scales (N, 3) of what is drawn in each frame, along its own axes; 1 by default. They do not act on poses.
+        scales: Scales (N, 3) of what is drawn in each frame, along its axes; 1 by default. Poses are not scaled.
     """
 
     names: tuple[str, ...]
