@@ -8,14 +8,14 @@ from sim_node.lazy import public
 
 if TYPE_CHECKING:
     from sim_node.scene.coordinates import consistent
-    from sim_node.scene.from_world import SceneLayout, scene_graph_of
+    from sim_node.scene.from_world import scene_graph_of
     from sim_node.scene.graph import (
         Effector,
         Ellipsoid,
         Entity,
         SceneGraph,
         SensorComponent,
-        Transform,
+        Transform3D,
         WorldCoordinate,
     )
     from sim_node.scene.reading import load_scene_graph, scene_graph
@@ -28,9 +28,8 @@ __all__ = [
     "Entity",
     "Options",
     "SceneGraph",
-    "SceneLayout",
     "SensorComponent",
-    "Transform",
+    "Transform3D",
     "WorldCoordinate",
     "consistent",
     "load_scene_graph",
@@ -43,14 +42,19 @@ __all__ = [
 __getattr__, __dir__ = public(
     __name__,
     {
-        **dict.fromkeys(
-            ("Effector", "Ellipsoid", "Entity", "SceneGraph", "SensorComponent", "Transform", "WorldCoordinate"),
-            "graph",
-        ),
-        **dict.fromkeys(("SceneLayout", "scene_graph_of"), "from_world"),
-        **dict.fromkeys(("load_scene_graph", "scene_graph"), "reading"),
-        **dict.fromkeys(("Options", "world_of"), "to_world"),
+        "Effector": "graph",
+        "Ellipsoid": "graph",
+        "Entity": "graph",
+        "Options": "to_world",
+        "SceneGraph": "graph",
+        "SensorComponent": "graph",
+        "Transform3D": "graph",
+        "WorldCoordinate": "graph",
         "consistent": "coordinates",
+        "load_scene_graph": "reading",
+        "scene_graph": "reading",
+        "scene_graph_of": "from_world",
         "to_json": "writing",
+        "world_of": "to_world",
     },
 )

@@ -11,10 +11,10 @@ import numpy as np
 
 from sim_node import names
 from sim_node.frames import Frame, Position
-from sim_node.frames import Transform as TaggedTransform
+from sim_node.frames import Transform
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.scene.coordinates import world_coordinates
-from sim_node.scene.graph import Effector, Entity, Json, SceneGraph, SensorComponent, Transform, WorldCoordinate
+from sim_node.scene.graph import Effector, Entity, Json, SceneGraph, SensorComponent, Transform3D, WorldCoordinate
 from sim_node.scene.part import Actor
 from sim_node.scene.rotors import RotorFrames
 from sim_node.scene.sensor_types import component_of
@@ -164,7 +164,7 @@ class SceneLayout:
             (self._above > 0, OURS_MOUNTED, MOUNTED[self.convention]),
         ):
             if roots.any():
-                found[roots] = TaggedTransform(found[roots], ours).to(*theirs).in_frames(*theirs)
+                found[roots] = Transform(found[roots], ours).to(*theirs).in_frames(*theirs)
         return found
 
     def effectors(self, poses: FloatArray, angles: FloatArray | None = None) -> dict[int, tuple[Effector, ...]]:
@@ -178,11 +178,11 @@ class SceneLayout:
         rotors = self.rotors.poses(angles)
         slots = [(row, slot) for row, slots in self.slots.items() for slot in slots]
         values = [rotors[slot.rotor] if slot.rotor >= 0 else self._inside(row, slot.row, poses) for row, slot in slots]
-        turned = TaggedTransform(np.reshape(values, (-1, 7)), OURS_MOUNTED).to(*theirs).in_frames(*theirs)
+        turned = Transform(np.reshape(values, (-1, 7)), OURS_MOUNTED).to(*theirs).in_frames(*theirs)
         found: dict[int, list[Effector]] = {row: [] for row in self.slots}
         for (row, slot), pose in zip(slots, turned, strict=True):
             scale = self.frames.scales[slot.row] if slot.row >= 0 else np.ones(3)
-            found[row].append(Effector(slot.id, slot.path, Transform(pose, scale), slot.extra))
+            found[row].append(Effector(slot.id, slot.path, Transform3D(pose, scale), slot.extra))
         return {row: tuple(each) for row, each in found.items()}
 
     def _inside(self, owner: int, row: int, poses: FloatArray) -> FloatArray:
@@ -210,7 +210,7 @@ class SceneLayout:
         for at, (row, id) in enumerate(self.ids.items()):
             entity = replace(
                 self._still(row, id),
-                transform=Transform(found[at], self.frames.scales[row]),
+                transform=Transform3D(found[at], self.frames.scales[row]),
                 world_coordinate=coordinates[at],
                 effectors=effectors.get(row),
             )

@@ -24,7 +24,7 @@ GROUP_ALIASES = {"sensors": SENSOR}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Transform:
+class Transform3D:
     """Position, orientation and scale as the file has them, in the file's convention.
 
     Attributes:
@@ -54,7 +54,13 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Ellipsoid:
-    """The ellipsoid of geodetic coordinates: radii in metres. The default is WGS84."""
+    """The ellipsoid of geodetic coordinates; WGS84 by default.
+
+    Attributes:
+        equatorial_radius: Semi-major axis, m.
+        flattening_factor: (equatorial_radius - polar_radius) / equatorial_radius.
+        polar_radius: Semi-minor axis, m.
+    """
 
     equatorial_radius: float = 6378137.0
     flattening_factor: float = 0.0033528106647474805
@@ -114,7 +120,7 @@ class Effector:
 
     id: str
     path: str = ""
-    transform: Transform = field(default_factory=Transform)
+    transform: Transform3D = field(default_factory=Transform3D)
     extra: Mapping[str, Json] = field(default_factory=dict)
     place: Place = field(default=NO_PLACE, compare=False)
 
@@ -161,7 +167,7 @@ class Entity:
     name: str = ""
     asset: str = ""
     parent: str = ""
-    transform: Transform | None = None
+    transform: Transform3D | None = None
     world_coordinate: WorldCoordinate | None = None
     effectors: tuple[Effector, ...] | None = None
     sensor: SensorComponent | None = None

@@ -23,7 +23,7 @@ from sim_node.scene.graph import (
     Json,
     SceneGraph,
     SensorComponent,
-    Transform,
+    Transform3D,
     WorldCoordinate,
 )
 from sim_node.scene.json_text import compose_json, plain_of
@@ -183,10 +183,10 @@ def _entity(id: str, listed: Place, values: Mapping[str, Value]) -> Entity:
     return Entity(**fields, components=others, extra={name: more for name, more in extra.items() if more})
 
 
-def _state(value: Value) -> tuple[Transform, WorldCoordinate | None, Mapping[str, Json]]:
+def _state(value: Value) -> tuple[Transform3D, WorldCoordinate | None, Mapping[str, Json]]:
     table, extra = opened(value, ("pose", "world_coordinate"), required=("pose",))
     pose, coordinate = table.get("pose"), table.get("world_coordinate")
-    transform = Transform()
+    transform = Transform3D()
     if pose is not None:
         # AeroSim's text has world_coordinate in the pose, its examples beside it.
         inside, more = opened(pose, ("transform", "world_coordinate"), required=("transform",))
@@ -195,9 +195,9 @@ def _state(value: Value) -> tuple[Transform, WorldCoordinate | None, Mapping[str
     return transform, None if coordinate is None else _coordinate(coordinate), extra
 
 
-def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform:
+def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform3D:
     if value is None:
-        return Transform()
+        return Transform3D()
     table, more = opened(value, ("position", "orientation", "scale"), required=("position", "orientation"))
     position, orientation, scale = (table.get(key) for key in ("position", "orientation", "scale"))
     pose = np.array(poses.IDENTITY)
@@ -210,7 +210,7 @@ def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform:
     if scale is not None and factors is not None and min(factors) <= 0.0:
         scale.error(f"found {min(factors):g}; a scale must be above zero")
         factors = None
-    return Transform(pose, np.ones(3) if factors is None else factors, more, beside)
+    return Transform3D(pose, np.ones(3) if factors is None else factors, more, beside)
 
 
 def _coordinate(value: Value) -> WorldCoordinate:
@@ -232,7 +232,7 @@ def _coordinate(value: Value) -> WorldCoordinate:
 def _effector(value: Value) -> Effector:
     table, extra = opened(value, ("id", "usd_relative_path", "pose"), required=("id", "pose"), aliases=ID_KEYS)
     id, path, pose = (table.get(key) for key in ("id", "usd_relative_path", "pose"))
-    transform = Transform()
+    transform = Transform3D()
     if pose is not None:
         inside, more = opened(pose, ("transform",), required=("transform",))
         transform = _transform(inside.get("transform"), more)

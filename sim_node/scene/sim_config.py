@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.scene.graph import PROPERTIES, Effector, Entity, Json, SceneGraph, SensorComponent, Transform
+from sim_node.scene.graph import PROPERTIES, Effector, Entity, Json, SceneGraph, SensorComponent, Transform3D
 from sim_node.scene.json_text import plain_of
 from sim_node.scene.reading import keys_of, opened
 from sim_node.text import did_you_mean
@@ -113,9 +113,9 @@ def _effector(value: Value) -> Effector:
     return Effector(name, where, transform, extra, (id or value).place)
 
 
-def _transform(value: Value | None) -> Transform:
+def _transform(value: Value | None) -> Transform3D:
     if value is None:
-        return Transform()
+        return Transform3D()
     table, extra = opened(value, ("position", "translation", "rotation", "scale"))
     position, translation, rotation, scale = (
         table.get(key) for key in ("position", "translation", "rotation", "scale")
@@ -132,7 +132,7 @@ def _transform(value: Value | None) -> Transform:
     if scale is not None and factors is not None and min(factors) <= 0.0:
         scale.error(f"found {min(factors):g}; a scale must be above zero")
         factors = None
-    return Transform(pose, np.ones(3) if factors is None else np.array(factors), extra)
+    return Transform3D(pose, np.ones(3) if factors is None else np.array(factors), extra)
 
 
 def _attitude(rpy: FloatArray) -> FloatArray:

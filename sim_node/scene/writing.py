@@ -16,7 +16,7 @@ from sim_node.scene.graph import (
     Json,
     SceneGraph,
     SensorComponent,
-    Transform,
+    Transform3D,
     WorldCoordinate,
 )
 from sim_node.scene.json_text import json_text
@@ -101,7 +101,7 @@ def effector_data(effector: Effector, dialect: str = "seed") -> dict[str, Json]:
     return {id: effector.id, path: effector.path, "pose": _pose(effector.transform), **effector.extra}
 
 
-def _pose(transform: Transform) -> dict[str, Json]:
+def _pose(transform: Transform3D) -> dict[str, Json]:
     x, y, z, w = transform.pose[3:].tolist()
     data = {
         "position": _named(XYZ, transform.pose[:3]),

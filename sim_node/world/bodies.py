@@ -158,7 +158,14 @@ class Geometry:
         return self.shape == "xyz" or (self.file is not None and self.file.suffix.lower() in MESHES_SHOWN)
 
     def scale_fault(self, factors: FloatArray) -> str:
-        """Return why the shape cannot be scaled by factors (3,) along the axes of its body; empty if it can."""
+        """Return why the shape cannot be scaled; empty if it can.
+
+        Args:
+            factors: Factors (3,) along the axes of the body.
+
+        Returns:
+            The reason: different factors would make another shape of it.
+        """
         x, y, z = factors.tolist()
         if x == y == z:
             return ""
@@ -169,7 +176,14 @@ class Geometry:
         return ""
 
     def scaled(self, factors: FloatArray) -> Geometry:
-        """Return the shape scaled by factors (3,) along the axes of its body, which `scale_fault` accepts."""
+        """Return the shape scaled about the body's origin; its mass stays.
+
+        Args:
+            factors: Factors (3,) along the axes of the body, which `scale_fault` accepts.
+
+        Returns:
+            The scaled shape; a sphere may become an ellipsoid.
+        """
         pose = np.concatenate([self.pose[:3] * factors, self.pose[3:]])
         if self.shape == "sphere" and np.ptp(factors) > 0.0:
             return replace(self, shape="ellipsoid", size=self.size * factors, pose=pose)
