@@ -29,15 +29,24 @@ from sim_node.frames.conversions import (
 )
 from sim_node.frames.positions import convert_position
 from sim_node.frames.tagged import Altitude, Orientation, Position, Transform, Velocity, convert
+from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frd, Ned
 
 __all__ = [
     "Altitude",
+    "AttitudeEnu",
+    "AttitudeFlu",
+    "AttitudeFrd",
+    "AttitudeNed",
     "AttitudeRequired",
     "Convention",
+    "Enu",
+    "Flu",
     "Frame",
     "FrameKind",
     "FrameMismatch",
+    "Frd",
     "InvalidCoordinates",
+    "Ned",
     "Orientation",
     "OriginRequired",
     "Position",

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node import names
-from sim_node.frames import Frame, Position
-from sim_node.frames import Transform
+from sim_node.frames import Frame, Position, Transform
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.scene.coordinates import world_coordinates
 from sim_node.scene.graph import Effector, Entity, Json, SceneGraph, SensorComponent, Transform3D, WorldCoordinate

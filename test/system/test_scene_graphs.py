@@ -45,13 +45,15 @@ def test_a_follower_has_the_frames_of_a_run_and_its_rotors_turn() -> None:
             found = [t for _, message in heard for t in message.transforms if t.child_frame_id == child]
             return [np.array([t.transform.rotation.z, t.transform.rotation.w]) for t in found]
 
+        def angles(turns: list[np.ndarray]) -> int:
+            return len({turn.tobytes() for turn in turns})
+
         rotor = "drone/base_link/rotor_0"
         ears.spin_until(lambda: len(named(ours, rotor)) > 5 and len(named(theirs, rotor)) > 5, what="rotors on /tf")
+        # Motors run up after a second; then no two messages have the same angle.
+        ears.spin_until(lambda: min(angles(named(ours, rotor)), angles(named(theirs, rotor))) > 4, what="turning")
         for heard in (ours, theirs):
-            turns = np.array(named(heard, rotor))
-            assert np.linalg.norm(turns, axis=1) == pytest.approx(1.0)
-            # Motors run up after a second; then no two messages have the same angle.
-            ears.spin_until(lambda heard=heard: len({t.tobytes() for t in named(heard, rotor)}) > 4, what="turning")
+            assert np.linalg.norm(named(heard, rotor), axis=1) == pytest.approx(1.0)
         assert named(ours, "drone/base_link")
         page = re.search(r"http://\S+", following.output)
         assert page
