@@ -13,10 +13,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu
 from sim_node.autopilot.setpoints import Setpoint, SetpointRefused
 from sim_node.autopilot.telemetry import PX4, Telemetry
-from sim_node.frames import Frame, convert_covariance
+from sim_node.frames import (
+    AttitudeEnu,
+    AttitudeFlu,
+    AttitudeFrd,
+    AttitudeNed,
+    Enu,
+    Flu,
+    Frame,
+    Frd,
+    Ned,
+    convert_covariance,
+)
 from sim_node.geometry import quaternions
 
 _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
@@ -47,13 +57,16 @@ def odometry(
         raise SetpointRefused(f"odometry: frame_id is {frame!r}; allowed: {known.map}, {known.odom}")
     if child != known.base:
         raise SetpointRefused(f"odometry: child_frame_id is {child!r}; allowed: {known.base}")
-    x, y, z, qx, qy, qz, qw = _usable("odometry", pose)
+    usable = _usable("odometry", pose)
     _bounded("odometry", twist)
+    place, attitude = usable[:3], usable[3:]
+    position: Ned | Frd
+    q: AttitudeNed | AttitudeFrd
     if frame == known.map:
-        position, q, source, world = ned_enu(x, y, z), attitude_ned_frd(qx, qy, qz, qw), Frame.ENU, Frame.NED
+        position, q, source, world = Enu(place).to_ned(), AttitudeEnu(attitude).to_ned(), Frame.ENU, Frame.NED
     else:
-        position, q, source, world = frd_flu(x, y, z), (qw, qx, -qy, -qz), Frame.FLU, Frame.FRD
-    velocity, rates = frd_flu(*twist[:3]), frd_flu(*twist[3:6])
+        position, q, source, world = Flu(place).to_frd(), AttitudeFlu(attitude).to_frd(), Frame.FLU, Frame.FRD
+    velocity, rates = Flu(twist[:3]).to_frd(), Flu(twist[3:6]).to_frd()
     fields = {
         "time_usec": _time_us(vehicle, stamp_ns),
         # NED is a local frame whose forward axis is north, so that it can be sent as LOCAL_FRD.
@@ -80,9 +93,9 @@ def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[fl
     """Convert a pose (7) in the vehicle's map to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
     if frame != vehicle.frames.map:
         raise SetpointRefused(f"vision_pose: frame_id is {frame!r}; allowed: {vehicle.frames.map}")
-    x, y, z, qx, qy, qz, qw = _usable("vision_pose", pose)
-    north, east, down = ned_enu(x, y, z)
-    w, a, b, c = attitude_ned_frd(qx, qy, qz, qw)
+    usable = _usable("vision_pose", pose)
+    north, east, down = Enu(usable[:3]).to_ned()
+    w, a, b, c = AttitudeEnu(usable[3:]).to_ned()
     roll, pitch, yaw = quaternions.to_rpy((a, b, c, w)).tolist()
     fields: dict[str, Any] = {"usec": _time_us(vehicle, stamp_ns), "x": north, "y": east, "z": down}
     fields |= {"roll": roll, "pitch": pitch, "yaw": yaw, "covariance": [math.nan, *[0.0] * 20]}

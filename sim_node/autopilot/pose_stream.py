@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 
-from sim_node.autopilot.axes import Quaternion, Vector
+from sim_node.frames import AttitudeEnu, Enu
 
 # Duration of the history; more than any reasonable delay.
 HISTORY_NS = 5_000_000_000
@@ -63,11 +63,11 @@ class PoseStream:
         self.positions = Track()
         self.attitudes = Track()
 
-    def add_position(self, stamp_ns: int, position: Vector) -> None:
+    def add_position(self, stamp_ns: int, position: Enu) -> None:
         """Add a position in the map."""
         self.positions.add(stamp_ns, position)
 
-    def add_attitude(self, stamp_ns: int, attitude: Quaternion) -> None:
+    def add_attitude(self, stamp_ns: int, attitude: AttitudeEnu) -> None:
         """Add an attitude in the map."""
         self.attitudes.add(stamp_ns, attitude)
 

@@ -15,11 +15,11 @@ from sim_node.autopilot.mission.plan import as_messages, read_plan
 from sim_node.autopilot.telemetry import PX4, Home
 from sim_node.autopilot.topics import TOPICS
 from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.frames import Frame, convert_covariance, convert_position, geoid_undulation
+from sim_node.frames import Frame, Ned, convert_covariance, convert_position, geoid_undulation
 from sim_node.wire.encoding import encode
 from sim_node.wire.tf_sink import TF
 
-_HOME = Home(47.397742, 8.545594, 488.0, (0.0, 0.0, 0.0))
+_HOME = Home(47.397742, 8.545594, 488.0, Ned((0.0, 0.0, 0.0)))
 _PLAN = "frame: enu\nitems: [{type: waypoint, position: [0, 0, 1]}]"
 
 

@@ -10,17 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sim_node.autopilot.axes import (
-    Quaternion,
-    Vector,
-    attitude_ned_frd,
-    frd_flu,
-    ned_enu,
-    yaw_between_ned_and_enu,
-    yaw_of,
-)
+from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.telemetry import Home
-from sim_node.frames import Frame, convert_position, goto_to_ned
+from sim_node.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position
 
 LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
 # The frame of latitude and longitude (REP 105).
@@ -31,6 +23,8 @@ NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
 POSITION_MASK = NO_VELOCITY | NO_ACCELERATION | NO_YAW_RATE
 VELOCITY_MASK = NO_POSITION | NO_ACCELERATION | NO_YAW
 ACCELERATION_MASK = NO_POSITION | NO_VELOCITY | NO_YAW | NO_YAW_RATE
+# Where local NED begins.
+_START = Ned((0.0, 0.0, 0.0))
 # ATTITUDE_TARGET_TYPEMASK.
 NO_RATES, NO_ATTITUDE = 7, 128
 
@@ -54,7 +48,7 @@ class Setpoint(NamedTuple):
 
     name: str
     fields: Mapping[str, Any]
-    ned: Vector | None = None
+    ned: Ned | None = None
 
 
 def position(
@@ -62,9 +56,9 @@ def position(
 ) -> Setpoint:
     """Return the setpoint for a position (m) and yaw in the map. Raises SetpointRefused."""
     _in_frame("position", frame, (map_frame,))
-    ned = ned_enu(*_finite("position", xyz))
-    _within(ned, home.ned if home else (0.0, 0.0, 0.0), limits)
-    return _position(ned, yaw_of(*_unit(q)))
+    ned = Enu(_finite("position", xyz)).to_ned()
+    _within(ned, home.ned if home else _START, limits)
+    return _position(ned, _unit(q).yaw)
 
 
 def goto(
@@ -72,12 +66,12 @@ def goto(
 ) -> Setpoint:
     """Return the setpoint for a position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
     _in_frame("goto", frame, (map_frame,))
-    target = _finite("goto", xyz)
+    target = Enu(_finite("goto", xyz))
     if home is None:
         raise SetpointRefused("goto: no HOME_POSITION received yet, to which the target is relative")
-    x, y, z = goto_to_ned(target, home.ned).tolist()
-    _within((x, y, z), home.ned, limits)
-    return _position((x, y, z), yaw_of(*_unit(q)))
+    ned = home.ned + target.to_ned()
+    _within(ned, home.ned, limits)
+    return _position(ned, _unit(q).yaw)
 
 
 def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, home: Home | None) -> Setpoint:
@@ -94,8 +88,8 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, h
         raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
     altitude_msl = altitude - undulation
     about = (home.latitude, home.longitude, home.altitude_msl)
-    x, y, z = convert_position((latitude, longitude, altitude_msl), Frame.LLA, Frame.NED, about).tolist()
-    _within((x, y, z), (0.0, 0.0, 0.0), limits)
+    target = Position((latitude, longitude, altitude_msl), Frame.LLA).to(Frame.NED, about)
+    _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
     fields = {"coordinate_frame": GLOBAL_RELATIVE_ALT_INT, "type_mask": POSITION_MASK | NO_YAW}
     fields |= {"lat_int": round(latitude * 1e7), "lon_int": round(longitude * 1e7)}
     return Setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields | {"alt": altitude_msl - home.altitude_msl})
@@ -113,7 +107,7 @@ def velocity(
     v = _finite("velocity", (*linear, yaw_rate))
     _below("velocity", v[:3], limits.velocity, "m/s")
     in_map = frame == map_frame
-    x, y, z = ned_enu(*v[:3]) if in_map else frd_flu(*v[:3])
+    x, y, z = Enu(v[:3]).to_ned() if in_map else Flu(v[:3]).to_frd()
     fields = {"coordinate_frame": LOCAL_NED if in_map else BODY_NED, "type_mask": VELOCITY_MASK}
     return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"vx": x, "vy": y, "vz": z, "yaw_rate": -v[3]})
 
@@ -123,7 +117,7 @@ def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limit
     _in_frame("acceleration", frame, (map_frame,))
     a = _finite("acceleration", xyz)
     _below("acceleration", a, limits.acceleration, "m/s²")
-    x, y, z = ned_enu(*a)
+    x, y, z = Enu(a).to_ned()
     fields = {"coordinate_frame": LOCAL_NED, "type_mask": ACCELERATION_MASK}
     return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"afx": x, "afy": y, "afz": z})
 
@@ -131,7 +125,7 @@ def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limit
 def attitude(frame: str, q: Sequence[float], thrust: float, map_frame: str) -> Setpoint:
     """Return the setpoint for an orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
     _in_frame("attitude", frame, (map_frame,))
-    fields = {"type_mask": NO_RATES, "q": attitude_ned_frd(*_unit(q)), "thrust": _thrust(thrust)}
+    fields = {"type_mask": NO_RATES, "q": _unit(q).to_ned(), "thrust": _thrust(thrust)}
     return Setpoint("SET_ATTITUDE_TARGET", fields)
 
 
@@ -141,12 +135,12 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
     Raises SetpointRefused.
     """
     _in_frame("rates", frame, (base_frame,))
-    x, y, z = frd_flu(*_finite("rates", rates))
+    x, y, z = Flu(_finite("rates", rates)).to_frd()
     fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": _thrust(thrust)}
     return Setpoint("SET_ATTITUDE_TARGET", fields | {"body_roll_rate": x, "body_pitch_rate": y, "body_yaw_rate": z})
 
 
-def _position(ned: Vector, yaw_enu: float) -> Setpoint:
+def _position(ned: Ned, yaw_enu: float) -> Setpoint:
     x, y, z = ned
     fields = {"coordinate_frame": LOCAL_NED, "type_mask": POSITION_MASK, "x": x, "y": y, "z": z}
     return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"yaw": yaw_between_ned_and_enu(yaw_enu)}, ned)
@@ -163,12 +157,11 @@ def _finite(what: str, values: Sequence[float]) -> tuple[Any, ...]:
     return tuple(values)
 
 
-def _unit(q: Sequence[float]) -> Quaternion:
+def _unit(q: Sequence[float]) -> AttitudeEnu:
     norm = math.hypot(*_finite("orientation", q))
     if abs(norm - 1.0) > 0.01:
         raise SetpointRefused(f"orientation: norm is {norm:.3g}, a rotation needs 1")
-    x, y, z, w = (part / norm for part in q)
-    return x, y, z, w
+    return AttitudeEnu(part / norm for part in q)
 
 
 def _thrust(thrust: float) -> float:
@@ -177,8 +170,9 @@ def _thrust(thrust: float) -> float:
     return thrust
 
 
-def _within(ned: Vector, home: Vector, limits: Limits) -> None:
-    distance, height = math.hypot(ned[0] - home[0], ned[1] - home[1]), home[2] - ned[2]
+def _within(ned: Ned, home: Ned, limits: Limits) -> None:
+    north, east, down = ned - home
+    distance, height = math.hypot(north, east), -down
     if distance > limits.distance:
         raise SetpointRefused(f"position: {distance:.1f} m from home; limit_distance is {limits.distance:g} m")
     if height > limits.height:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sim_node.autopilot.axes import Quaternion, Vector
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.pose_stream import PoseStream
 from sim_node.autopilot.status_texts import StatusTexts
 from sim_node.autopilot.timesync import BootClock
 from sim_node.autopilot.topics import Deviations, FrameNames, Topic
-from sim_node.frames import InvalidCoordinates, geoid_undulation
+from sim_node.frames import AttitudeEnu, Flu, InvalidCoordinates, Ned, geoid_undulation
 from sim_node.wire.encoding import encode
 from sim_node.wire.layout import Pack
 
@@ -33,7 +33,7 @@ class Home:
     latitude: float
     longitude: float
     altitude_msl: float
-    ned: Vector
+    ned: Ned
 
 
 @dataclass
@@ -88,9 +88,9 @@ class Telemetry:
         self.poses = PoseStream()
         self.heartbeat: Heartbeat | None = None
         self.arrival_ns = 0
-        self.attitude: Quaternion | None = None
-        self.rates: Vector = (0.0, 0.0, 0.0)
-        self.force: Vector = (0.0, 0.0, 0.0)
+        self.attitude: AttitudeEnu | None = None
+        self.rates = Flu((0.0, 0.0, 0.0))
+        self.force = Flu((0.0, 0.0, 0.0))
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
         self.texts = StatusTexts()

@@ -44,6 +44,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.readers": (
         "sim_node.world.readers.registry:READERS",
         "sim_node.world.readers.registry:MODEL_READERS",
+        "sim_node.world.readers.yaml_include:INCLUDE_READERS",
         "sim_node.formats.xml_roots:XML_READERS",
     ),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),

@@ -35,6 +35,11 @@ def view_of(arguments: argparse.Namespace) -> bool | int:
     return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
 
 
+def port_of(arguments: argparse.Namespace) -> int | None:
+    """Return the port of --view; None for the default."""
+    return None if arguments.view is None or arguments.view == _ANY else int(arguments.view)
+
+
 def print_page(session: Session) -> None:
     """Print the address of a session's page, if it has one."""
     if session.viewer is not None:

@@ -123,7 +123,7 @@ def _problems(world: World) -> Iterator[str]:
             yield f"{body.name}: a {body.joint} joint"
         if body.parent not in places:
             yield f"{body.name}: a parent that is not a body"
-        for what in ("inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic"):
+        for what in ("scale", "inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic"):
             if getattr(body, what) is not None:
                 yield f"{body.name}: {what}"
         for shape in body.geometry:

@@ -28,19 +28,29 @@ from sim_node.frames.conversions import (
     yaw_ned_from_enu,
 )
 from sim_node.frames.positions import convert_position
-from sim_node.frames.tagged import Altitude, Orientation, Position, Velocity, convert
+from sim_node.frames.tagged import Altitude, Orientation, Position, Transform, Velocity, convert
+from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frd, Ned
 
 __all__ = [
     "Altitude",
+    "AttitudeEnu",
+    "AttitudeFlu",
+    "AttitudeFrd",
+    "AttitudeNed",
     "AttitudeRequired",
     "Convention",
+    "Enu",
+    "Flu",
     "Frame",
     "FrameKind",
     "FrameMismatch",
+    "Frd",
     "InvalidCoordinates",
+    "Ned",
     "Orientation",
     "OriginRequired",
     "Position",
+    "Transform",
     "Velocity",
     "VerticalDatum",
     "altitude_ellipsoid",

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from sim_node.frames.altitudes import VerticalDatum, convert_altitude
 from sim_node.frames.conventions import Frame, FrameKind, FrameMismatch
-from sim_node.frames.conversions import FramePair, convert_orientation, convert_velocity
+from sim_node.frames.conversions import FramePair, convert_orientation, convert_transform, convert_velocity
 from sim_node.frames.positions import convert_position
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, as_rows
@@ -244,6 +244,64 @@ class Orientation:
         """
         world, body = self.frames
         return Velocity(quaternions.rotate(quaternions.conjugate(self.values), velocity.in_frame(world)), body)
+
+
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """Poses of a child frame in a parent frame.
+
+    Args:
+        values: Poses (..., 7) [x y z qx qy qz qw], m. They are copied.
+        frames: The pair (parent, child), as in (Frame.NED, Frame.FRD) for a vehicle or (Frame.FRD, Frame.FRD) for a
+            mounting.
+
+    Raises:
+        TypeError: `frames` has an element that is not a Frame.
+        ValueError: The shape is wrong.
+    """
+
+    values: FloatArray
+    frames: FramePair
+    __array_ufunc__ = None
+
+    def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
+        object.__setattr__(self, "values", _frozen(values, 7, "transform", *frames))
+        object.__setattr__(self, "frames", frames)
+
+    def to(self, parent: Frame, child: Frame, origin: Origin | None = None) -> Transform:
+        """Convert to another pair of frames, as convert_transform does.
+
+        Args:
+            parent: The parent frame to convert to.
+            child: The child frame to convert to.
+            origin: LLA of the local frame's origin; needed between ECEF and a local frame.
+
+        Returns:
+            The converted transform.
+
+        Raises:
+            OriginRequired: As in convert_transform, and its other exceptions.
+        """
+        frames = (parent, child)
+        return Transform(convert_transform(self.values, self.frames, frames, origin), frames)
+
+    def in_frames(self, parent: Frame, child: Frame) -> FloatArray:
+        """Return the array if it is of `child` in `parent`.
+
+        Args:
+            parent: The expected parent frame.
+            child: The expected child frame.
+
+        Returns:
+            The poses (..., 7), read-only.
+
+        Raises:
+            FrameMismatch: The transform is of other frames.
+        """
+        if self.frames != (parent, child):
+            found = f"{self.frames[1]} in {self.frames[0]}"
+            raise FrameMismatch(f"transform is of {found}, {child} in {parent} was expected")
+        return self.values
 
 
 @dataclass(frozen=True, eq=False)

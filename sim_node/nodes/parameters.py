@@ -88,6 +88,12 @@ SPECS = {
     "markers": ParameterSpec(True, "Publish the shapes of the world as latched markers, for rviz.", fixed=True),
     "robot_descriptions": ParameterSpec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
     "paths": ParameterSpec(True, "Publish the path of each vehicle in the last minute.", fixed=True),
+    "scene_graph_rate": ParameterSpec(
+        0.0, "Updates of the scene graph (JSON) per simulated second (Hz); 0.0: no scene graph.", True, 0.0, 1_000.0
+    ),
+    "rotor_frame_rate": ParameterSpec(
+        0.0, "Transforms of turning rotors per simulated second (Hz); 0.0: none.", True, 0.0, 1_000.0
+    ),
     "bridge": ParameterSpec(
         True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does.", fixed=True
     ),

@@ -207,6 +207,8 @@ class SimulationNode(LoopNode):
             prefix=values["frame_prefix"],
             displays=values,
             resolve=self.resolve_topic_name,
+            scene_graph_rate=values["scene_graph_rate"],
+            rotor_frame_rate=values["rotor_frame_rate"],
         )
 
     def _set_up(self, values: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
     spec.option.integrator = _INTEGRATORS[physics.integrator]
     spec.option.gravity = physics.gravity
-    shapes = [shape for body in world.bodies for shape in body.geometry]
+    shapes = [shape for body in world.bodies for shape in body.shapes]
     if world.ground is not None:
         shapes.append(world.ground.shape)
     set_solver(spec, physics, has_surfaces=any(shape.surface and shape.surface.decides for shape in shapes))
@@ -199,7 +199,7 @@ def _add_masses(
         node.mass = inertial.mass
         node.ipos = inertial.centre
         node.fullinertia = (i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2])
-    for geometry in body.geometry:
+    for geometry in body.shapes:
         if not geometry.is_shown_only:
             geom = _add_geom(spec, node, geometry, massless=inertial is not None)
             if geometry.only != "visual":

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim_node.frames import Frame, convert_position
+from sim_node.frames import Frame, Position
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
 from sim_node.sensors.noise import Noise, Quantities, covariance
@@ -89,7 +89,8 @@ class Gps(SensorType):
 
         def fix(measured: FloatArray) -> FloatArray:
             published = np.array(measured)
-            published[:, :3] = convert_position(measured[:, :3], Frame.ENU, Frame.LLA, origin)
+            positions = Position(measured[:, :3], Frame.ENU, origin).to(Frame.LLA)
+            published[:, :3] = positions.in_frame(Frame.LLA)
             return published
 
         return fix

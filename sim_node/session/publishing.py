@@ -30,6 +30,8 @@ class Publishing:
         stamp: Gives the stamp (ns) of messages for a simulation time (ns).
         displays: Which displays are sent, by name; None for all.
         resolve: Makes topic names absolute.
+        scene_graph_rate: Updates of the scene graph per simulated second, Hz; 0 for no scene graph.
+        rotor_frame_rate: Transforms of turning rotors per simulated second, Hz; 0 for none.
     """
 
     outlet: Outlet | None = None
@@ -40,6 +42,8 @@ class Publishing:
     prefix: str = ""
     displays: Mapping[str, bool] | None = None
     resolve: Callable[[str], str] | None = None
+    scene_graph_rate: float = 0.0
+    rotor_frame_rate: float = 0.0
 
 
 class Published(NamedTuple):
@@ -83,6 +87,13 @@ def published(how: Publishing, recorder: Recorder | None, recorded: World | None
         ComponentSink(outlet, prefix=how.prefix, stamp=how.stamp),
         *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
     ]
+    if how.scene_graph_rate > 0.0 or how.rotor_frame_rate > 0.0:
+        from sim_node.wire.scene_sinks import RotorFrameSink, SceneGraphSink
+
+        if how.rotor_frame_rate > 0.0:
+            sinks.append(RotorFrameSink(transforms, how.rotor_frame_rate, prefix=how.prefix, stamp=how.stamp))
+        if how.scene_graph_rate > 0.0:
+            sinks.append(SceneGraphSink(outlet, how.scene_graph_rate, prefix=how.prefix))
     if recorder is not None:
         from sim_node.recording.recording_sink import RecordingSink
 

@@ -76,7 +76,7 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
             reach[top] = max(reach[top], lengths[row])
     for body in world.bodies:
         row = frames.index(body.name)
-        for size, part in ((_size(part), part) for part in body.geometry):
+        for size, part in ((_size(part), part) for part in body.shapes):
             if size > 0.0 and tops[row] >= 0:
                 far = lengths[row] + float(np.linalg.norm(part.pose[:3])) + size
                 reach[tops[row]] = max(reach[tops[row]], far)

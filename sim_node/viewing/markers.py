@@ -73,7 +73,7 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
         group = ROBOTS if shape.row in whole or (shape.row in own and in_urdf(shape)) else SHAPES
         yield from _solid(frames.names[shape.row], group, shape)
     for body in world.bodies:
-        for part in body.geometry:
+        for part in body.shapes:
             if part.file is not None and not part.is_shown_only and part.only != "collision":
                 group = ROBOTS if frames.index(body.name) in own else SHAPES
                 colour = PLAIN if part.colour is None else tuple(part.colour.tolist())

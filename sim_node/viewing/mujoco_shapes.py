@@ -22,7 +22,7 @@ from sim_node.world.problems import WorldWarning
 def add_shown(spec: mujoco.MjSpec, world: World) -> None:
     """Add visual-only geometry of bodies and models. A file that cannot be read causes a WorldWarning."""
     for body in world.bodies:
-        for geometry in body.geometry:
+        for geometry in body.shapes:
             _add(spec, body.name, geometry)
     for model in world.models:
         for link, geometry in model.shown:

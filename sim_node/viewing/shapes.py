@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
+from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.scene.rotors import upwards
 from sim_node.viewing.meshes import Shape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry
@@ -71,7 +72,7 @@ def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
 
 def _shown_only(world: World, frames: FrameTable) -> Iterator[Shape]:
     """Yield visual-only meshes and arrows."""
-    drawn = [(body.name, geometry) for body in world.bodies for geometry in body.geometry if geometry.is_shown_only]
+    drawn = [(body.name, geometry) for body in world.bodies for geometry in body.shapes if geometry.is_shown_only]
     drawn += [(model.full_name(link), geometry) for model in world.models for link, geometry in model.shown]
     for name, geometry in drawn:
         row = frames.index(name)
@@ -93,11 +94,5 @@ def _discs(world: World, frames: FrameTable) -> Iterator[Shape]:
     for vehicle in world.vehicles:
         row = frames.index(vehicle.body)
         for disc in discs_of(vehicle):
-            pose = np.concatenate([disc.position, _upwards(disc.axis)])
+            pose = np.concatenate([disc.position, upwards(disc.axis)])
             yield Shape(row, "cylinder", pose, np.array([disc.radius, disc.radius, THICKNESS]), DISC)
-
-
-def _upwards(axis: FloatArray) -> FloatArray:
-    """Return the shortest rotation from z to a unit axis."""
-    x, y, z = axis
-    return quaternions.normalise([-y, x, 0.0, 1.0 + z]) if z > -1.0 + 1e-9 else np.array([1.0, 0.0, 0.0, 0.0])

@@ -158,7 +158,7 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
         if in_urdf(shape):
             yield shape.row, (*urdf_geometry(shape), shape.pose, shape.colour, uses)
     for body in world.bodies:
-        for part in body.geometry:
+        for part in body.shapes:
             if part.file is not None and not part.is_shown_only:
                 yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), _USES[part.only])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -157,6 +157,39 @@ class Geometry:
         """Whether it is not part of the simulated model: arrows, and meshes that MuJoCo cannot read."""
         return self.shape == "xyz" or (self.file is not None and self.file.suffix.lower() in MESHES_SHOWN)
 
+    def scale_fault(self, factors: FloatArray) -> str:
+        """Return why the shape cannot be scaled; empty if it can.
+
+        Args:
+            factors: Factors (3,) along the axes of the body.
+
+        Returns:
+            The reason: different factors would make another shape of it.
+        """
+        x, y, z = factors.tolist()
+        if x == y == z:
+            return ""
+        if self.shape in ("plane", "xyz", "capsule") or (self.shape == "cylinder" and x != y):
+            return f"different factors {[x, y, z]} do not suit a {self.shape}"
+        if not np.array_equal(np.abs(self.pose[3:]), poses.IDENTITY[3:]):
+            return f"different factors {[x, y, z]} would skew a turned {self.shape}"
+        return ""
+
+    def scaled(self, factors: FloatArray) -> Geometry:
+        """Return the shape scaled about the body's origin; its mass stays.
+
+        Args:
+            factors: Factors (3,) along the axes of the body, which `scale_fault` accepts.
+
+        Returns:
+            The scaled shape; a sphere may become an ellipsoid.
+        """
+        pose = np.concatenate([self.pose[:3] * factors, self.pose[3:]])
+        if self.shape == "sphere" and np.ptp(factors) > 0.0:
+            return replace(self, shape="ellipsoid", size=self.size * factors, pose=pose)
+        sizes = {"cylinder": factors[[0, 2]], "plane": factors[:0]}.get(self.shape, factors[: len(self.size)])
+        return replace(self, size=self.size * sizes, pose=pose)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertial:
@@ -220,6 +253,7 @@ class Body:
         stop: The springs at the limits; None for stops as hard as the timestep allows.
         friction_loss: Dry friction (qd_size,) per degree of freedom, N or N m, or None.
         mimic: The joint that this one follows, or None.
+        scale: Scale (3,) of the shapes of a frozen body, along its own axes, or None.
         place: Where the file gives the name.
         parent_place: Where the file gives the parent.
 
@@ -247,6 +281,7 @@ class Body:
     stop: Stop | None = None
     friction_loss: FloatArray | None = None
     mimic: Mimic | None = None
+    scale: FloatArray | None = None
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 
@@ -265,6 +300,8 @@ class Body:
         object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
         object.__setattr__(self, "anchor", floats(self.anchor, (3,), self.name, "anchor"))
         object.__setattr__(self, "axes", directions(self.axes, (joint.open_axes, 3), self.name, "axes"))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", floats(self.scale, (3,), self.name, "scale"))
         if self.limits is not None:
             object.__setattr__(self, "limits", limits_of(self.limits, joint, self.name))
         if self.position_range is not None:
@@ -279,6 +316,13 @@ class Body:
     def type(self) -> JointType:
         """The joint type."""
         return JOINTS[self.joint]
+
+    @property
+    def shapes(self) -> tuple[Geometry, ...]:
+        """The shapes at their scale."""
+        if self.scale is None:
+            return self.geometry
+        return tuple(each if each.scale_fault(self.scale) else each.scaled(self.scale) for each in self.geometry)
 
     @property
     def joint_frame(self) -> str:

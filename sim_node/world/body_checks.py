@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
 from sim_node.world.checks import UNIT, pose_faults
 from sim_node.world.contact_checks import contact_problems, solver_faults
@@ -73,6 +74,8 @@ def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
     """Yield the key and the message of each fault."""
     for _, message in pose_faults(body.pose[None]):
         yield "pose", message
+    if body.scale is not None:
+        yield from _scale_faults(body, body.scale)
     for key in ("damping", "armature", "spring_stiff"):
         values = getattr(body, key)
         if values is not None and not all(0.0 <= value < math.inf for value in values.tolist()):
@@ -88,6 +91,15 @@ def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
             yield f"geometry[{index}]{key}", message
     if body.inertial is not None:
         yield from _inertial_faults(body.inertial)
+
+
+def _scale_faults(body: Body, scale: FloatArray) -> Iterator[tuple[str, str]]:
+    if not all(0.0 < factor < math.inf for factor in scale.tolist()):
+        yield "scale", f"{scale.tolist()} must be above zero and finite"
+    elif body.type.parts:
+        yield "scale", "a body on a joint has no scale; set the sizes of its shapes"
+    else:
+        yield from (("scale", fault) for shape in body.geometry if (fault := shape.scale_fault(scale)))
 
 
 def _quaternion_faults(body: Body, key: str) -> Iterator[tuple[str, str]]:

@@ -63,8 +63,12 @@ def static_problems(world: World) -> Iterator[Problem]:
         for row, message in pose_faults(poses):
             yield _named(statics[row], "pose", message)
     for frame in statics:
-        if frame.scale is not None and not all(0.0 < factor < math.inf for factor in frame.scale.tolist()):
-            yield _named(frame, "scale", f"{frame.scale.tolist()} must be above zero and finite")
+        yield from _scale_problems(frame)
+
+
+def _scale_problems(of: StaticFrame | Motion) -> Iterator[Problem]:
+    if of.scale is not None and not all(0.0 < factor < math.inf for factor in of.scale.tolist()):
+        yield _named(of, "scale", f"{of.scale.tolist()} must be above zero and finite")
 
 
 def motion_problems(motion: Motion) -> Iterator[Problem]:
@@ -76,6 +80,7 @@ def motion_problems(motion: Motion) -> Iterator[Problem]:
     ):
         if word not in allowed:
             yield _named(motion, key, f"found {word!r}; allowed: {', '.join(allowed)}")
+    yield from _scale_problems(motion)
     for row, message in pose_faults(motion.poses):
         yield _named(motion, f"poses[{row}]", message)
     backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)

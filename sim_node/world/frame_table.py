@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -31,11 +31,18 @@ class FrameTable:
         names: N names.
         parents: Rows (N,) int32 of the parents; -1 for the root.
         static: Whether (N,) each frame is static in its parent.
+        scales: Scales (N, 3) of what is drawn in each frame, along its axes; 1 by default. Poses are not scaled.
     """
 
     names: tuple[str, ...]
     parents: npt.NDArray[np.int32]
     static: npt.NDArray[np.bool_]
+    scales: FloatArray = field(default_factory=lambda: np.ones((0, 3)))
+
+    def __post_init__(self) -> None:
+        if len(self.scales) != len(self.names):
+            object.__setattr__(self, "scales", np.ones((len(self.names), 3)))
+            self.scales.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -105,17 +105,20 @@ def lay_out(world: World) -> Layout:
 
     poses = np.tile(pose_math.IDENTITY, (len(order), 1))
     static = np.ones(len(order), dtype=bool)
+    scales = np.ones((len(order), 3))
     on_base_link = [False] * len(order)
     for row, (entry, parent) in enumerate(zip(order, parents, strict=True)):
         on_base_link[row] = parent >= 0 and (on_base_link[parent] or names.last(entry.parent) == names.BASE_LINK)
         if entry.of is not None:
             poses[row] = entry.of.start()
+            if (scale := getattr(entry.of, "scale", None)) is not None:
+                scales[row] = scale
             mobility = entry.of.mobility
             if mobility != "static":
                 mountable = mobility == "mountable" and on_base_link[row]
                 static[row] = mountable and names.fits(entry.name, world.static_patterns) and _is_still(entry.of)
-    table = FrameTable(tuple(entry.name for entry in order), np.array(parents, dtype=np.int32), static)
-    for array in (table.parents, table.static, poses):
+    table = FrameTable(tuple(entry.name for entry in order), np.array(parents, dtype=np.int32), static, scales)
+    for array in (table.parents, table.static, scales, poses):
         array.setflags(write=False)
     parts = tuple((row, entry.part) for row, entry in enumerate(order) if entry.part is not None)
     return Layout(table, poses, parts)

@@ -163,6 +163,7 @@ class Motion:
         interpolation: Between keyframes; one of INTERPOLATIONS.
         before: Before the first keyframe; one of OUTSIDE.
         after: After the last keyframe; one of OUTSIDE.
+        scale: Scale (3,) of what is shown at the frame, or None.
         place: Where the file gives the name.
         parent_place: Where the file gives the parent.
 
@@ -177,6 +178,7 @@ class Motion:
     interpolation: str = "slerp"
     before: str = "hold"
     after: str = "hold"
+    scale: FloatArray | None = None
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 
@@ -185,6 +187,8 @@ class Motion:
         poses = np.array(floats(self.poses, (len(times_ns), 7), self.frame, "poses"))
         poses[:, 3:] = quaternions.continuous(poses[:, 3:])
         poses.setflags(write=False)
+        if self.scale is not None:
+            object.__setattr__(self, "scale", floats(self.scale, (3,), self.frame, "scale"))
         object.__setattr__(self, "times_ns", times_ns)
         object.__setattr__(self, "poses", poses)
 

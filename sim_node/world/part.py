@@ -178,6 +178,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
             for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "commands", "processes")
         ),
         "sim_node.world.parts.scene",
+        "sim_node.scene.part",
         "sim_node.ecs.part",
     ),
     group="sim_node.parts",

@@ -10,6 +10,7 @@ from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.mission.items import KINDS
 from sim_node.autopilot.mission.plan import as_messages, read_plan
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
+from sim_node.frames import Ned
 from sim_node.world import WorldError
 from stress.door import Stateless
 from stress.mutations import broken_bytes, broken_lines, broken_words, count_lines
@@ -22,7 +23,7 @@ _PLANS = (
     '{"frame": "lla", "items": [{"type": "takeoff", "height": 5.5}, {"type": "land"},\n'
     ' {"type": "waypoint", "position": [47.39, -8.54, 30.0]}]}\n',
 )
-_HOME = Home(47.397742, 8.545594, 488.0, (0.0, 0.0, 0.0))
+_HOME = Home(47.397742, 8.545594, 488.0, Ned((0.0, 0.0, 0.0)))
 _KEYS = ("frame", "items", "type", "position", *{key for kind in KINDS.values() for key in kind.keys})
 
 

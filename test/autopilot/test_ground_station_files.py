@@ -17,9 +17,10 @@ from running import running
 from sim_node.autopilot.mission import Upload, read_plan
 from sim_node.autopilot.mission.plan import as_messages, fence_messages, rally_messages
 from sim_node.autopilot.telemetry import Home
+from sim_node.frames import Ned
 from sim_node.world import WorldError
 
-AT = Home(*HOME, (0.0, 0.0, 0.0))
+AT = Home(*HOME, Ned((0.0, 0.0, 0.0)))
 ARDUPILOT = 3
 
 

@@ -19,9 +19,10 @@ from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_pl
 from sim_node.autopilot.mission.plan import as_messages, from_messages
 from sim_node.autopilot.telemetry import Home
 from sim_node.autopilot.transaction import Outgoing
+from sim_node.frames import Ned
 from sim_node.world import WorldError
 
-AT = Home(*HOME, (0.0, 0.0, 0.0))
+AT = Home(*HOME, Ned((0.0, 0.0, 0.0)))
 SURVEY = """
 frame: enu
 items:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 from sim_node.autopilot.pose_stream import HISTORY_NS, MAX_GAP_NS, PoseStream
+from sim_node.frames import AttitudeEnu, Enu
 
 MS = 1_000_000
 
@@ -20,9 +21,9 @@ def flown() -> tuple[PoseStream, np.ndarray, Rotation, np.ndarray, np.ndarray]:
     positions = chance.normal(size=(len(position_times), 3)).cumsum(axis=0)
     turns = Rotation.from_rotvec(chance.normal(scale=0.3, size=(len(attitude_times), 3)).cumsum(axis=0))
     for time, position in zip(position_times, positions, strict=True):
-        stream.add_position(int(time) * MS, tuple(position))
+        stream.add_position(int(time) * MS, Enu(position))
     for time, q in zip(attitude_times, turns.as_quat(), strict=True):
-        stream.add_attitude(int(time) * MS, tuple(q * chance.choice([-1.0, 1.0])))
+        stream.add_attitude(int(time) * MS, AttitudeEnu(q * chance.choice([-1.0, 1.0])))
     return stream, positions, turns, position_times, attitude_times
 
 
@@ -46,8 +47,8 @@ def turning() -> PoseStream:
     stream = PoseStream()
     for step in range(11):
         time = step * 100 * MS
-        stream.add_position(time, (step * 0.1, 0.0, 0.0))
-        stream.add_attitude(time, tuple(Rotation.from_euler("z", step * 0.1).as_quat()))
+        stream.add_position(time, Enu((step * 0.1, 0.0, 0.0)))
+        stream.add_attitude(time, AttitudeEnu(Rotation.from_euler("z", step * 0.1).as_quat()))
     return stream
 
 
@@ -71,23 +72,23 @@ def test_looking_ahead_goes_on_as_before() -> None:
 def test_across_a_gap_nothing_is_made_up() -> None:
     stream = turning()
     later = 1000 * MS + MAX_GAP_NS + MS
-    stream.add_position(later, (9.0, 0.0, 0.0))
-    stream.add_attitude(later, (0.0, 0.0, 0.0, 1.0))
+    stream.add_position(later, Enu((9.0, 0.0, 0.0)))
+    stream.add_attitude(later, AttitudeEnu((0.0, 0.0, 0.0, 1.0)))
     assert stream.at(1500 * MS) is None
     assert stream.at(later) is not None
 
 
 def test_time_that_goes_back_takes_what_came_later_with_it() -> None:
     stream = turning()
-    stream.add_position(500 * MS, (7.0, 0.0, 0.0))
+    stream.add_position(500 * MS, Enu((7.0, 0.0, 0.0)))
     assert stream.positions.stamps == [0, 100 * MS, 200 * MS, 300 * MS, 400 * MS, 500 * MS]
     assert stream.positions.values[-1] == (7.0, 0.0, 0.0)
-    stream.add_position(500 * MS - HISTORY_NS - 1, (1.0, 0.0, 0.0))
+    stream.add_position(500 * MS - HISTORY_NS - 1, Enu((1.0, 0.0, 0.0)))
     assert len(stream.positions.stamps) == 1
 
 
 def test_history_stays_short() -> None:
     stream = PoseStream()
     for step in range(100_000):
-        stream.add_position(step * MS, (0.0, 0.0, 0.0))
+        stream.add_position(step * MS, Enu((0.0, 0.0, 0.0)))
     assert len(stream.positions.stamps) < 2.5 * HISTORY_NS / MS

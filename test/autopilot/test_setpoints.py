@@ -19,10 +19,11 @@ from sim_node.autopilot.external_odometry import odometry, vision_pose
 from sim_node.autopilot.setpoints import Limits, SetpointRefused
 from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import FrameNames
+from sim_node.frames import Ned
 
 ENU_NED = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
 FLU_FRD = np.diag([1, -1, -1])
-HOME = Home(47.0, 8.0, 400.0, (3.0, -2.0, 0.5))
+HOME = Home(47.0, 8.0, 400.0, Ned((3.0, -2.0, 0.5)))
 AT_REST = (0.0, 0.0, 0.0, 1.0)
 YAW = st.floats(-3.1, 3.1)
 

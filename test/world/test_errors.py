@@ -13,9 +13,9 @@ from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN, Problem, Where
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
     "actuators, joint_commands, forces, vehicles, systems, body_commands, vehicle_commands, processes, ground, lights, "
-    "sky)"
+    "sky, actors, resources)"
 )
-MOTION = "(known: frame, parent, interpolation, before, after, convention, keyframes)"
+MOTION = "(known: frame, parent, interpolation, before, after, convention, scale, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
 STAMPS = "(stamps hold 31 bits of seconds)"
 
@@ -50,7 +50,7 @@ def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
         (
             "include: [{fil: a.yaml, file: a.yaml}]",
             "1:12: include[0].fil: unknown key; did you mean file? "
-            "(known: file, prefix, parent, pose, q, keyframe, free)",
+            "(known: file, prefix, parent, pose, q, keyframe, free, convention, effectors, assets)",
         ),
         (
             "frames: [{name: a, pose: {axis_angle: {axis: [1, 0, 0], angel: 1, angle: 1}}}]",

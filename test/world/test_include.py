@@ -172,7 +172,7 @@ def test_faults_of_an_included_file_are_located_in_it(write: Callable[..., Path]
     assert lines(write("include:\n  - parts/rover.yaml\nframs: []\n")) == [
         "w.yaml:3:1: frams: unknown key; did you mean frames? (known: world, fixed_frame, origin, time, "
         "static_patterns, frames, sensors, include, motions, physics, bodies, actuators, joint_commands, forces, "
-        "vehicles, systems, body_commands, vehicle_commands, processes, ground, lights, sky)",
+        "vehicles, systems, body_commands, vehicle_commands, processes, ground, lights, sky, actors, resources)",
         "parts/rover.yaml:2:15: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose, mate)",
     ]
 
@@ -214,7 +214,7 @@ def test_prefixes_are_names(write: Callable[..., Path], prefix: str) -> None:
 def test_only_world_files_are_included(write: Callable[..., Path]) -> None:
     write("t,x,y,z\n", "path.csv")
     assert lines(write("include: [path.csv]")) == [
-        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .openplx; found '.csv'"
+        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .openplx, .json; found '.csv'"
     ]
 
 

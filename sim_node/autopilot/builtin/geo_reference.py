@@ -9,7 +9,8 @@ import numpy as np
 
 from sim_node.autopilot.builtin.dialect import Denied
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.frames import Frame, InvalidCoordinates, convert_position
+from sim_node.frames import Frame, InvalidCoordinates, Ned
+from sim_node.frames import Position as TaggedPosition
 from sim_node.geometry.arrays import FloatArray
 
 # MAV_FRAME: heights above mean sea level, and above home.
@@ -63,7 +64,8 @@ class GeoReference:
             altitude = height + (self.ellipsoid(self.home)[2] if self.home else self.origin[2])
         else:
             return None
-        return np.asarray(convert_position((latitude, longitude, altitude), Frame.LLA, Frame.ENU, self.origin))
+        place = TaggedPosition((latitude, longitude, altitude), Frame.LLA).to(Frame.ENU, self.origin)
+        return np.array(place.in_frame(Frame.ENU))
 
     def locate(self, position: Position, here: FloatArray) -> FloatArray:
         """Convert a position to ENU (3,); what it leaves open is that of `here` (3,).
@@ -75,7 +77,7 @@ class GeoReference:
         if any(map(math.isinf, (x, y, z))):
             raise Denied(f"{x:g}, {y:g}, {z:g} is not a position")
         if frame == LOCAL_NED:
-            place = np.array([y, x, -z])
+            place = np.array(Ned((x, y, z)).to_enu())
         else:
             if frame not in GLOBAL and frame not in RELATIVE:
                 raise Denied(f"MAV_FRAME {frame} is not supported")
@@ -98,7 +100,8 @@ class GeoReference:
 
     def ellipsoid(self, place: tuple[float, float, float] | FloatArray) -> tuple[float, float, float]:
         """Convert a place in ENU to latitude, longitude (degrees) and metres above the ellipsoid."""
-        latitude, longitude, altitude = convert_position(place, Frame.ENU, Frame.LLA, self.origin).tolist()
+        lla = TaggedPosition(place, Frame.ENU, self.origin).to(Frame.LLA)
+        latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
         return latitude, longitude, altitude
 
     def sea_level(self, altitude: float) -> float:

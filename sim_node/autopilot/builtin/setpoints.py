@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.autopilot.axes import (
-    attitude_enu_flu,
-    frd_flu,
-    ned_enu,
-    yaw_between_ned_and_enu,
-    yaw_of,
-)
+from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.builtin.dialect import NOTICE, WARNING, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt, Track
@@ -26,6 +21,7 @@ from sim_node.autopilot.setpoints import (
     NO_YAW,
     NO_YAW_RATE,
 )
+from sim_node.frames import AttitudeEnu, AttitudeNed, Enu, Flu, Frd, Ned
 from sim_node.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -109,13 +105,13 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     if frame not in (_LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET):
         raise Refused(f"MAV_FRAME {frame} is not supported")
 
-    def world(x: float, y: float, z: float) -> tuple[float, float, float]:
+    def world(x: float, y: float, z: float) -> Enu:
         if frame in (_LOCAL, _LOCAL_OFFSET):
-            return ned_enu(x, y, z)
-        ahead, left, up = frd_flu(x, y, z)
-        yaw = yaw_of(*flight.states[0, 3:7].tolist())
+            return _enu(x, y, z)
+        ahead, left, up = Frd((x, y, z)).to_flu()
+        yaw = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw
         cosine, sine = math.cos(yaw), math.sin(yaw)
-        return cosine * ahead - sine * left, sine * ahead + cosine * left, up
+        return Enu((cosine * ahead - sine * left, sine * ahead + cosine * left, up))
 
     place = np.array(world(fields.x, fields.y, fields.z))
     if frame != _LOCAL:
@@ -126,14 +122,20 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
 def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     here = autopilot.flight.position
     if fields.type_mask & NO_POSITION:
-        return _target(autopilot, fields, here, ned_enu)
+        return _target(autopilot, fields, here, _enu)
     position = position_of_ints(fields.coordinate_frame, fields.lat_int, fields.lon_int, fields.alt)
     if position.frame == LOCAL_NED or any(map(math.isnan, position[1:])):
         raise Refused(f"{position.x:g}, {position.y:g}, {position.z:g} in MAV_FRAME {position.frame} is not a position")
-    return _target(autopilot, fields, autopilot.flight.places.locate(position, here), ned_enu)
+    return _target(autopilot, fields, autopilot.flight.places.locate(position, here), _enu)
 
 
-def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Any) -> Task:
+def _enu(north: float, east: float, down: float) -> Enu:
+    return Ned((north, east, down)).to_enu()
+
+
+def _target(
+    autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Callable[[float, float, float], Enu]
+) -> Task:
     """Return the task of a target: position and velocity, or one of them, else its acceleration. Raises Refused."""
     mask, parameters = fields.type_mask, autopilot.parameters
     # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
@@ -174,9 +176,9 @@ def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     mask, flight = fields.type_mask, autopilot.flight
     if mask & _NO_THRUST or not 0.0 <= fields.thrust <= 1.0:
         raise Refused("thrust of 0 to 1 is needed")
-    rates = (0.0, 0.0, 0.0)
+    rates = Flu((0.0, 0.0, 0.0))
     if mask & NO_RATES != NO_RATES:
-        rates = frd_flu(fields.body_roll_rate, fields.body_pitch_rate, fields.body_yaw_rate)
+        rates = Frd((fields.body_roll_rate, fields.body_pitch_rate, fields.body_yaw_rate)).to_flu()
     if not math.isfinite(sum(rates)):
         raise Refused("rates are not finite")
     if mask & NO_ATTITUDE:
@@ -186,8 +188,8 @@ def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     norm = math.hypot(*fields.q)
     if not abs(norm - 1.0) < 0.01:
         raise Refused("q is not a rotation")
-    w, x, y, z = (part / norm for part in fields.q)
-    return Tilt(np.array(attitude_enu_flu(w, x, y, z)), (0.0, 0.0, 0.0), fields.thrust)
+    turned = AttitudeNed(part / norm for part in fields.q).to_enu()
+    return Tilt(np.array(turned), (0.0, 0.0, 0.0), fields.thrust)
 
 
 _READ = {

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilot.axes import attitude_enu_flu, frd_flu, ned_enu
 from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.parser import Parser
+from sim_node.frames import AttitudeNed, Frd, Ned
 from sim_node.geometry.arrays import FloatArray
 
 FIRST_PORT = 4560
@@ -128,18 +128,18 @@ class SimulatorLink:
             if not _is_state(fields):
                 self.invalid += 1
                 return
-            self._position[:] = ned_enu(fields.x, fields.y, fields.z)
-            self._attitude[:] = attitude_enu_flu(*fields.q)
-            self._velocity[:] = ned_enu(fields.vx, fields.vy, fields.vz)
+            self._position[:] = Ned((fields.x, fields.y, fields.z)).to_enu()
+            self._attitude[:] = AttitudeNed(fields.q).to_enu()
+            self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
         elif name == "HIL_GPS":
             self.measurements.fix = fields
         elif name == "HIL_SENSOR":
             self._received = True
             self.steps += 1
             self.measurements.record(fields)
-            rate = fields.xgyro, fields.ygyro, fields.zgyro
+            rate = Frd((fields.xgyro, fields.ygyro, fields.zgyro))
             if _are_below(MAX_SHOWN, rate):
-                self._rate[:] = frd_flu(*rate)
+                self._rate[:] = rate.to_flu()
             else:
                 self.invalid += 1
             reset = bool(fields.fields_updated & RESET)

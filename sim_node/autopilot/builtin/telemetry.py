@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu, rotate_inverse, yaw_of
+from sim_node.autopilot.axes import yaw_of
 from sim_node.autopilot.builtin.streams import Fields, message
+from sim_node.frames import AttitudeEnu, Enu, Ned
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 @message("ATTITUDE_QUATERNION", 50.0)
 def attitude_quaternion(autopilot: BuiltinAutopilot) -> Fields:
     """FRD in NED; rates of the gyroscope."""
-    w, x, y, z = attitude_ned_frd(*autopilot.flight.states[0, 3:7].tolist())
+    w, x, y, z = AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).to_ned()
     return _rates(autopilot) | {"q1": w, "q2": x, "q3": y, "q4": z}
 
 
 @message("ATTITUDE", 10.0)
 def attitude(autopilot: BuiltinAutopilot) -> Fields:
     """The same as angles, for ground stations."""
-    w, x, y, z = attitude_ned_frd(*autopilot.flight.states[0, 3:7].tolist())
+    w, x, y, z = AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).to_ned()
     roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
     pitch = math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0))
     return _rates(autopilot) | {"roll": roll, "pitch": pitch, "yaw": yaw_of(x, y, z, w)}
@@ -124,7 +125,7 @@ def home_position(autopilot: BuiltinAutopilot) -> Fields | None:
     if places.home is None:
         return None
     latitude, longitude, altitude = places.ellipsoid(places.home)
-    north, east, down = ned_enu(*places.home)
+    north, east, down = Enu(places.home).to_ned()
     return {
         "latitude": round(latitude * 1e7),
         "longitude": round(longitude * 1e7),
@@ -159,9 +160,9 @@ def position_target(autopilot: BuiltinAutopilot) -> Fields | None:
     x, y, z, vx, vy, vz, ax, ay, az, yaw, rate = flight.reference.tolist()
     return _boot(autopilot) | {
         "coordinate_frame": 1,
-        **dict(zip(("x", "y", "z"), ned_enu(x, y, z), strict=True)),
-        **dict(zip(("vx", "vy", "vz"), ned_enu(vx, vy, vz), strict=True)),
-        **dict(zip(("afx", "afy", "afz"), ned_enu(ax, ay, az), strict=True)),
+        **dict(zip(("x", "y", "z"), Enu((x, y, z)).to_ned(), strict=True)),
+        **dict(zip(("vx", "vy", "vz"), Enu((vx, vy, vz)).to_ned(), strict=True)),
+        **dict(zip(("afx", "afy", "afz"), Enu((ax, ay, az)).to_ned(), strict=True)),
         "yaw": math.remainder(0.5 * math.pi - yaw, 2.0 * math.pi),
         "yaw_rate": -rate,
     }
@@ -171,9 +172,8 @@ def position_target(autopilot: BuiltinAutopilot) -> Fields | None:
 def odometry(autopilot: BuiltinAutopilot) -> Fields:
     """Pose in NED, velocity and rates in the body (FRD); no covariances, for the state is the truth."""
     flight = autopilot.flight
-    qx, qy, qz, qw = flight.states[0, 3:7].tolist()
-    vx, vy, vz = flight.velocity.tolist()
-    body = frd_flu(*rotate_inverse((qx, qy, qz, qw), (vx, vy, vz)))
+    attitude = AttitudeEnu(flight.states[0, 3:7].tolist())
+    body = attitude.to_body(Enu(flight.velocity.tolist())).to_frd()
     unknown = (math.nan, *[0.0] * 20)
     rates = _rates(autopilot)
     rates.pop("time_boot_ms")
@@ -182,7 +182,7 @@ def odometry(autopilot: BuiltinAutopilot) -> Fields:
         "frame_id": 1,
         "child_frame_id": 12,
         **dict(zip(("x", "y", "z"), _position(autopilot), strict=True)),
-        "q": attitude_ned_frd(qx, qy, qz, qw),
+        "q": attitude.to_ned(),
         **dict(zip(("vx", "vy", "vz"), body, strict=True)),
         "pose_covariance": unknown,
         "velocity_covariance": unknown,
@@ -199,17 +199,14 @@ def _rates(autopilot: BuiltinAutopilot) -> dict[str, Any]:
     return _boot(autopilot) | {"rollspeed": p, "pitchspeed": q, "yawspeed": r}
 
 
-def _position(autopilot: BuiltinAutopilot) -> tuple[float, float, float]:
-    x, y, z = autopilot.flight.position.tolist()
-    return ned_enu(x, y, z)
+def _position(autopilot: BuiltinAutopilot) -> Ned:
+    return Enu(autopilot.flight.position.tolist()).to_ned()
 
 
-def _velocity(autopilot: BuiltinAutopilot) -> tuple[float, float, float]:
-    x, y, z = autopilot.flight.velocity.tolist()
-    return ned_enu(x, y, z)
+def _velocity(autopilot: BuiltinAutopilot) -> Ned:
+    return Enu(autopilot.flight.velocity.tolist()).to_ned()
 
 
 def _heading(autopilot: BuiltinAutopilot) -> float:
     """Degrees clockwise from north, 0 to 360."""
-    x, y, z, w = autopilot.flight.states[0, 3:7].tolist()
-    return (90.0 - math.degrees(yaw_of(x, y, z, w))) % 360.0
+    return (90.0 - math.degrees(AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).yaw)) % 360.0

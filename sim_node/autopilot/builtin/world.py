@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.builtin.mission import DO_JUMP, FOREVER
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.frames import Frame, coarse_geoid_undulation, convert_position
+from sim_node.frames import Frame, Position, coarse_geoid_undulation
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, Pilot, World
 from sim_node.world.vehicles import LIKE
@@ -66,7 +66,8 @@ def _items(
         if fast != speed:
             items.append(_item(_SPEED, 1.0, fast, -1.0))
             speed = fast
-        latitude, longitude, altitude = convert_position((x, y, z), Frame.ENU, Frame.LLA, origin).tolist()
+        lla = Position((x, y, z), Frame.ENU, origin).to(Frame.LLA)
+        latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
         degrees = math.nan if math.isnan(yaw) else math.degrees(yaw_between_ned_and_enu(yaw))
         item = _item(_TAKEOFF) if number == 0 else _item(_WAYPOINT, hold, radius)
         place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": altitude - undulation}

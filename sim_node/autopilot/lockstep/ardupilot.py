@@ -9,9 +9,9 @@ import struct
 from contextlib import suppress
 from typing import ClassVar, NamedTuple
 
-from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu, rotate_inverse
 from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot
 from sim_node.autopilot.lockstep.samples import MAX_RANGES, GroundTruthSource, Sample, SampleSource
+from sim_node.frames import AttitudeEnu, Enu, Flu
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
@@ -53,21 +53,21 @@ def reply(sample: Sample, time_ns: int) -> bytes:
     time_ns: the physics time for the autopilot's clock. There is a newline at both ends and no blank behind colons,
     because ArduPilot parses lines by text search (SIM_JSON.cpp, parse_sensors).
     """
-    x, y, z, *attitude = sample.pose.tolist()
-    rate, force = frd_flu(*sample.rate.tolist()), frd_flu(*sample.force.tolist())
+    pose = sample.pose.tolist()
+    place, attitude = Enu(pose[:3]), AttitudeEnu(pose[3:])
+    rate, force = Flu(sample.rate.tolist()).to_frd(), Flu(sample.force.tolist()).to_frd()
     # ArduPilot uses the first match of a key, so no earlier key may contain "velocity" or "position".
     parts = [
         f'"timestamp":{time_ns * 1e-9!r}',
         f'"imu":{{"gyro":{_list(rate)},"accel_body":{_list(force)}}}',
-        f'"position":{_list(ned_enu(x, y, z))}',
-        f'"quaternion":{_list(attitude_ned_frd(*attitude))}',
-        f'"velocity":{_list(ned_enu(*sample.velocity.tolist()))}',
+        f'"position":{_list(place.to_ned())}',
+        f'"quaternion":{_list(attitude.to_ned())}',
+        f'"velocity":{_list(Enu(sample.velocity.tolist()).to_ned())}',
         *(f'"rng_{number}":{distance!r}' for number, distance in enumerate(sample.ranges[:MAX_RANGES], 1)),
     ]
     if sample.wind is not None:
         # The apparent wind: the direction that it comes from, clockwise from straight ahead.
-        vx, vy, vz = (sample.velocity - sample.wind).tolist()
-        ahead, left, _ = rotate_inverse((attitude[0], attitude[1], attitude[2], attitude[3]), (vx, vy, vz))
+        ahead, left, _ = attitude.to_body(Enu((sample.velocity - sample.wind).tolist()))
         parts.append(f'"windvane":{{"direction":{math.atan2(-left, ahead)!r},"speed":{math.hypot(ahead, left)!r}}}')
     if sample.airspeed is not None:
         parts.append(f'"airspeed":{sample.airspeed!r}')

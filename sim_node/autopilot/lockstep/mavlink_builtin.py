@@ -5,7 +5,6 @@ The simulation starts the process, restarts it if it dies, and stops it.
 
 from __future__ import annotations
 
-from sim_node.autopilot.axes import attitude_ned_frd, ned_enu
 from sim_node.autopilot.builtin.process import Process
 from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.lockstep import px4_hil
@@ -13,6 +12,7 @@ from sim_node.autopilot.lockstep.autopilot import Commands, autopilot
 from sim_node.autopilot.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilot.lockstep.samples import Sample
 from sim_node.autopilot.signing import SigningFault, owner_of, signing_of
+from sim_node.frames import AttitudeEnu, Enu
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
 from sim_node.world.problems import Problem
@@ -148,6 +148,6 @@ def _check_key(vehicle: Multirotor) -> None:
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
     """Return the true state as ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope."""
-    x, y, z, *attitude = sample.pose.tolist()
-    place, velocity = ned_enu(x, y, z), ned_enu(*sample.velocity.tolist())
-    return time_us, *place, *attitude_ned_frd(*attitude), *velocity, *_AFTER_VELOCITY
+    pose = sample.pose.tolist()
+    place, velocity = Enu(pose[:3]).to_ned(), Enu(sample.velocity.tolist()).to_ned()
+    return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity, *_AFTER_VELOCITY

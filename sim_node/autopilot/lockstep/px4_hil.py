@@ -12,9 +12,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu
 from sim_node.autopilot.lockstep.ground_sensors import Distance, Flow
 from sim_node.autopilot.lockstep.samples import Fix, Sample
+from sim_node.frames import AttitudeEnu, Enu, Flu
 
 Fields = Mapping[str, Any]
 
@@ -70,7 +70,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
     field, pressure, differential = (0.0, 0.0, 0.0), 0.0, 0.0
     if sample.field is not None:
         updated |= MAGNETOMETER
-        forward, right, down = frd_flu(*sample.field.tolist())
+        forward, right, down = Flu(sample.field.tolist()).to_frd()
         field = _GAUSS * forward, _GAUSS * right, _GAUSS * down
     if sample.pressure is not None:
         updated |= BAROMETER
@@ -78,14 +78,14 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
     if sample.differential_pressure is not None:
         updated |= DIFFERENTIAL_PRESSURE
         differential = _HECTOPASCAL * sample.differential_pressure
-    force, rate = frd_flu(*sample.force.tolist()), frd_flu(*sample.rate.tolist())
+    force, rate = Flu(sample.force.tolist()).to_frd(), Flu(sample.rate.tolist()).to_frd()
     air = pressure, differential, sample.altitude, sample.temperature
     return time_us, *force, *rate, *field, *air, updated, _FIRST_OF_ITS_KIND
 
 
 def gps(fix: Fix, time_us: int) -> Fields:
     """Return HIL_GPS: 1e-7 degrees, mm above mean sea level, cm/s NED; eph and epv in cm, as PX4 reads them."""
-    north, east, down = ned_enu(*fix.velocity.tolist())
+    north, east, down = Enu(fix.velocity.tolist()).to_ned()
     speed = math.hypot(north, east)
     course = round(math.degrees(math.atan2(east, north)) % 360.0 * 100.0) % 36_000 if speed > 0.1 else _UNKNOWN_COURSE
     return {
@@ -149,7 +149,7 @@ def _orientation(x: float, y: float, z: float, w: float) -> tuple[int, tuple[flo
 def optical_flow(measured: Flow, time_us: int) -> Fields:
     """Return HIL_OPTICAL_FLOW: angles (rad) since the last one, about the axes of the body in FRD."""
     x, y = (measured.flow * measured.seconds).tolist()
-    turned = frd_flu(*(measured.rate * measured.seconds).tolist())
+    turned = Flu((measured.rate * measured.seconds).tolist()).to_frd()
     seen = math.isfinite(x) and math.isfinite(y)
     return {
         "time_usec": time_us,
@@ -170,12 +170,11 @@ def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:
 
     Accelerations are in thousandths of m/s², as PX4 reads them.
     """
-    rate, force = frd_flu(*sample.rate.tolist()), frd_flu(*sample.force.tolist())
-    velocity = ned_enu(*sample.velocity.tolist())
-    x, y, z, w = sample.pose[3:].tolist()
+    rate, force = Flu(sample.rate.tolist()).to_frd(), Flu(sample.force.tolist()).to_frd()
+    velocity = Enu(sample.velocity.tolist()).to_ned()
     return {
         "time_usec": time_us,
-        "attitude_quaternion": attitude_ned_frd(x, y, z, w),
+        "attitude_quaternion": AttitudeEnu(sample.pose[3:].tolist()).to_ned(),
         "rollspeed": rate[0],
         "pitchspeed": rate[1],
         "yawspeed": rate[2],

@@ -11,7 +11,7 @@ from typing import Any
 from sim_node.autopilot.mission.ground_station_files import WPL, Stored, is_qgc_plan, read_qgc_plan, read_wpl
 from sim_node.autopilot.mission.items import KINDS, Item, read_item
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
-from sim_node.frames import Frame, convert_position
+from sim_node.frames import Frame, Position
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import compose
@@ -160,7 +160,8 @@ def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
     elif item.place is not None:
         # Up is not altitude: at a distance of 1 km the ellipsoid is 8 cm below the tangent plane.
         about = (home.latitude, home.longitude, home.altitude_msl)
-        latitude, longitude, altitude = convert_position(item.place, Frame.ENU, Frame.LLA, about).tolist()
+        lla = Position(item.place, Frame.ENU, about).to(Frame.LLA)
+        latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
         height = altitude - home.altitude_msl
     return {
         "frame": MISSION if item.place is None and item.command not in (_TAKEOFF, _LAND) else GLOBAL_RELATIVE_ALT_INT,

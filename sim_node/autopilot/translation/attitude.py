@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim_node.autopilot.axes import Quaternion, attitude_enu_flu, frd_flu, ned_enu, quaternion_from_rpy
+from sim_node.autopilot.axes import quaternion_from_rpy
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import OK, diagnostic, translates
+from sim_node.frames import AttitudeEnu, AttitudeNed, Enu, Frd, Ned
 from sim_node.wire import telemetry_messages as wire
 
 IMU_DATA = topic(
@@ -24,8 +25,8 @@ IMU_DATA = topic(
 @translates("ATTITUDE_QUATERNION")
 def attitude_quaternion(fields: Any, vehicle: Telemetry) -> None:
     """Translate ATTITUDE_QUATERNION, which is preferred because it has no singularity."""
-    q = attitude_enu_flu(fields.q1, fields.q2, fields.q3, fields.q4)
-    _publish_attitude(fields, vehicle, 0, q)
+    q = AttitudeNed((fields.q1, fields.q2, fields.q3, fields.q4))
+    _publish_attitude(fields, vehicle, 0, q.to_enu())
 
 
 @translates("ATTITUDE")
@@ -33,18 +34,18 @@ def attitude(fields: Any, vehicle: Telemetry) -> None:
     """Translate ATTITUDE: Euler angles, ZYX, for autopilots or streams without a quaternion."""
     if not math.isfinite(fields.roll + fields.pitch + fields.yaw):
         return
-    q = attitude_enu_flu(*quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
-    _publish_attitude(fields, vehicle, 1, q)
+    q = AttitudeNed(quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
+    _publish_attitude(fields, vehicle, 1, q.to_enu())
 
 
-def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: Quaternion) -> None:
+def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: AttitudeEnu) -> None:
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     # This is False for NaN, too: the autopilot's estimator has no attitude yet.
     if not 0.9 < norm < 1.1 or not vehicle.best_source("attitude", rank, stamp_ns):
         return
     vehicle.attitude = q
-    vehicle.rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
+    vehicle.rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
     vehicle.poses.add_attitude(stamp_ns, q)
     vehicle.pack(IMU_DATA, stamp_ns, (*q, *vehicle.rates, *vehicle.force), *vehicle.deviations[:3])
 
@@ -80,24 +81,22 @@ def wind(fields: Any, vehicle: Telemetry) -> None:
     """Translate ArduPilot's WIND: direction of origin (degrees clockwise from north), speed, and downward speed."""
     if math.isfinite(fields.direction + fields.speed + fields.speed_z):
         towards = math.radians(fields.direction) + math.pi
-        velocity = ned_enu(fields.speed * math.cos(towards), fields.speed * math.sin(towards), fields.speed_z)
-        _publish_air(vehicle, vehicle.arrival_ns, velocity, 0.0, 0.0)
+        velocity = Ned((fields.speed * math.cos(towards), fields.speed * math.sin(towards), fields.speed_z))
+        _publish_air(vehicle, vehicle.arrival_ns, velocity.to_enu(), 0.0, 0.0)
 
 
 @translates("WIND_COV")
 def wind_cov(fields: Any, vehicle: Telemetry) -> None:
     """Translate PX4's WIND_COV: velocity of the air in NED, and two variances."""
-    velocity = ned_enu(fields.wind_x, fields.wind_y, fields.wind_z)
+    velocity = Ned((fields.wind_x, fields.wind_y, fields.wind_z))
     if not all(map(math.isfinite, velocity)):
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     horizontal, vertical = (v if math.isfinite(v) and v > 0.0 else 0.0 for v in (fields.var_horiz, fields.var_vert))
-    _publish_air(vehicle, stamp_ns, velocity, horizontal, vertical)
+    _publish_air(vehicle, stamp_ns, velocity.to_enu(), horizontal, vertical)
 
 
-def _publish_air(
-    vehicle: Telemetry, stamp_ns: int, velocity: tuple[float, float, float], horizontal: float, vertical: float
-) -> None:
+def _publish_air(vehicle: Telemetry, stamp_ns: int, velocity: Enu, horizontal: float, vertical: float) -> None:
     covariance = [0.0] * 36
     covariance[0] = covariance[7] = horizontal
     covariance[14] = vertical

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim_node.autopilot.axes import ned_enu
 from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
+from sim_node.frames import Enu, Ned
 from sim_node.wire import telemetry_messages as wire
 
 NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
@@ -93,7 +93,7 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     vehicle.pack(RAW_FIX, stamp_ns, (status, latitude, longitude, altitude, *covariance, kind))
     if status != NO_FIX and fields.vel != 65535 and fields.cog != 65535:
         speed, course = fields.vel * 1e-2, math.radians(fields.cog * 1e-2)
-        velocity = (speed * math.sin(course), speed * math.cos(course), 0.0)
+        velocity = Enu((speed * math.sin(course), speed * math.cos(course), 0.0))
         vehicle.pack(RAW_VELOCITY, stamp_ns, (*velocity, 0.0, 0.0, 0.0))
 
 
@@ -137,13 +137,13 @@ ORIGIN = topic(
 def home_position(fields: Any, vehicle: Telemetry) -> None:
     """Translate degE7, mm above mean sea level, local NED in metres. ArduPilot's q is NaN and is not used."""
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
-    ned = (fields.x, fields.y, fields.z)
+    ned = Ned((fields.x, fields.y, fields.z))
     if not all(map(math.isfinite, ned)):
         return
     vehicle.home = Home(latitude, longitude, altitude, ned)
     ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
     vehicle.pack(HOME, vehicle.arrival_ns, (latitude, longitude, ellipsoid))
-    vehicle.pack(HOME_LOCAL, vehicle.arrival_ns, (*ned_enu(*ned), 0.0, 0.0, 0.0, 1.0))
+    vehicle.pack(HOME_LOCAL, vehicle.arrival_ns, (*ned.to_enu(), 0.0, 0.0, 0.0, 1.0))
 
 
 @translates("GPS_GLOBAL_ORIGIN")

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilot.axes import ned_enu, rotate_inverse
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Frame, convert_covariance
+from sim_node.frames import Frame, Ned, convert_covariance
 from sim_node.geometry import quaternions
 from sim_node.wire import telemetry_messages as wire
 
@@ -78,20 +77,19 @@ ACCELERATION = topic(
 def local_position(fields: Any, vehicle: Telemetry) -> None:
     """Translate position and velocity. Topics that need the attitude are published once it is known."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    position = ned_enu(fields.x, fields.y, fields.z)
-    velocity = ned_enu(fields.vx, fields.vy, fields.vz)
+    position = Ned((fields.x, fields.y, fields.z)).to_enu()
+    velocity = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
     vehicle.poses.add_position(stamp_ns, position)
     q = vehicle.attitude
     if q is None:
         return
     rates = vehicle.rates
     pose = (*position, *q)
-    body = (*rotate_inverse(q, velocity), *rates)
+    body = (*q.to_body(velocity), *rates)
     vehicle.pack(POSE, stamp_ns, pose)
     vehicle.pack(ODOM, stamp_ns, pose + body)
     vehicle.pack(VELOCITY_BODY, stamp_ns, body)
-    rotated = rotate_inverse((-q[0], -q[1], -q[2], q[3]), rates)
-    vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *rotated))
+    vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *q.to_world(rates)))
 
 
 @translates("LOCAL_POSITION_NED_COV")
@@ -105,16 +103,17 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
     covariance = np.nan_to_num(convert_covariance(covariance, Frame.NED, Frame.ENU), nan=0.0, posinf=0.0, neginf=0.0)
     acceleration = np.zeros((6, 6))
     acceleration[:3, :3] = covariance[6:, 6:]
-    linear = ned_enu(fields.ax, fields.ay, fields.az)
+    linear = Ned((fields.ax, fields.ay, fields.az)).to_enu()
     vehicle.pack(ACCELERATION, stamp_ns, (*linear, 0.0, 0.0, 0.0, *acceleration.ravel().tolist()))
     q = vehicle.attitude
     if q is None:
         return
-    position, velocity = ned_enu(fields.x, fields.y, fields.z), ned_enu(fields.vx, fields.vy, fields.vz)
+    position = Ned((fields.x, fields.y, fields.z)).to_enu()
+    velocity = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
     place, motion = np.zeros((2, 6, 6))
     place[:3, :3] = covariance[:3, :3]
     turn = quaternions.to_matrix(np.array(q))
     motion[:3, :3] = turn.T @ covariance[3:6, 3:6] @ turn
     vehicle.pack(POSE_COV, stamp_ns, (*position, *q, *place.ravel().tolist()))
-    body = (*rotate_inverse(q, velocity), *vehicle.rates)
+    body = (*q.to_body(velocity), *vehicle.rates)
     vehicle.pack(VELOCITY_COV, stamp_ns, (*body, *motion.ravel().tolist()))

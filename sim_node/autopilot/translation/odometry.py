@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilot.axes import Quaternion, Vector, attitude_enu_flu, frd_flu, ned_enu, rotate_inverse
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Frame, convert_covariance
+from sim_node.frames import (
+    AttitudeEnu,
+    AttitudeFlu,
+    AttitudeFrd,
+    AttitudeNed,
+    Enu,
+    Flu,
+    Frame,
+    Frd,
+    Ned,
+    convert_covariance,
+)
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.wire import telemetry_messages as wire
@@ -39,27 +49,27 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     in_map = fields.frame_id == LOCAL_NED
-    w, x, y, z = fields.q
-    position: Vector = (fields.x, fields.y, fields.z)
-    q: Quaternion
+    place, linear = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
+    position: Enu | Flu
+    q: AttitudeEnu | AttitudeFlu
     if in_map:
-        position, q = ned_enu(*position), attitude_enu_flu(w, x, y, z)
+        position, q = Ned(place).to_enu(), AttitudeNed(fields.q).to_enu()
         frame, world, target = vehicle.frames.map, Frame.NED, Frame.ENU
     else:
-        # A half turn about x on both sides.
-        position, q = frd_flu(*position), (x, -y, -z, w)
+        position, q = Frd(place).to_flu(), AttitudeFrd(fields.q).to_flu()
         frame, world, target = vehicle.frames.odom, Frame.FRD, Frame.FLU
     if not math.isfinite(sum(position) + sum(q)):
         return
-    velocity = (fields.vx, fields.vy, fields.vz)
-    if fields.child_frame_id == BODY_FRD:
-        velocity, turn = frd_flu(*velocity), None
-    elif (fields.child_frame_id == LOCAL_NED) == in_map:
-        velocity = ned_enu(*velocity) if in_map else frd_flu(*velocity)
-        velocity, turn = rotate_inverse(q, velocity), quaternions.to_matrix(np.array(q)).T
+    turn = None if fields.child_frame_id == BODY_FRD else quaternions.to_matrix(np.array(q)).T
+    if turn is None:
+        velocity = Frd(linear).to_flu()
+    elif fields.child_frame_id == LOCAL_NED and isinstance(q, AttitudeEnu):
+        velocity = q.to_body(Ned(linear).to_enu())
+    elif fields.child_frame_id == LOCAL_FRD and isinstance(q, AttitudeFlu):
+        velocity = q.to_body(Frd(linear).to_flu())
     else:
         return  # the heading between the two world frames is unknown
-    rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
+    rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
     pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, target)
     twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, target, turn)
     values = (*position, *q, *_known(pose_covariance), *velocity, *rates, *_known(twist_covariance))

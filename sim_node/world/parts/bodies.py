@@ -27,7 +27,7 @@ class Bodies(Kind[Body]):
         for body in self.parts(world):
             name, parent, place, parent_place = body.name, body.parent, body.place, body.parent_place
             if not body.type.parts:
-                yield Entry(name, parent, StaticFrame(name, parent, body.pose), place, parent_place, body)
+                yield Entry(name, parent, StaticFrame(name, parent, body.pose, body.scale), place, parent_place, body)
                 continue
             joint_frame = body.joint_frame
             if joint_frame != parent:
@@ -39,7 +39,7 @@ class Bodies(Kind[Body]):
         data = {
             "name": part.name,
             "parent": part.parent,
-            "pose": pose_data(part.pose),
+            "pose": pose_data(part.pose, part.scale),
             "joint": joint_data(part),
             "geometry": [geometry_data(shape, refer) for shape in part.geometry] or None,
             "inertial": None if part.inertial is None else inertial_data(part.inertial),

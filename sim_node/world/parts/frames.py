@@ -70,7 +70,11 @@ class Motions(Kind[Motion]):
 
     def data(self, part: Motion, refer: Refer) -> dict[str, Any]:
         """Return its keyframes, and the modes between and beyond them."""
-        data = {key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")}
+        data: dict[str, Any] = {
+            key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")
+        }
+        if part.scale is not None:
+            data["scale"] = part.scale.tolist()
         instants = zip(part.times_ns.tolist(), part.poses, strict=True)
         return {**data, "keyframes": [{"t": seconds(time_ns), **pose_data(pose)} for time_ns, pose in instants]}
 

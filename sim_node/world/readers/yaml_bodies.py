@@ -66,16 +66,23 @@ def read_bodies(value: Value, context: Context) -> None:
         name, place = named(table, "name")
         pose_value = table.get("pose")
         pose, scale = read_pose(pose_value)
-        if scale is not None and pose_value is not None:
-            pose_value.error("a body has no scale; set the sizes of its shapes")
         joint = _joint(table.get("joint"), random)
         geometry = read_geometry(table.get("geometry"), context)
         inertial = read_inertial(table.get("inertial"))
+        if scale is not None and pose_value is not None and (fault := _scale_fault(scale, joint, geometry)):
+            pose_value.error(fault)
         if name and len(entry.report.errors) == errors:
-            context.add(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
+            context.add(Body(name, scale=scale, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
         elif name:
             # Enough to check the tree.
             context.add(Body(name, pose=pose, **place))
+
+
+def _scale_fault(scale: FloatArray, joint: dict[str, Any], geometry: tuple[Geometry, ...]) -> str:
+    """Return why a body cannot have a scale; empty if it can."""
+    if JOINTS[joint.get("joint", "frozen")].parts:
+        return "a body on a joint has no scale; set the sizes of its shapes"
+    return next((fault for shape in geometry if (fault := shape.scale_fault(scale))), "")
 
 
 def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:

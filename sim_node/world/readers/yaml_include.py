@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
 from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.registry import Registry
 from sim_node.world.locate import is_program
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import PARTS, Rename, all_parts
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
+from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.readers.yaml_values import Table, Value
 
 # Number of files of a world, and depth of includes: a few small files could include each other
 # more often than any machine could read.
 MAX_FILES, MAX_DEPTH = 1000, 32
 INCLUDE_KEYS = ("file", "prefix", "parent", "pose", *MODEL_KEYS)
+
+
+class IncludeReader(NamedTuple):
+    """A reader of included files that takes further keys of the include: these keys, and the function."""
+
+    keys: tuple[str, ...]
+    read: Callable[[Path, Path, Report, Table, Context], World | None]
+
+
+INCLUDE_READERS: Registry[str, IncludeReader] = Registry(
+    "reader of includes", shipped=("sim_node.scene.reader",), group="sim_node.readers"
+)
+
+
+def include_reader(
+    *suffixes: str, keys: tuple[str, ...]
+) -> Callable[[Callable[..., World | None]], Callable[..., World | None]]:
+    """Register how files with a suffix are included, in addition to `reader`, with further keys of the include."""
+
+    def enter(read: Callable[..., World | None]) -> Callable[..., World | None]:
+        INCLUDE_READERS.add(*suffixes, module=read.__module__)(IncludeReader(keys, read))
+        return read
+
+    return enter
 
 
 @section("include")
@@ -40,13 +70,16 @@ def _read_entry(entry: Value, context: Context) -> None:
 
     Without a pose the included world's fixed frame is `parent` itself, else a frame below `parent`.
     """
-    table = entry.table(INCLUDE_KEYS, required=("file",))
+    further = dict.fromkeys(key for each in INCLUDE_READERS.values() for key in each.keys)
+    table = entry.table((*INCLUDE_KEYS, *further), required=("file",))
     parent_value, pose_value = table.get("parent"), table.get("pose")
     parent = frame_name(parent_value) or context.fixed_frame
     parent_place = entry.place if parent_value is None else parent_value.place
     prefix = _prefix(table.get("prefix"))
     pose, scale = read_pose(pose_value)
-    included = _load(table.get("file"), context)
+    if scale is not None and pose_value is not None:
+        pose_value.error("an included world has no scale; give it to its frames")
+    included = _load(table.get("file"), context, table)
     if included is None or prefix is None:
         context.report.missing.append(entry.path)
         return
@@ -57,7 +90,7 @@ def _read_entry(entry: Value, context: Context) -> None:
     elif root == parent:
         pose_value.error(f"needs a prefix, too: both worlds have a frame {root!r}")
     else:
-        context.add(StaticFrame(root, parent, pose, scale, entry.place, parent_place))
+        context.add(StaticFrame(root, parent, pose, None, entry.place, parent_place))
         _merge(included, prefix, root, entry.place, None, context)
 
 
@@ -89,8 +122,8 @@ def _prefix(value: Value | None) -> str | None:
     return prefix if len(value.report.errors) == errors else None
 
 
-def _load(reference: Value | None, context: Context) -> World | None:
-    """Load the world of an entry and record its faults. Return None if it is invalid."""
+def _load(reference: Value | None, context: Context, table: Table | None = None) -> World | None:
+    """Load the world of an entry and record its faults. Return None if it is invalid. table: the entry's keys."""
     found = None if reference is None else context.find(reference)
     if reference is None or found is None:
         return None
@@ -105,7 +138,18 @@ def _load(reference: Value | None, context: Context) -> World | None:
     if len(context.including) >= MAX_DEPTH or len(context.report.files) >= MAX_FILES:
         reference.error(f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
         return None
-    world = read_file(path, shown, context.roots.around(path), context.report, context.including)
+    how = INCLUDE_READERS.get(path.suffix.lower())
+    for other in INCLUDE_READERS.values() if table is not None else ():
+        for key in other.keys if other is not how else ():
+            value = table.get(key) if table is not None else None
+            if value is not None and (how is None or key not in how.keys):
+                suffixes = ", ".join(suffix for suffix, each in INCLUDE_READERS.items() if key in each.keys)
+                value.error(f"applies only to {suffixes} files")
+    if how is not None and table is not None:
+        context.report.files.append(path)
+        world = how.read(path, shown, context.report.about(str(shown)), table, context)
+    else:
+        world = read_file(path, shown, context.roots.around(path), context.report, context.including)
     if world is not None and world.processes:
         names = ", ".join(process.name for process in world.processes)
         reference.warning(f"its processes ({names}) are ignored: only the file that is run starts processes")

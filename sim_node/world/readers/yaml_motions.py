@@ -9,11 +9,11 @@ from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.model import INTERPOLATIONS, MAX_STAMP_NS, OUTSIDE, Motion
 from sim_node.world.readers.keyframe_csv import read_keyframes
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
-from sim_node.world.readers.yaml_poses import ROTATIONS, pose_of
+from sim_node.world.readers.yaml_poses import ROTATIONS, pose_of, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import Value
 
-MOTION_KEYS = ("frame", "parent", "interpolation", "before", "after", "convention", "keyframes")
+MOTION_KEYS = ("frame", "parent", "interpolation", "before", "after", "convention", "scale", "keyframes")
 KEYFRAME_KEYS = ("t", "position", *ROTATIONS, "convention")
 
 # Replaces keyframes that cannot be read, so that the rest can be checked.
@@ -40,6 +40,7 @@ def read_motions(value: Value, context: Context) -> None:
                 interpolation=interpolation,
                 before=before,
                 after=after,
+                scale=scale_of(table),
                 **place,
             )
             context.add(motion)

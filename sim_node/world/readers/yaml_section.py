@@ -119,12 +119,15 @@ Section = Callable[[Value, Context], None]
 # Sections are read in this order, independent of their order in the file.
 SECTIONS: Registry[str, Section] = Registry(
     "section",
-    shipped=tuple(
-        f"sim_node.world.readers.yaml_{name}"
-        for name in (
-            *("frames", "include", "motions", "bodies", "joints", "forces", "vehicles"),
-            *("systems", "commands", "processes", "scene"),
-        )
+    shipped=(
+        *(
+            f"sim_node.world.readers.yaml_{name}"
+            for name in (
+                *("frames", "include", "motions", "bodies", "joints", "forces", "vehicles"),
+                *("systems", "commands", "processes", "scene"),
+            )
+        ),
+        "sim_node.scene.part",
     ),
     group="sim_node.parts",
 )

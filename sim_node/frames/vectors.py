@@ -1,0 +1,204 @@
+"""Single vectors and attitudes that carry their frame, as plain floats: for each message that comes in or goes out.
+
+Each frame is a class, so that type checkers find a wrong mix, and adding two frames raises FrameMismatch at run time.
+They are tuples, which cost a tenth of an array of one row; tagged.py has arrays. The conversions are those of
+conversions.py, against which they are tested.
+
+    position = Ned((fields.x, fields.y, fields.z))
+    position.to_enu()                               # Enu
+    position + Enu((1.0, 0.0, 0.0))                 # FrameMismatch: vector in NED and vector in ENU
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, NoReturn
+
+from sim_node.frames.conventions import Frame, FrameMismatch
+
+_S = math.sqrt(0.5)
+
+
+class _Vector(tuple[float, float, float]):
+    """x, y and z along the axes of `frame`."""
+
+    __slots__ = ()
+    frame: ClassVar[Frame]
+
+    def _refuse(self, other: object) -> NoReturn:
+        found = f"vector in {other.frame}" if isinstance(other, _Vector) else f"a {type(other).__name__} without one"
+        raise FrameMismatch(f"vector in {self.frame} and {found}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({tuple(self)})"
+
+
+class Ned(_Vector):
+    """North, east and down."""
+
+    __slots__ = ()
+    frame = Frame.NED
+
+    def to_enu(self) -> Enu:
+        """Return the vector along east, north and up."""
+        north, east, down = self
+        return Enu((east, north, -down))
+
+    def __add__(self, other: Ned) -> Ned:  # type: ignore[override]
+        if type(other) is not Ned:
+            self._refuse(other)
+        return Ned((self[0] + other[0], self[1] + other[1], self[2] + other[2]))
+
+    def __sub__(self, other: Ned) -> Ned:
+        if type(other) is not Ned:
+            self._refuse(other)
+        return Ned((self[0] - other[0], self[1] - other[1], self[2] - other[2]))
+
+
+class Enu(_Vector):
+    """East, north and up."""
+
+    __slots__ = ()
+    frame = Frame.ENU
+
+    def to_ned(self) -> Ned:
+        """Return the vector along north, east and down."""
+        east, north, up = self
+        return Ned((north, east, -up))
+
+    def __add__(self, other: Enu) -> Enu:  # type: ignore[override]
+        if type(other) is not Enu:
+            self._refuse(other)
+        return Enu((self[0] + other[0], self[1] + other[1], self[2] + other[2]))
+
+    def __sub__(self, other: Enu) -> Enu:
+        if type(other) is not Enu:
+            self._refuse(other)
+        return Enu((self[0] - other[0], self[1] - other[1], self[2] - other[2]))
+
+
+class Frd(_Vector):
+    """Forward, right and down."""
+
+    __slots__ = ()
+    frame = Frame.FRD
+
+    def to_flu(self) -> Flu:
+        """Return the vector along forward, left and up."""
+        forward, right, down = self
+        return Flu((forward, -right, -down))
+
+    def __add__(self, other: Frd) -> Frd:  # type: ignore[override]
+        if type(other) is not Frd:
+            self._refuse(other)
+        return Frd((self[0] + other[0], self[1] + other[1], self[2] + other[2]))
+
+    def __sub__(self, other: Frd) -> Frd:
+        if type(other) is not Frd:
+            self._refuse(other)
+        return Frd((self[0] - other[0], self[1] - other[1], self[2] - other[2]))
+
+
+class Flu(_Vector):
+    """Forward, left and up."""
+
+    __slots__ = ()
+    frame = Frame.FLU
+
+    def to_frd(self) -> Frd:
+        """Return the vector along forward, right and down."""
+        forward, left, up = self
+        return Frd((forward, -left, -up))
+
+    def __add__(self, other: Flu) -> Flu:  # type: ignore[override]
+        if type(other) is not Flu:
+            self._refuse(other)
+        return Flu((self[0] + other[0], self[1] + other[1], self[2] + other[2]))
+
+    def __sub__(self, other: Flu) -> Flu:
+        if type(other) is not Flu:
+            self._refuse(other)
+        return Flu((self[0] - other[0], self[1] - other[1], self[2] - other[2]))
+
+
+class AttitudeNed(tuple[float, float, float, float]):
+    """Attitude of an FRD body in NED as in MAVLink: a quaternion, w first."""
+
+    __slots__ = ()
+
+    def to_enu(self) -> AttitudeEnu:
+        """Return the attitude of the body in FLU, in ENU.
+
+        This is MAVROS' NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, including signs (mavros/src/lib/ftf_frame_conversions.cpp).
+        """
+        w, x, y, z = self
+        return AttitudeEnu((-_S * (x + y), _S * (y - x), _S * (z - w), -_S * (w + z)))
+
+
+class AttitudeEnu(tuple[float, float, float, float]):
+    """Attitude of an FLU body in ENU: a quaternion [x, y, z, w]."""
+
+    __slots__ = ()
+
+    def to_ned(self) -> AttitudeNed:
+        """Return the attitude of the body in FRD, in NED."""
+        x, y, z, w = self
+        return AttitudeNed((-_S * (w + z), -_S * (x + y), _S * (y - x), _S * (z - w)))
+
+    def to_body(self, vector: Enu) -> Flu:
+        """Return a vector along the body's axes.
+
+        Args:
+            vector: Along the world's axes.
+        """
+        return Flu(_turned(-self[0], -self[1], -self[2], self[3], vector))
+
+    def to_world(self, vector: Flu) -> Enu:
+        """Return a vector along the world's axes.
+
+        Args:
+            vector: Along the body's axes.
+        """
+        return Enu(_turned(*self, vector))
+
+    @property
+    def yaw(self) -> float:
+        """The yaw about the world's z axis, counterclockwise from east, in [-pi, pi], rad."""
+        x, y, z, w = self
+        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
+class AttitudeFrd(tuple[float, float, float, float]):
+    """Attitude of an FRD body in a local FRD frame, whose heading is unknown, as in MAVLink: w first."""
+
+    __slots__ = ()
+
+    def to_flu(self) -> AttitudeFlu:
+        """Return the attitude of the body in FLU, in the local frame with y to the left and z up."""
+        w, x, y, z = self
+        return AttitudeFlu((x, -y, -z, w))
+
+
+class AttitudeFlu(tuple[float, float, float, float]):
+    """Attitude of an FLU body in a local FLU frame: a quaternion [x, y, z, w]."""
+
+    __slots__ = ()
+
+    def to_frd(self) -> AttitudeFrd:
+        """Return the attitude of the body in FRD, in the local frame with y to the right and z down."""
+        x, y, z, w = self
+        return AttitudeFrd((w, x, -y, -z))
+
+    def to_body(self, vector: Flu) -> Flu:
+        """Return a vector along the body's axes.
+
+        Args:
+            vector: Along the axes of the local frame.
+        """
+        return Flu(_turned(-self[0], -self[1], -self[2], self[3], vector))
+
+
+def _turned(x: float, y: float, z: float, w: float, v: tuple[float, float, float]) -> tuple[float, float, float]:
+    vx, vy, vz = v
+    tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
+    return vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx
