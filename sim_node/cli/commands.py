@@ -18,7 +18,7 @@ from sim_node.registry import Registry
 SHIPPED = (
     *("run", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
-    *("topics", "echo", "pub", "call"),
+    *("topics", "echo", "pub", "call", "mcp"),
     *("check", "snap", "convert", "urdf"),
     *("info", "plot", "export", "diff", "repair"),
     "doctor",
