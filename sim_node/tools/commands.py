@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 
 from sim_node.text import printable
 from sim_node.tools.graph import Cancelled
@@ -59,15 +60,11 @@ def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Ask a command to end, then make it."""
     for number in (signal.SIGINT, signal.SIGKILL):
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
             process.wait(_END_S)
             return
-        except ProcessLookupError:
-            process.wait()
-            return
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def shortened(text: str) -> str:

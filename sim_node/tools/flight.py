@@ -33,8 +33,8 @@ def flight_goto(
 ) -> dict[str, Any]:
     """Fly a vehicle that is in the air to a place in ENU metres from home; wait until it is there and has settled.
 
-    The status is reached, refused or timed out. A vehicle on the ground must be armed and take off first. If the call is
-    taken back, the vehicle stops where it is.
+    The status is reached, refused or timed out. A vehicle on the ground must be armed and take off first. If the
+    call is taken back, the vehicle stops where it is.
     """
     graph = call.graph
     name = _allowed(call, vehicle)
@@ -130,7 +130,7 @@ def flight_mission(
 
 @tool("telemetry")
 def telemetry(call: Call, *, vehicle: Vehicle = "") -> dict[str, Any]:
-    """Return what a vehicle reports: mode, whether it is armed, position from home (ENU, m), speed, battery, last text."""
+    """Return what a vehicle reports: mode, whether it is armed, position from home (ENU, m), speed, battery."""
     name = _named(call, vehicle)
     state = _latest(call, f"/{name}/state")
     home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]

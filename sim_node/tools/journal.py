@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, TextIO
 
 # Characters of an argument.
@@ -42,11 +43,10 @@ class Journal:
         line = json.dumps(row | ({"why": _short(why)} if why else {}), default=str) + "\n"
         with self._lock:
             for stream in self._streams:
-                try:
+                # A full disk or a closed terminal ends no flight.
+                with suppress(OSError, ValueError):
                     stream.write(line)
                     stream.flush()
-                except (OSError, ValueError):  # a full disk or a closed terminal ends no flight
-                    continue
 
 
 def _short(value: Any) -> Any:

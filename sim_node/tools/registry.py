@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool. run: takes a Call and typed keyword arguments; changes: whether it changes anything outside the server."""
+    """A tool. run: takes a Call and typed keyword arguments; changes: whether it changes anything."""
 
     run: Callable[..., Any]
     changes: bool

@@ -126,7 +126,7 @@ async def serve_http(server: MCPServer[Any], listening: socket.socket, token: st
     app = _guarded(server.streamable_http_app(streamable_http_path=PATH, host=HOST), token)
     http = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     async with anyio.create_task_group() as group:
-        group.start_soon(http._serve, [listening])  # noqa: SLF001  `serve` would take over the signals
+        group.start_soon(http.serve, [listening])
         try:
             await anyio.sleep_forever()
         finally:
@@ -171,7 +171,7 @@ def _coroutine(
         work = functools.partial(_kept, journal, name, entry, call, arguments)
         try:
             # The thread of a cancelled call goes on until it notices: it may have a vehicle to stop.
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+            return dict(await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter))
         except ToolRefused as refusal:
             raise ToolError(str(refusal)) from None
         finally:

@@ -31,7 +31,7 @@ def run_world(
     bag: Annotated[str, "name of a new folder for the recording"],
     seed: Annotated[int, "seed of all random numbers"] = 0,
 ) -> dict[str, Any]:
-    """Simulate a world as fast as possible, without ROS, and record it to a bag. Read it with bag_info and bag_query."""
+    """Simulate a world as fast as possible, without ROS, and record it to a bag. See bag_info and bag_query."""
     if not 0.0 < duration <= MAX_SIMULATED_S:
         raise ToolRefused(f"duration is {duration:g} s; needs above 0 and up to {MAX_SIMULATED_S:g} s")
     path, name = call.access.new_path(bag), _world(call, world)

@@ -158,8 +158,7 @@ def test_two_clients_over_http_and_a_token(tmp_path: Path, ros_domain: int, monk
                 found: list[dict[str, Any]] = []
 
                 async def ask(client: Client) -> None:
-                    for _ in range(10):
-                        found.append(await answer(client, "query_tf_tree"))
+                    found.extend([await answer(client, "query_tf_tree") for _ in range(10)])
 
                 async with anyio.create_task_group() as group:
                     group.start_soon(ask, one)
