@@ -125,9 +125,9 @@ clean:
 	@touch $@
 
 .venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock requirements/ecs.lock requirements/ecs1.lock \
-		requirements/gym.lock \
+		requirements/gym.lock requirements/mcp.lock \
 		$(wildcard test/plugin/*.toml test/plugin/*/*.py)
-	@$(PYTHON) tools/bootstrap.py ecs gym test
+	@$(PYTHON) tools/bootstrap.py ecs gym mcp test
 	@touch .venv/.ready $@
 
 # .venv was made for this folder and for the ROS 2 of the shell; in another one it is made anew.

@@ -76,6 +76,8 @@ setup(
         "ecs": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
         # Environments for learning, and datasets.
         "gym": ["gymnasium>=1.0", "polars>=1"],
+        # Tools for AI assistants.
+        "mcp": ["mcp>=2.3"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": [

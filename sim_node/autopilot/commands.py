@@ -13,6 +13,7 @@ from sim_node.text import did_you_mean, printable
 from sim_node.world.problems import quoted
 
 DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF, MISSION_START = 176, 400, 22, 300
+DO_CHANGE_SPEED, GROUND_SPEED, THROTTLE_AS_IS = 178, 1.0, -1.0
 SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
 ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
 TIMEOUT_NS = 1_000_000_000
@@ -125,6 +126,13 @@ def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:
     nan = math.nan
     altitude = vehicle.home.altitude_msl + height
     return Command("takeoff", NAV_TAKEOFF, nan, 0.0, 0.0, nan, nan, nan, altitude)
+
+
+def set_speed(speed: float, limit: float) -> Transaction:
+    """Set the ground speed of flights to a place and of missions, m/s (MAV_CMD_DO_CHANGE_SPEED)."""
+    if not 0.0 < speed <= limit:
+        return Refusal("speed", f"speed is {speed:g} m/s; allowed: above 0 and up to limit_velocity, {limit:g} m/s")
+    return Command("speed", DO_CHANGE_SPEED, GROUND_SPEED, speed, THROTTLE_AS_IS)
 
 
 def set_message_interval(message: int, rate: float) -> Outgoing:

@@ -18,7 +18,7 @@ from sim_node.registry import Registry
 SHIPPED = (
     *("run", "sweep", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
-    *("topics", "echo", "pub", "call"),
+    *("topics", "echo", "pub", "call", "mcp"),
     *("spawn", "remove", "attach", "detach", "set"),
     *("check", "snap", "convert", "urdf", "scene"),
     *("info", "plot", "export", "diff", "repair"),

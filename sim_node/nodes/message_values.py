@@ -251,6 +251,13 @@ _Dumper.add_representer(
 )
 
 
+def as_data(message: Any, *, limit: int = 64) -> dict[str, Any]:
+    """Return a message as plain data: numbers, texts, lists and mappings; arrays and texts beyond `limit` are cut."""
+    data = _plain(message, limit, True)
+    assert isinstance(data, dict)
+    return data
+
+
 def as_csv(message: Any, *, limit: int | None = 128) -> str:
     """Return all values of a message on one line, separated by commas; an empty array is an empty value."""
     return _joined(_plain(message, limit, True))

@@ -53,6 +53,7 @@ class VehicleCommands:
         self.serve(Trigger, "cmd/guided", lambda request: commands.set_mode_for("guided", telemetry), engages=True)
         self.subscribe(String, "set_mode", lambda message: commands.set_mode(message.data, telemetry))
         self.subscribe(Float64, "cmd/takeoff_to", lambda message: self._takeoff(message.data))
+        self.subscribe(Float64, "cmd/speed", lambda message: self._speed(message.data), engages=True)
         self.subscribe(PoseStamped, GOTO, self._goto, engages=True)
 
     def begin(self, make: Make, *, engages: bool = False) -> Any:
@@ -114,6 +115,9 @@ class VehicleCommands:
 
     def _takeoff(self, height: float) -> Transaction:
         return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
+
+    def _speed(self, speed: float) -> Transaction:
+        return commands.set_speed(speed, limits_of(self._node).velocity)
 
     def _goto(self, message: PoseStamped) -> Transaction:
         telemetry = self._vehicle.telemetry

@@ -147,7 +147,7 @@ def test_an_old_interpreter_says_which_is_needed(checkout: Path) -> None:
 # What it pins
 
 
-@pytest.mark.parametrize("part", ["core", "physics", "view", "ros", "ecs", "gym", "test", "numpy1", "ecs1"])
+@pytest.mark.parametrize("part", ["core", "physics", "view", "ros", "ecs", "gym", "mcp", "test", "numpy1", "ecs1"])
 def test_every_requirement_is_pinned_with_its_hashes(bootstrap: ModuleType, part: str) -> None:
     wanted = (ROOT / "requirements" / f"{part}.in").read_text(encoding="utf-8")
     names = {bootstrap_name(line) for line in wanted.splitlines() if line and not line.startswith("#")}
@@ -166,7 +166,7 @@ def bootstrap_name(requirement: str) -> str:
 def test_locks_agree_with_each_other(bootstrap: ModuleType) -> None:
     """Otherwise the part that is installed last would win."""
     pinned: dict[str, str] = {}
-    for part in ("core", "physics", "view", "ros", "ecs", "gym", "test"):
+    for part in ("core", "physics", "view", "ros", "ecs", "gym", "mcp", "test"):
         for entry in bootstrap.lock_entries(str(ROOT / "requirements" / f"{part}.lock")):
             requirement = entry.splitlines()[0].rstrip(" \\")
             name, _, rest = requirement.partition("==")

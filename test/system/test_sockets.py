@@ -58,6 +58,7 @@ READY = {
     "tree": "",
     "lookup": "",
     "pub": "publishing #1",
+    "mcp": "token: ",
 }
 
 
@@ -99,7 +100,7 @@ class Place:
     def words(self, command: str, flown: str) -> list[str]:
         """A row's command with this place's names in it. `bridge` alone is that of this instance instead of 0."""
         names = {"WORLD": self.world(flown), "BAG": str(self.folder / "bag"), "DIR": str(self.folder / "new")}
-        names |= {"FILE": str(TLOG), "TARGET": "map", "SOURCE": "drone"}
+        names |= {"PORT": str(self.port), "FILE": str(TLOG), "TARGET": "map", "SOURCE": "drone"}
         words = [names.get(word) or word.replace("HOST:PORT", f"127.0.0.1:{self.port}") for word in command.split(" ")]
         if command == "bridge":
             words += ["--url", f"udpin:127.0.0.1:{14540 + self.instance}"]

@@ -1,0 +1,74 @@
+"""The `sim_node` command as tools use it: a process of its own, which a fault, a limit or a cancellation ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+
+from sim_node.text import printable
+from sim_node.tools.graph import Cancelled
+from sim_node.tools.registry import Call, ToolRefused
+
+# Characters of a report.
+MAX_TEXT = 4000
+# What a command has to end in after it was asked to, s.
+_END_S = 5.0
+
+
+def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
+    """Run a subcommand to its end.
+
+    Args:
+        call: Whose caller may take it back.
+        arguments: The subcommand and its arguments. What a client wrote comes after a `--` or as a path.
+        timeout_s: After how long to end it, s.
+
+    Returns:
+        Its exit code, and what it printed.
+
+    Raises:
+        ToolRefused: It took too long.
+        Cancelled: The caller took the call back.
+    """
+    command = [sys.executable, "-m", "sim_node.cli.main", *arguments]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=call.access.folder,
+            start_new_session=True,
+        )
+        try:
+            in_time = call.patience.until(lambda: process.poll() is not None, timeout_s)
+        except Cancelled:
+            _end(process)
+            raise
+        if not in_time:
+            _end(process)
+            raise ToolRefused(f"{arguments[0]} was not done within {timeout_s:g} s and has been stopped")
+        output.seek(0)
+        text = output.read(20 * MAX_TEXT).decode("utf-8", "replace")
+    return process.returncode, text
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a command to end, then make it."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_END_S)
+            return
+
+
+def shortened(text: str) -> str:
+    """Return a report within bounds, in which control characters are visible."""
+    lines = [printable(line) for line in text.strip().splitlines()]
+    joined = "\n".join(lines)
+    return joined if len(joined) <= MAX_TEXT else joined[:MAX_TEXT] + "..."

@@ -1,0 +1,305 @@
+"""Tools that fly: to a place, arm, take off, land, return, change mode, missions; and what a vehicle reports."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from sim_node.text import did_you_mean, shown
+from sim_node.tools.graph import Graph, Messages, Patience
+from sim_node.tools.registry import Call, ToolRefused, tool
+
+_POSE = "local_position/pose"
+_ODOMETRY = "local_position/odom"
+# How long to wait for a vehicle, a reply, the first message of a topic, and for a flight by default, s.
+VEHICLE_S, REPLY_S, MESSAGE_S, FLIGHT_S, MAX_FLIGHT_S = 5.0, 15.0, 5.0, 120.0, 600.0
+# A vehicle has settled when it is slower (m/s) and nearer (m) than this, or has been at its target for this long (s).
+SETTLED_SPEED, SETTLED_DISTANCE, SETTLING_S = 0.1, 0.2, 10.0
+
+Vehicle = Annotated[str, "name of the vehicle; empty if there is one"]
+
+
+@tool("flight_goto", changes=True)
+def flight_goto(
+    call: Call,
+    *,
+    x: Annotated[float, "m east of home"],
+    y: Annotated[float, "m north of home"],
+    z: Annotated[float, "m above home"],
+    yaw: Annotated[float, "heading in rad, counterclockwise from east"] = 0.0,
+    speed: Annotated[float | None, "ground speed in m/s; none for the vehicle's own"] = None,
+    vehicle: Vehicle = "",
+    timeout: Annotated[float, f"s to wait for the arrival, up to {MAX_FLIGHT_S:g}"] = FLIGHT_S,
+) -> dict[str, Any]:
+    """Fly a vehicle that is in the air to a place in ENU metres from home; wait until it is there and has settled.
+
+    The status is reached, refused or timed out. A vehicle on the ground must be armed and take off first. If the
+    call is taken back, the vehicle stops where it is.
+    """
+    graph = call.graph
+    name = _allowed(call, vehicle)
+    call.access.refuse_target(x, y, z, speed)
+    if not math.isfinite(yaw):
+        raise ToolRefused(f"yaw is {yaw}; a number in rad is needed")
+    _positive(timeout, MAX_FLIGHT_S)
+    home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]
+    with (
+        graph.messages(f"/{name}/{_ODOMETRY}", call.patience, MESSAGE_S) as odometry,
+        graph.messages(f"/{name}/command_result", call.patience, MESSAGE_S) as results,
+    ):
+        if speed is not None:
+            _command(call, results, f"/{name}/cmd/speed", "std_msgs/msg/Float64", {"data": speed}, "speed")
+        follow = _Approach(odometry, (home["x"] + x, home["y"] + y, home["z"] + z))
+        pose = {
+            "position": {"x": x, "y": y, "z": z},
+            "orientation": {"z": math.sin(yaw / 2), "w": math.cos(yaw / 2)},
+        }
+        goto = {"header": {"frame_id": _map_of(call, name)}, "pose": pose}
+        graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", goto, call.patience)
+        outcome: list[dict[str, Any]] = []
+
+        def ended() -> bool:
+            outcome.extend(each for each in results.take() if _concerns(each, "goto"))
+            follow.update()
+            if follow.begun and follow.distance is not None:
+                call.progress(
+                    1.0 - follow.distance / max(follow.begun, follow.distance), f"{follow.distance:.1f} m left"
+                )
+            return bool(outcome)
+
+        try:
+            in_time = call.patience.until(ended, timeout)
+            if in_time and _ok(outcome[-1]):
+                call.patience.until(follow.settled, SETTLING_S)
+        except BaseException:
+            _stop(call, name)
+            raise
+        answer = {"vehicle": name, "distance": follow.distance, "position": follow.from_home(home)}
+        if not in_time:
+            return {
+                "status": "timed out",
+                "message": f"not there within {timeout:g} s; it is still on its way",
+            } | answer
+        status = "reached" if _ok(outcome[-1]) else "refused"
+        return {"status": status, "message": shown(str(outcome[-1]["message"]))} | answer
+
+
+@tool("flight_command", changes=True)
+def flight_command(
+    call: Call,
+    *,
+    command: Annotated[
+        Literal["arm", "disarm", "takeoff", "land", "return", "mode", "mission_start", "mission_clear"], "what to do"
+    ],
+    height: Annotated[float | None, "takeoff: m above home; none for the bridge's takeoff_height"] = None,
+    mode: Annotated[str, "mode: by the autopilot's own name, such as LOITER"] = "",
+    vehicle: Vehicle = "",
+) -> dict[str, Any]:
+    """Arm, disarm, take off, land, return, set a mode, or start or clear the mission. Waits for the autopilot's answer.
+
+    Taking off and landing take longer than the answer: follow the height by telemetry.
+    """
+    name = _allowed(call, vehicle)
+    if (height is not None and command != "takeoff") or (mode and command != "mode"):
+        raise ToolRefused(f"{command} takes no {'mode' if mode else 'height'}")
+    if command == "mode":
+        if not mode:
+            raise ToolRefused("the mode is missing")
+        return _topic_command(call, name, "set_mode", "std_msgs/msg/String", {"data": mode}, f"mode {mode.upper()}")
+    if command == "takeoff" and height is not None:
+        call.access.refuse_target(0.0, 0.0, height, None)
+        return _topic_command(call, name, "cmd/takeoff_to", "std_msgs/msg/Float64", {"data": height}, "takeoff")
+    if command in ("arm", "disarm"):
+        return _service(call, name, "cmd/arming", {"data": command == "arm"})
+    services = {"mission_start": "mission/start", "mission_clear": "mission/clear"}
+    return _service(call, name, services.get(command, f"cmd/{command}"), {})
+
+
+@tool("flight_mission", changes=True)
+def flight_mission(
+    call: Call,
+    *,
+    mission: Annotated[str, "YAML, JSON, QGC WPL 110 or a QGroundControl plan, as text"],
+    vehicle: Vehicle = "",
+) -> dict[str, Any]:
+    """Upload a mission, to be started by flight_command. Its items are checked by the bridge and by the autopilot."""
+    name = _allowed(call, vehicle)
+    values = {"data": mission}
+    return _topic_command(call, name, "mission/upload", "std_msgs/msg/String", values, "mission", timeout_s=60.0)
+
+
+@tool("telemetry")
+def telemetry(call: Call, *, vehicle: Vehicle = "") -> dict[str, Any]:
+    """Return what a vehicle reports: mode, whether it is armed, position from home (ENU, m), speed, battery."""
+    name = _named(call, vehicle)
+    state = _latest(call, f"/{name}/state")
+    home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]
+    odometry = _latest(call, f"/{name}/{_ODOMETRY}")
+    follow = _Approach(None, (0.0, 0.0, 0.0))
+    follow.observe(odometry)
+    found = {
+        "vehicle": name,
+        "mode": shown(str(state["message"])),
+        "state": {shown(str(each["key"])): shown(str(each["value"])) for each in state["values"]},
+        "position_from_home": follow.from_home(home),
+        "speed": follow.speed,
+    }
+    if battery := _latest(call, f"/{name}/battery", optional=True):
+        found["battery"] = {key: battery[key] for key in ("voltage", "percentage")}
+    return found
+
+
+class _Approach:
+    """Position, speed and distance to a target (m, in the map), from odometry."""
+
+    def __init__(self, odometry: Messages | None, target: tuple[float, float, float]) -> None:
+        self._odometry, self._target = odometry, target
+        self._at: tuple[float, float, float] | None = None
+        self.distance: float | None = None
+        self.begun: float | None = None
+        self.speed: float | None = None
+
+    def observe(self, message: dict[str, Any]) -> None:
+        at, twist = message["pose"]["pose"]["position"], message["twist"]["twist"]["linear"]
+        self._at = at["x"], at["y"], at["z"]
+        self.speed = math.hypot(twist["x"], twist["y"], twist["z"])
+        self.distance = math.dist(self._at, self._target)
+        self.begun = self.distance if self.begun is None else self.begun
+
+    def update(self) -> None:
+        for message in self._odometry.take() if self._odometry else ():
+            self.observe(message)
+
+    def settled(self) -> bool:
+        self.update()
+        if self.speed is None or self.distance is None:
+            return False
+        return self.speed < SETTLED_SPEED and self.distance < SETTLED_DISTANCE
+
+    def from_home(self, home: dict[str, float]) -> list[float] | None:
+        if self._at is None:
+            return None
+        return [value - home[axis] for value, axis in zip(self._at, "xyz", strict=True)]
+
+
+def vehicles(graph: Graph) -> list[str]:
+    """Return the names of the vehicles that a bridge has on the graph."""
+    end = f"/{_POSE}"
+    return [each.name[1:].removesuffix(end) for each in graph.topics() if each.publishers and each.name.endswith(end)]
+
+
+def _named(call: Call, wanted: str) -> str:
+    graph, known = call.graph, list[str]()
+
+    def there() -> bool:
+        known[:] = vehicles(graph)
+        return wanted.strip("/") in known if wanted else bool(known)
+
+    call.patience.until(there, VEHICLE_S)
+    name = wanted.strip("/")
+    if name:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise ToolRefused(f"no vehicle {shown(name)}{hint} (there are: {shown(', '.join(known)) or 'none'})")
+        return name
+    if len(known) != 1:
+        several = f"there are several vehicles, name one: {shown(', '.join(known))}"
+        raise ToolRefused(several if known else "no vehicle on the graph: does a bridge run, and an autopilot?")
+    return known[0]
+
+
+def _allowed(call: Call, wanted: str) -> str:
+    graph = call.graph
+    name = _named(call, wanted)
+    truth = f"/{name}/truth/"
+    simulated = any(each.publishers and each.name.startswith(truth) for each in graph.topics())
+    call.access.refuse_flight(name, simulated=simulated)
+    return name
+
+
+def _latest(call: Call, topic: str, *, optional: bool = False) -> dict[str, Any]:
+    found: list[dict[str, Any]] = []
+
+    def some() -> bool:
+        found.extend(messages.take())
+        return bool(found)
+
+    try:
+        with call.graph.messages(topic, call.patience, MESSAGE_S) as messages:
+            if call.patience.until(some, MESSAGE_S):
+                return found[-1]
+    except ToolRefused:
+        if not optional:
+            raise
+    if optional:
+        return {}
+    raise ToolRefused(f"nothing came on {shown(topic)} within {MESSAGE_S:g} s")
+
+
+def _map_of(call: Call, name: str) -> str:
+    return str(_latest(call, f"/{name}/{_POSE}")["header"]["frame_id"])
+
+
+def _service(call: Call, name: str, service: str, values: dict[str, Any]) -> dict[str, Any]:
+    reply = call.graph.call(f"/{name}/{service}", values, call.patience, REPLY_S)
+    status = "accepted" if reply["success"] else "refused"
+    return {"status": status, "message": shown(str(reply["message"])), "vehicle": name}
+
+
+def _topic_command(
+    call: Call, name: str, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float = REPLY_S
+) -> dict[str, Any]:
+    with call.graph.messages(f"/{name}/command_result", call.patience, MESSAGE_S) as results:
+        found = _sent(call, results, f"/{name}/{topic}", type, values, result, timeout_s)
+    status = "accepted" if _ok(found) else "refused"
+    return {"status": status, "message": shown(str(found["message"])), "vehicle": name}
+
+
+def _command(call: Call, results: Messages, topic: str, type: str, values: dict[str, Any], result: str) -> None:
+    found = _sent(call, results, topic, type, values, result, REPLY_S)
+    if not _ok(found):
+        raise ToolRefused(f"{result}: {shown(str(found['message']))}")
+
+
+def _sent(
+    call: Call, results: Messages, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float
+) -> dict[str, Any]:
+    """Publish a command and return its result. Raises ToolRefused if none comes."""
+    found: list[dict[str, Any]] = []
+
+    def answered() -> bool:
+        found.extend(each for each in results.take() if _concerns(each, result))
+        return bool(found)
+
+    call.graph.publish(topic, type, values, call.patience)
+    if not call.patience.until(answered, timeout_s):
+        raise ToolRefused(f"no answer to {result} within {timeout_s:g} s")
+    return found[0]
+
+
+def _concerns(status: dict[str, Any], result: str) -> bool:
+    """Return whether a command_result is the end of a command."""
+    done = any(each["key"] == "done" and each["value"] == "true" for each in status["values"])
+    return done and str(status["name"]).lower().startswith(result.lower())
+
+
+def _ok(status: dict[str, Any]) -> bool:
+    return status["level"] in (0, "\0", b"\0")
+
+
+def _stop(call: Call, name: str) -> None:
+    """Fly to where the vehicle is: who called does not wait any more."""
+    again = Call(call.access, Patience(), call.running)
+    try:
+        pose = _latest(again, f"/{name}/{_POSE}")
+        home = _latest(again, f"/{name}/home_position/local")["pose"]["position"]
+        at = pose["pose"]["position"]
+        pose["pose"]["position"] = {axis: at[axis] - home[axis] for axis in "xyz"}
+        again.graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", pose, again.patience)
+    except ToolRefused:
+        return  # the graph has ended, and the flight with it
+
+
+def _positive(timeout: float, most: float) -> None:
+    if not 0.0 < timeout <= most:
+        raise ToolRefused(f"timeout is {timeout:g} s; needs above 0 and up to {most:g} s")

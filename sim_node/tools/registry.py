@@ -1,0 +1,76 @@
+"""The registry of tools: a new one is a function with typed arguments and one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sim_node.registry import Registry, calling_module
+from sim_node.tools.access import Access
+from sim_node.tools.graph import Graph, Patience, ToolRefused
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a tool has at hand when it is called.
+
+    Attributes:
+        access: What the user allows.
+        patience: Waits, and notices when the caller takes the call back.
+        running: Returns the graph, or raises ToolRefused, such as after the simulation has ended.
+        progress: Reports how far the call is: the part that is done (0 to 1), and a line of text.
+    """
+
+    access: Access
+    patience: Patience
+    running: Callable[[], Graph]
+    progress: Callable[[float, str], None] = lambda part, text: None
+
+    @property
+    def graph(self) -> Graph:
+        """The running graph. Raises ToolRefused."""
+        return self.running()
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool. run: takes a Call and typed keyword arguments; changes: whether it changes anything."""
+
+    run: Callable[..., Any]
+    changes: bool
+
+
+# By the name that an assistant calls.
+TOOLS: Registry[str, Tool] = Registry(
+    "tool",
+    shipped=tuple(
+        f"sim_node.tools.{module}" for module in ("transforms", "topics", "flight", "control", "worlds", "bags")
+    ),
+    group="sim_node.tools",
+)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def tool(name: str, *, changes: bool = False) -> Callable[[F], F]:
+    """Register a function as a tool.
+
+    Its arguments after the Call have types that JSON has, as `Annotated[type, "what it is, with its unit"]`; its
+    docstring is what the assistant reads.
+
+    Args:
+        name: Name of the tool.
+        changes: Whether it changes anything: moves a vehicle, steps a simulation, writes a file.
+
+    Returns:
+        The decorator.
+    """
+
+    def enter(function: F) -> F:
+        TOOLS.add(name, module=calling_module())(Tool(function, changes))
+        return function
+
+    return enter
+
+
+__all__ = ["TOOLS", "Call", "Tool", "ToolRefused", "tool"]

@@ -1,0 +1,78 @@
+"""The tool query_tf_tree: the hierarchy of frames, and the transform between any two."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from sim_node.text import shown
+from sim_node.tools.graph import Graph
+from sim_node.tools.registry import Call, ToolRefused, tool
+from sim_node.tree import TransformError
+from sim_node.world.fields import nanoseconds
+
+# How long to wait for a first transform, s; and how many frames a hierarchy lists.
+FIRST_S = 3.0
+MAX_FRAMES = 500
+
+
+@tool("query_tf_tree")
+def query_tf_tree(
+    call: Call,
+    *,
+    target: Annotated[str, "frame to express the pose in; empty, with an empty source, for the hierarchy"] = "",
+    source: Annotated[str, "frame to find"] = "",
+    time: Annotated[float | None, "simulation or ROS time in s; none for the latest common time"] = None,
+) -> dict[str, Any]:
+    """Return the tree of frames, or the transform between two of them.
+
+    Without frames: each frame with its parent, whether it is static or dynamic, and how long ago it was last updated.
+    With target and source: the pose of source in target (m, quaternion [x, y, z, w], ENU and FLU axes), the chain of
+    frames between them, and how old the transform of each moving one is.
+    """
+    graph = call.graph
+    call.patience.until(lambda: graph.tree.frames, FIRST_S)
+    if not graph.tree.frames:
+        raise ToolRefused("no transforms have come in on /tf and /tf_static")
+    if not target and not source:
+        return _hierarchy(graph)
+    if not target or not source:
+        raise ToolRefused("both target and source are needed, or neither")
+    return _transform(call, graph, target, source, None if time is None else nanoseconds(time))
+
+
+def _hierarchy(graph: Graph) -> dict[str, Any]:
+    silent = graph.silent_for()
+    frames = [
+        {"frame": shown(frame.name), "parent": shown(frame.parent or ""), "kind": frame.kind}
+        | ({"updated_s_ago": round(silent[frame.name], 3)} if frame.name in silent else {})
+        for frame in graph.tree.describe()[:MAX_FRAMES]
+    ]
+    left_out = max(len(graph.tree.frames) - len(frames), 0)
+    return {"frames": frames, "left_out": left_out}
+
+
+def _transform(call: Call, graph: Graph, target: str, source: str, time_ns: int | None) -> dict[str, Any]:
+    tree = graph.tree
+    # Just after a start, frames may be on their way; and a time may be about to come.
+    call.patience.until(lambda: tree.can_lookup(target, source, time_ns), FIRST_S)
+    try:
+        if time_ns is None:
+            stamp_ns, pose = tree.lookup_stamped(target, source)
+        else:
+            stamp_ns, pose = time_ns, tree.lookup(target, source, time_ns)
+        chain = tree.chain(target, source, stamp_ns)
+    except TransformError as error:
+        raise ToolRefused(f"{shown(source)} in {shown(target)}: {error}") from None
+    silent, now_ns = graph.silent_for(), graph.now_ns()
+    found: dict[str, Any] = {
+        "translation": [float(value) for value in pose[:3]],
+        "rotation_xyzw": [float(value) for value in pose[3:]],
+        "chain": [shown(name) for name in chain],
+        "updated_s_ago": {shown(name): round(silent[name], 3) for name in chain if name in silent},
+    }
+    if stamp_ns is None:
+        return found | {"static": True}
+    found["time"] = stamp_ns / 1e9
+    if now_ns is not None:
+        found["age"] = (now_ns - stamp_ns) / 1e9
+    return found

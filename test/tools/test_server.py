@@ -1,0 +1,193 @@
+"""The MCP server beside the official client: schemas, refusals, files; what needs no graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+
+from sim_node.recording.opening import open_bag
+from sim_node.tools import TOOLS, Access, Graph, Limits, ToolRefused
+from sim_node.tools.journal import Journal
+from sim_node.tools.server import server_of
+
+
+def no_graph() -> Graph:
+    raise ToolRefused("no graph here")
+
+
+def talk(access: Access, act: Callable[[Client], Coroutine[Any, Any, None]]) -> list[dict[str, Any]]:
+    """Connect the official client, let it act, and return what the journal has."""
+    kept = StringIO()
+
+    async def run() -> None:
+        async with Client(server_of(access, no_graph, Journal(kept), "1")) as client:
+            await act(client)
+
+    anyio.run(run)
+    return [json.loads(line) for line in kept.getvalue().splitlines()]
+
+
+def refusals(access: Access, *calls: tuple[str, dict[str, Any]]) -> list[str]:
+    """Return what the client reads of calls that are all refused; each is in the journal."""
+    found: list[str] = []
+
+    async def act(client: Client) -> None:
+        for name, arguments in calls:
+            result = await client.call_tool(name, arguments)
+            assert result.is_error
+            found.append(result.content[0].text.removeprefix(f"Error executing tool {name}: "))
+
+    journal = talk(access, act)
+    assert [row["outcome"] for row in journal] == ["refused"] * len(calls)
+    assert [row["tool"] for row in journal] == [name for name, _ in calls]
+    return found
+
+
+def test_every_tool_has_a_schema_with_a_description_of_each_argument(tmp_path: Path) -> None:
+    async def act(client: Client) -> None:
+        listed = (await client.list_tools()).tools
+        assert [each.name for each in listed] == list(TOOLS)
+        for each in listed:
+            assert each.description
+            assert each.annotations.read_only_hint is not TOOLS[each.name].changes
+            for argument in each.input_schema["properties"].values():
+                assert argument["description"]
+
+    talk(Access(tmp_path), act)
+
+
+def test_arguments_that_do_not_exist_or_do_not_fit_are_refused_in_one_line(tmp_path: Path) -> None:
+    found = refusals(
+        Access(tmp_path),
+        ("check_wrld", {}),
+        ("check_world", {"wrld": "orbit"}),
+        ("flight_goto", {"x": "far", "y": 0.0}),
+        ("simulation", {"action": "stop"}),
+    )
+    assert found == [
+        "no tool check_wrld; did you mean check_world?",
+        "check_world has no argument wrld; did you mean world? (known: world)",
+        "x: input should be a valid number, unable to parse string as a number; z: field required",
+        "action: input should be 'state', 'pause', 'resume', 'step' or 'reset'",
+    ]
+
+
+def test_nothing_outside_the_folder_is_read_or_written(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret.yaml").write_text("world: secret\n")
+    (inside / "link.yaml").symlink_to(tmp_path / "secret.yaml")
+    (inside / "taken.png").write_text("kept")
+    (inside / "program.py").write_text("raise SystemExit")
+    found = refusals(
+        Access(inside),
+        ("check_world", {"world": "../secret.yaml"}),
+        ("check_world", {"world": str(tmp_path / "secret.yaml")}),
+        ("check_world", {"world": "link.yaml"}),
+        ("check_world", {"world": "a\0b"}),
+        ("check_world", {"world": "program.py"}),
+        ("run_world", {"world": "orbit", "duration": 1.0, "bag": "../out"}),
+        ("render_picture", {"world": "orbit", "picture": "taken.png"}),
+        ("render_picture", {"world": "orbit", "picture": "new.exe"}),
+        ("bag_info", {"bag": "."}),
+    )
+    assert all("is outside the folder" in each for each in (*found[:3], found[5]))
+    assert found[3] == "'a\\x00b' is not a path"
+    assert found[4] == "'program.py' is a program; the user allows worlds in Python by --allow-code"
+    assert found[6] == "'taken.png' exists; tools overwrite nothing"
+    assert found[7] == "'new.exe': a name that ends with .png is needed"
+    assert found[8] == "'.' is not a bag"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["inside", "secret.yaml"]
+    assert (inside / "taken.png").read_text() == "kept"
+
+
+def test_what_is_given_to_a_command_is_never_an_option(tmp_path: Path) -> None:
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "metadata.yaml").write_text("rosbag2_bagfile_information: {}\n")
+    found = refusals(
+        Access(tmp_path),
+        ("check_world", {"world": "--help"}),
+        ("bag_query", {"bag": "bag", "target": "--every", "source": "map"}),
+        ("plot", {"bag": "bag", "signals": ["--output=x"], "picture": "p.png"}),
+    )
+    assert found[0].startswith("no world '--help'")
+    assert found[1] == "a name of a frame cannot begin with a dash here"
+    assert "signals are needed" in found[2]
+
+
+def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("world: w\nframs: []\n")
+
+    async def act(client: Client) -> None:
+        wrong = await client.call_tool("check_world", {"world": "wrong.yaml"})
+        assert wrong.structured_content["valid"] is False
+        assert "wrong.yaml:2:1: frams: unknown key; did you mean frames?" in wrong.structured_content["report"]
+        ran = await client.call_tool("run_world", {"world": "orbit", "duration": 2.0, "bag": "flight"})
+        assert ran.structured_content["bag"] == "flight"
+        info = (await client.call_tool("bag_info", {"bag": "flight"})).structured_content
+        assert "/tf" in json.dumps(info)
+        again = await client.call_tool("run_world", {"world": "orbit", "duration": 2.0, "bag": "flight"})
+        assert again.is_error
+
+    outcomes = [row["outcome"] for row in talk(Access(tmp_path), act)]
+    assert outcomes == ["done", "done", "done", "refused"]
+    with open_bag(tmp_path / "flight") as bag:
+        assert bag.end_ns - bag.start_ns == 2_000_000_000
+
+
+def test_pages_and_worlds_can_be_read(tmp_path: Path) -> None:
+    async def act(client: Client) -> None:
+        uris = {str(each.uri) for each in (await client.list_resources()).resources}
+        assert {"docs://bridge", "world://quadrotor"} <= uris
+        page = (await client.read_resource("docs://bridge")).contents[0]
+        assert page.text.startswith("# The bridge")
+        world = (await client.read_resource("world://quadrotor")).contents[0]
+        assert "world: quadrotor" in world.text
+
+    talk(Access(tmp_path), act)
+
+
+@pytest.mark.parametrize(
+    ("access", "simulated", "refused"),
+    [
+        (Access(), True, "flight commands are not allowed"),
+        (Access(flight=True), True, ""),
+        (Access(flight=True), False, "drone may be a real vehicle"),
+        (Access(flight=True, real=True), False, ""),
+    ],
+)
+def test_who_may_be_flown(access: Access, simulated: bool, refused: str) -> None:
+    if not refused:
+        access.refuse_flight("drone", simulated=simulated)
+        return
+    with pytest.raises(ToolRefused, match=refused):
+        access.refuse_flight("drone", simulated=simulated)
+
+
+@pytest.mark.parametrize(
+    ("target", "refused"),
+    [
+        ((30.0, 40.0, 10.0, None), ""),  # 50 m from home
+        ((30.0, 40.1, 10.0, None), "from home"),
+        ((0.0, 0.0, 20.1, None), "above home"),
+        ((0.0, 0.0, -0.1, None), "above home"),
+        ((0.0, 0.0, 5.0, 3.1), "m/s"),
+        ((0.0, 0.0, 5.0, 0.0), "m/s"),
+        ((float("nan"), 0.0, 5.0, None), "numbers are needed"),
+        ((0.0, float("inf"), 5.0, None), "numbers are needed"),
+    ],
+)
+def test_targets_beyond_a_limit_are_refused(target: tuple[float, float, float, float | None], refused: str) -> None:
+    access = Access(limits=Limits(distance=50.0, height=20.0, speed=3.0))
+    if not refused:
+        access.refuse_target(*target)
+        return
+    with pytest.raises(ToolRefused, match=refused):
+        access.refuse_target(*target)
