@@ -5,20 +5,35 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from tempfile import TemporaryFile
 
 import pytest
+from in_process import exit_code
 from waiting import PATIENCE
 
 ORIGIN = "47.397742,8.545594,488"
 PROJ_EXAMPLE = (30.6510364, 28.6863649, 1.9998619)
 
 
-def convert(*arguments: str, stdin: bytes | str = "") -> tuple[int, str, str]:
-    code = "import sys; from sim_node.cli.main import main; sys.exit(main())"
-    raw = stdin if isinstance(stdin, bytes) else stdin.encode()
+def convert(*arguments: str, stdin: str = "") -> tuple[object, str, str]:
+    """Exit code, output and errors, of this process."""
+    out, err = StringIO(), StringIO()
+    with TemporaryFile("w+", encoding="utf-8", newline="") as file, pytest.MonkeyPatch.context() as patch:
+        file.write(stdin)
+        file.seek(0)
+        patch.setattr(sys, "stdin", file)
+        with redirect_stdout(out), redirect_stderr(err):
+            code = exit_code(["convert", *arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def piped(*arguments: str, stdin: bytes) -> tuple[int, str, str]:
+    """The same of a process of its own, between pipes."""
     done = subprocess.run(
-        [sys.executable, "-c", code, "convert", *arguments],
-        input=raw,
+        [sys.executable, "-m", "sim_node.cli.main", "convert", *arguments],
+        input=stdin,
         capture_output=True,
         check=False,
         timeout=PATIENCE,
@@ -60,7 +75,7 @@ def test_json_keeps_every_digit() -> None:
 
 @pytest.mark.parametrize("dash", [(), ("-",)])
 def test_csv_without_a_header(dash: tuple[str, ...]) -> None:
-    code, out, _ = convert("--from", "ENU", "--to", "NED", *dash, stdin="1,2,3\n\n-4,5,6\n")
+    code, out, _ = piped("--from", "ENU", "--to", "NED", *dash, stdin=b"1,2,3\n\n-4,5,6\n")
     assert (code, out) == (0, "2.000000,1.000000,-3.000000\n5.000000,-4.000000,-6.000000\n")
 
 
@@ -114,5 +129,5 @@ def test_a_mistake_is_one_line_and_code_2(mistake: str) -> None:
 
 
 def test_bytes_that_are_no_text() -> None:
-    code, _, err = convert("--from", "ENU", "--to", "NED", stdin=b"1,\xff,3\n")
+    code, _, err = piped("--from", "ENU", "--to", "NED", stdin=b"1,\xff,3\n")
     assert (code, err) == (2, "sim_node: line 1, column 2: '\\xff' is not a finite number\n")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from plugins import python
+from forked import Forks, forks
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
@@ -33,6 +34,8 @@ def rows() -> list[Row]:
 
 
 LOADED = """
+import warnings
+warnings.simplefilter("error")
 from pathlib import Path
 from sim_node.world import load
 def world(text, name="w.yaml"):
@@ -460,8 +463,14 @@ def test_each_row_has_an_example_and_each_example_a_row() -> None:
     assert len(rows()) == len(EXAMPLES)
 
 
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forks]:
+    with forks() as made:
+        yield made
+
+
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.adds[:40])
-def test_a_row_is_followed(row: Row, tmp_path: Path) -> None:
+def test_a_row_is_followed(row: Row, forked: Forks, tmp_path: Path) -> None:
     example = example_of(row)
     assert example is not None
     root = PAGE.parent
@@ -473,5 +482,5 @@ def test_a_row_is_followed(row: Row, tmp_path: Path) -> None:
     (tmp_path / "thing.py").write_text(example.thing)
     for named in re.findall(r"`@?([\w.]+)\(", row.has):
         assert named in example.thing, f"{named} of the row is not in the example"
-    done = python(tmp_path, "-W", "error", "-c", LOADED + example.use, site=tmp_path)
-    assert done.returncode == 0, done.stderr
+    code, errors = forked.python(tmp_path, LOADED + example.use, site=tmp_path)
+    assert code == 0, errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,9 +92,43 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
                 exec(compile(padded, str(page), "exec"), namespace)
 
 
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, shell=True, cwd=folder, env=environment(folder), timeout=PATIENCE, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+
+
+# A run of a shipped world that leaves nothing but a bag: many blocks begin with the same one.
+RECORDING = re.compile(r"sim_node run \w+ --no-ros --speed max --duration \d+ --record (?P<bag>\w+)")
+Recordings = dict[str, tuple[Path, "subprocess.CompletedProcess[str]"]]
+
+
+def recorded(command: str, recordings: Recordings, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What such a run printed where it was run first, and a copy of its bag."""
+    named = RECORDING.fullmatch(command)
+    assert named
+    bag = folder / named["bag"]
+    if command not in recordings:
+        ran = run(command, folder)
+        kept = folder / "kept"
+        if bag.is_dir():
+            shutil.copytree(bag, kept)
+        recordings[command] = kept, ran
+        return ran
+    kept, ran = recordings[command]
+    shutil.copytree(kept, bag)
+    return ran
+
+
+@pytest.fixture(scope="module")
+def recordings() -> Recordings:
+    return {}
+
+
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("block", blocks("console"), ids=str)
-def test_a_command_prints_what_its_page_shows(block: Block, tmp_path: Path) -> None:
+def test_a_command_prints_what_its_page_shows(block: Block, recordings: Recordings, tmp_path: Path) -> None:
     """Lines that start with `$ ` are run below a folder that holds the shipped worlds; what follows is their output.
 
     A block whose first word is a comment `# not run: REASON` is left alone. `...` on a line of its own stands for
@@ -103,10 +138,7 @@ def test_a_command_prints_what_its_page_shows(block: Block, tmp_path: Path) -> N
         pytest.skip(block.text.splitlines()[0].removeprefix("# "))
     (tmp_path / "config").symlink_to(ROOT / "config")
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
-        ran = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment(tmp_path), timeout=PATIENCE, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        )  # fmt: skip
+        ran = recorded(command, recordings, tmp_path) if RECORDING.fullmatch(command) else run(command, tmp_path)
         assert ran.returncode in (0, 2), ran.stdout
         if ran.stdout.startswith("sim_node: rendering needs OpenGL"):
             pytest.skip(ran.stdout)

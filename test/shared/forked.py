@@ -35,6 +35,8 @@ for line in sys.stdin:
         os.environ.update(order["environment"])
         sys.path[:0] = [order["site"]]
         sys.argv[1:] = order["words"]
+        if order["code"]:
+            sys.exit(exec(order["code"], {"__name__": "__main__"}))
         sys.exit(main())
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
@@ -62,14 +64,26 @@ class Forks:
 
     def run(self, folder: Path, *words: str, site: Path) -> tuple[int, str]:
         """Run sim_node to its end in a folder, with a folder of packages that come first; its exit code and errors."""
-        order = {"folder": str(folder), "words": words, "site": str(site), "environment": dict(os.environ)}
+        return self._run(folder, site, words, "")
+
+    def python(self, folder: Path, code: str, *, site: Path) -> tuple[int, str]:
+        """Run code instead."""
+        return self._run(folder, site, (), code)
+
+    def _run(self, folder: Path, site: Path, words: tuple[str, ...], code: str) -> tuple[int, str]:
+        order = {
+            "folder": str(folder),
+            "words": words,
+            "code": code,
+            "site": str(site),
+            "environment": dict(os.environ),
+        }
         order |= {name: str(folder / name) for name in ("out", "err")}
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
-        code = int(self._process.stdout.readline())
-        return code, (folder / "err").read_text()
+        return int(self._process.stdout.readline()), (folder / "err").read_text()
 
 
 @contextmanager

@@ -114,18 +114,19 @@ def test_names_in_any_script(read: Callable[..., World]) -> None:
 
 
 def test_ten_megabytes_are_fine(write: Callable[..., Path]) -> None:
-    """A recorded motion: 100,000 keyframes in flow style."""
+    """A recorded motion: 40,000 keyframes in flow style, with all digits."""
+    turn = "0.0000000000000000, 0.0000000000000000, 0.5000000000000000, 0.8660254037844386"
     keyframes = "".join(
-        f"      - {{t: {i / 100:.2f}, position: [{i / 1000:.4f}, 12.3456, -7.8901], quaternion: [0, 0, 0, 1], "
-        "convention: ENU}\n"
-        for i in range(100_000)
+        f"      - {{t: {i / 100:.2f}, position: [{i / 1000:.16f}, 12.3456789012345678, -7.8901234567890123], "
+        f"quaternion: [{turn}], convention: ENU}}  # row {i:06d} of the motion capture\n"
+        for i in range(40_000)
     )
     text = f"motions:\n  - frame: a\n    keyframes:\n{keyframes}"
     assert len(text) > 9_500_000
     (motion,) = load(write(text)).motions
-    assert len(motion.times_ns) == 100_000
-    assert motion.times_ns[-1] == 999_990_000_000
-    assert motion.poses[-1, :3].tolist() == [99.999, 12.3456, -7.8901]
+    assert len(motion.times_ns) == 40_000
+    assert motion.times_ns[-1] == 399_990_000_000
+    assert motion.poses[-1, :3].tolist() == [39.999, 12.3456789012345678, -7.8901234567890123]
 
 
 def test_ten_thousand_frames_of_one_pose_are_fine(write: Callable[..., Path]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sim_node.formats.openplx import objects
 from sim_node.world import WorldError, WorldWarning, load
 
 
@@ -232,13 +233,14 @@ def test_values_that_were_worked_out_before_lead_on_as_long_as_they_like(write: 
     load(write(f"{S}:\n    x0 is Real: 0\n{lines}", "w.openplx"))
 
 
-def test_a_model_that_multiplies(write: Callable[..., Path]) -> None:
-    """Ten of the next in each, eight deep: a hundred million objects."""
+def test_a_model_that_multiplies(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten of the next in each, eight deep: a hundred million objects. A tenth of the limit is reached as well."""
+    monkeypatch.setattr(objects, "MAX_OBJECTS", objects.MAX_OBJECTS // 10)
     text = "".join(
         f"S{i} is Physics3D.System:\n" + "".join(f"    a{j} is S{i - 1}\n" for j in range(10)) for i in range(8, 0, -1)
     )
     (found,) = reported(write, f"{text}S0 is Physics3D.System\nWhole is Physics3D.System:\n    s is S8\n")
-    assert "more than 200000 objects" in found
+    assert "more than 20000 objects" in found
 
 
 def test_models_that_inherit_on_and_on(write: Callable[..., Path]) -> None:
