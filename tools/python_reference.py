@@ -119,7 +119,7 @@ def _with_members(name: str, given: Any) -> Iterator[tuple[str, Any]]:
         value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         # Those of pytrees are called by JAX alone.
         if isinstance(value, property) or (
-            _is_public(own, value) and inspect.isfunction(value) and not own.startswith("tree_")
+            _is_public(own, value) and inspect.isfunction(value) and not own.startswith(("tree_", "rotated"))
         ):
             yield f"{name}.{own}", value
 
