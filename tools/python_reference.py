@@ -119,7 +119,7 @@ def _with_members(name: str, given: Any) -> Iterator[tuple[str, Any]]:
         value = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
         # Those of pytrees are called by JAX alone.
         if isinstance(value, property) or (
-            _is_public(own, value) and inspect.isfunction(value) and not own.startswith("tree_")
+            _is_public(own, value) and inspect.isfunction(value) and not own.startswith(("tree_", "rotated"))
         ):
             yield f"{name}.{own}", value
 
@@ -130,15 +130,16 @@ def _is_public(name: str, given: Any) -> bool:
 
 def call_of(name: str, given: Any) -> str:
     """Return the signature of a function or class; nothing for one that is not called."""
-    plain = (Enum, int, Exception)
-    if inspect.isclass(given) and (issubclass(given, plain) or given.__init__ is object.__init__):
+    uncalled = (Enum, int, Exception)
+    if inspect.isclass(given) and (issubclass(given, uncalled) or given.__init__ is object.__init__):
         return ""
     parameters = []
     for parameter in inspect.signature(given).parameters.values():
         if parameter.name in ("self", "cls"):
             continue
         default = parameter.default
-        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        star = "*" if parameter.kind == parameter.VAR_POSITIONAL else ""
+        star = "**" if parameter.kind == parameter.VAR_KEYWORD else star
         shown = f"{star}{parameter.name}"
         if default is not parameter.empty:
             plain = default is None or isinstance(default, (bool, int, float, str))

@@ -17,22 +17,16 @@ from sim_node.lazy import public
 
 if TYPE_CHECKING:
     from sim_node.ecs import s10, ukf
-    from sim_node.ecs.algebra import Quaternion, SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform, skew
+    from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform, skew
     from sim_node.ecs.archetypes import Archetype, C
     from sim_node.ecs.assets import Glb, Material, Mesh, Scene, Shape
-    from sim_node.ecs.components import (
-        Component,
-        ComponentType,
-        Edge,
-        EntityId,
-        PrimitiveType,
-        RevEdge,
-        ShapeIndexer,
-    )
+    from sim_node.ecs.components import Component, Edge, EntityId, RevEdge, ShapeIndexer
     from sim_node.ecs.dynamics import Integrator, six_dof
     from sim_node.ecs.errors import EcsError, TimeTravel
     from sim_node.ecs.graphs import GraphQuery, TotalEdge
     from sim_node.ecs.jax_setup import jax
+    from sim_node.ecs.layouts import ComponentType, PrimitiveType
+    from sim_node.ecs.quaternion import Quaternion
     from sim_node.ecs.queries import Query
     from sim_node.ecs.standard import (
         Body,
@@ -120,7 +114,7 @@ __getattr__, __dir__ = public(
         "C": "archetypes",
         "Camera": "standard",
         "Component": "components",
-        "ComponentType": "components",
+        "ComponentType": "layouts",
         "EcsError": "errors",
         "Edge": "components",
         "EntityId": "components",
@@ -137,8 +131,8 @@ __getattr__, __dir__ = public(
         "JointVelocity": "world_file",
         "Material": "assets",
         "Mesh": "assets",
-        "PrimitiveType": "components",
-        "Quaternion": "algebra",
+        "PrimitiveType": "layouts",
+        "Quaternion": "quaternion",
         "Query": "queries",
         "RevEdge": "components",
         "Scene": "assets",

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from sim_node.ecs.archetypes import Archetype
-from sim_node.ecs.components import Component, ComponentType
+from sim_node.ecs.components import Component
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.jax_setup import jax
+from sim_node.ecs.layouts import ComponentType
 
 
 class Handle(int):

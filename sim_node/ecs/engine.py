@@ -177,7 +177,8 @@ class EcsEngine:
 
     def _rows_of(self, name: str) -> IntArray:
         """Return for each entity with a frame its row in a component of motion, -1 without it."""
-        from sim_node.ecs.components import ComponentType, layout_of
+        from sim_node.ecs.components import layout_of
+        from sim_node.ecs.layouts import ComponentType
 
         structure = self.live.program.structure
         entities = structure.entities[WORLD_POS] if self._names else ()

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.ecs.archetypes import Archetype
-from sim_node.ecs.components import Component, ComponentType, PrimitiveType
+from sim_node.ecs.components import Component
 from sim_node.ecs.jax_setup import jax
+from sim_node.ecs.layouts import ComponentType, PrimitiveType
 
 # Pose in the world, and velocity, acceleration and force along the world's axes; inertia in body axes.
 WorldPos = Annotated[SpatialTransform, Component("world_pos", metadata={"element_names": "q0,q1,q2,q3,x,y,z"})]

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.ecs.components import Carrier, Component, ComponentType, PrimitiveType, carrier_of
+from sim_node.ecs.components import Carrier, Component, carrier_of
 from sim_node.ecs.conversions import swapped, transforms_of
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.jax_setup import jax
+from sim_node.ecs.layouts import ComponentType, PrimitiveType
 from sim_node.ecs.standard import Force, Inertia, WorldPos, WorldVel
 from sim_node.physics.engine import Engine
 from sim_node.physics.handles import BodyHandle

@@ -15,7 +15,6 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.ecs import rows
 from sim_node.ecs.algebra import (
-    Quaternion,
     SpatialForce,
     SpatialInertia,
     SpatialMotion,
@@ -23,6 +22,7 @@ from sim_node.ecs.algebra import (
     skew,
 )
 from sim_node.ecs.conversions import poses_of, swapped, transforms_of
+from sim_node.ecs.quaternion import Quaternion
 
 TURNS = Rotation.random(5, random_state=1)
 A, B = (Quaternion(turn.as_quat()) for turn in TURNS[:2])

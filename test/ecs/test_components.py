@@ -11,9 +11,10 @@ import pytest
 
 from sim_node.ecs.algebra import SpatialForce, SpatialMotion, SpatialTransform
 from sim_node.ecs.archetypes import Archetype, C
-from sim_node.ecs.components import Component, ComponentType, Edge, EntityId, PrimitiveType, carrier_of
+from sim_node.ecs.components import Component, Edge, EntityId, carrier_of
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.layouts import ComponentType, PrimitiveType
 from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldAccel, WorldPos, WorldVel
 
 F64, U64 = PrimitiveType.F64, PrimitiveType.U64

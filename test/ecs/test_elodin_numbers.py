@@ -17,15 +17,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sim_node.ecs.algebra import Quaternion, SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
+from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.ecs.archetypes import Archetype
-from sim_node.ecs.components import Component, ComponentType, Edge
+from sim_node.ecs.components import Component, Edge
 from sim_node.ecs.dynamics import Integrator, six_dof
 from sim_node.ecs.elodin_numerics import ElodinNumerics
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.graphs import GraphQuery
+from sim_node.ecs.layouts import ComponentType
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import compiled
+from sim_node.ecs.quaternion import Quaternion
 from sim_node.ecs.queries import Query
 from sim_node.ecs.standard import Body, Force, Inertia, WorldPos, WorldVel
 from sim_node.ecs.systems import System, map, system

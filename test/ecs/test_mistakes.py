@@ -19,8 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from sim_node.ecs import standard as el
 from sim_node.ecs.algebra import *
+from sim_node.ecs.quaternion import *
 from sim_node.ecs.archetypes import *
 from sim_node.ecs.components import *
+from sim_node.ecs.layouts import *
 from sim_node.ecs.dynamics import *
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.program import compiled

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.ecs.archetypes import C
 from sim_node.ecs.blocks import MAX_SHARED_BYTES, Blocks
-from sim_node.ecs.components import Component, ComponentType, Edge, PrimitiveType
+from sim_node.ecs.components import Component, Edge
 from sim_node.ecs.dynamics import NewtonEuler, six_dof
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.graphs import GraphQuery
+from sim_node.ecs.layouts import ComponentType, PrimitiveType
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import CHUNK, RECORD_BYTES, Program, compiled
 from sim_node.ecs.queries import Query

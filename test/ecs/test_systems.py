@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from sim_node.ecs.algebra import SpatialForce
 from sim_node.ecs.archetypes import Archetype, C
-from sim_node.ecs.components import Component, ComponentType, Edge, PrimitiveType, RevEdge
+from sim_node.ecs.components import Component, Edge, RevEdge
 from sim_node.ecs.dynamics import NewtonEuler
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.errors import EcsError
 from sim_node.ecs.graphs import GraphQuery, TotalEdge
+from sim_node.ecs.layouts import ComponentType, PrimitiveType
 from sim_node.ecs.live import Live
 from sim_node.ecs.program import compiled
 from sim_node.ecs.queries import Query

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from sim_node.ecs.components import Component, ComponentType, EntityId, PrimitiveType
+from sim_node.ecs.components import Component, EntityId
 from sim_node.ecs.dynamics import NewtonEuler
+from sim_node.ecs.layouts import ComponentType, PrimitiveType
 from sim_node.ecs.structure import Structure
 
 Array = npt.NDArray[Any]

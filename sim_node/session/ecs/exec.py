@@ -42,7 +42,9 @@ class Ticking(Protocol):
 
 
 class Exec:
-    """A compiled world that runs as many ticks as are wanted, and remembers them.
+    """A compiled world that runs as many ticks as are wanted, and keeps the components after each of them in memory.
+
+    World.run keeps none; it records to a bag instead.
 
     Args:
         program: The compiled world.

@@ -11,18 +11,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sim_node.ecs import capture
-from sim_node.ecs.assets import Asset, Glb, Handle, Material, Mesh, Scene, Shape
 from sim_node.ecs.batch import batched
 from sim_node.ecs.components import EntityId
 from sim_node.ecs.dynamics import NewtonEuler, Numerics
 from sim_node.ecs.elodin_numerics import ElodinNumerics
-from sim_node.ecs.entities import Entities, Values, described
+from sim_node.ecs.entities import Values, described
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.program import Program, compiled
 from sim_node.ecs.s10 import PyRecipe
+from sim_node.ecs.scenery import Scenery
 from sim_node.ecs.step_context import Callback
 from sim_node.ecs.structure import without_effect
 from sim_node.session.ecs.exec import Exec
@@ -38,7 +36,7 @@ NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": Elodin
 FRAMES = ("ENU",)
 
 
-class World(Entities):
+class World(Scenery):
     """A world written in Python: entities with components, and what is run beside them.
 
     Args:
@@ -47,8 +45,6 @@ class World(Entities):
 
     Attributes:
         recipes: Processes that `run` starts.
-        assets: What insert_asset was given; handles are indices.
-        schematics: Texts of `schematic`, with the paths that were given.
 
     Raises:
         EcsError: The frame or the compatibility is unknown.
@@ -65,8 +61,6 @@ class World(Entities):
             raise EcsError(f"compat: {compat!r} is unknown{near or '; known: elodin'}", where, "World")
         self.compat = compat
         self.recipes: list[PyRecipe] = []
-        self.assets: list[Asset] = []
-        self.schematics: list[tuple[str, str | None]] = []
 
     @staticmethod
     def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:
@@ -123,54 +117,6 @@ class World(Entities):
             return super().spawn(given, id)
         return super().spawn(given, name, id)
 
-    def insert_asset(self, asset: Asset) -> Handle:
-        """Add a mesh, a material or a model.
-
-        Args:
-            asset: A Mesh, a Material or a Glb.
-
-        Returns:
-            Its handle, for Shape and Scene. It can be used many times.
-
-        Raises:
-            EcsError: It is something else.
-        """
-        if not isinstance(asset, (Mesh, Material, Glb)):
-            message = f"{type(asset).__name__} is not an asset: a Mesh, a Material or a Glb"
-            raise EcsError(message, caller(), "insert_asset")
-        self.assets.append(asset)
-        return Handle(len(self.assets) - 1)
-
-    def shape(self, mesh: Mesh | Handle, material: Material | Handle) -> Shape:
-        """Return the archetype of an entity that is shown as a mesh.
-
-        Args:
-            mesh: The mesh, or its handle.
-            material: The material, or its handle.
-
-        Returns:
-            The archetype, to be spawned with the entity.
-
-        Raises:
-            EcsError: One is something else.
-        """
-        handles = (each if isinstance(each, Handle) else self.insert_asset(each) for each in (mesh, material))
-        return Shape(*map(np.uint64, handles))
-
-    def glb(self, url: str) -> Scene:
-        """Return the archetype of an entity that is shown as a model.
-
-        Args:
-            url: The path of a GLB file, or package://PACKAGE/PATH. Nothing is loaded from the network.
-
-        Returns:
-            The archetype, to be spawned with the entity.
-
-        Raises:
-            EcsError: It is another URL.
-        """
-        return Scene(np.uint64(self.insert_asset(Glb(str(url)))))
-
     def recipe(self, recipe: PyRecipe) -> None:
         """Add a process that `run` starts, and ends with the run. The option --no-s10 of the script prevents it.
 
@@ -190,15 +136,6 @@ class World(Entities):
     def _wanted_recipes(self) -> list[PyRecipe]:
         """Return the recipes that `run` starts: none if the script has the option --no-s10."""
         return [] if "--no-s10" in sys.argv[1:] else self.recipes
-
-    def schematic(self, default_content: str = "", path: str | None = None) -> None:
-        """Keep the text of a schematic, which says how the world is shown.
-
-        Args:
-            default_content: The text, in KDL.
-            path: A file that replaces the text if it exists.
-        """
-        self.schematics.append((default_content, path))
 
     def run(
         self,
