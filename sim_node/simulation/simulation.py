@@ -155,8 +155,7 @@ class Simulation(RunView, Verbs):
             ValueError: The world cannot become this one while it runs.
             Refused: The call comes from a co-simulator during a step.
         """
-        if self._stepping:
-            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
+        self._refuse_stepping()
         edit = make(self)
         if edit is None:
             return
@@ -277,8 +276,13 @@ class Simulation(RunView, Verbs):
         """Close all co-simulators. The run may continue without them."""
         self._co_simulators.close()
 
+    def _refuse_stepping(self) -> None:
+        if self._stepping:
+            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
+
     def _enter(self, after: Generation) -> None:
         """Continue with another generation."""
+        self._refuse_stepping()
         before, self._present = self._present, after
         self._handles.offer(after.engines, after.suite)
         opened: list[CoSimulator] = []
