@@ -3,10 +3,10 @@
 Run from the repository: python -m bench.changes [--out bench/results/changes.json]
 
 A box is spawned into and removed from 1, 10 and 100 free bodies, and 100 with an IMU each, in CPU seconds; beside it
-stands the same world assembled anew, which is what a change cost before. Steps of a world that has changed a hundred times are paired with
-those of the same world loaded afresh. Exit code 1 if a spawn into 100 bodies takes 50 ms or more, if steps cost more
-than 1/0.97 of those of the fresh world, or if a thousand spawns and removals leave memory, files, threads or processes
-behind.
+stands the same world assembled anew, which is what a change cost before. Steps of a world that has changed a hundred
+times are paired with those of the same world loaded afresh. Exit code 1 if a spawn into 100 bodies takes 50 ms or more,
+if steps cost more than 1/0.97 of those of the fresh world, or if a thousand spawns and removals leave memory, files,
+threads or processes behind.
 """
 
 from __future__ import annotations
@@ -72,10 +72,15 @@ def spawn_s(world: World, pairs: Pairs) -> float:
         run.remove(f"box{count}")
         taken["spawn"].append(between - start)
         taken["remove"].append(time.thread_time() - between)
+
+    def change() -> None:
+        run.add(box(count))
+        run.remove(f"box{count}")
+
     larger, sensed = with_part(world, box(count)), ", sensors" * bool(world.sensors)
     pairs.measure(
         f"spawn and remove, {count} bodies{sensed}",
-        lambda: (run.add(box(count)), run.remove(f"box{count}")),
+        change,
         {"two new simulations": lambda: (Simulation(larger), Simulation(world))},
         clock=time.thread_time,
     )

@@ -145,16 +145,7 @@ class Simulation(RunView, Verbs):
         return Snapshot(time_ns, present.poses.copy(), present.suite.published)
 
     def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
-        """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop.
-
-        Args:
-            make: Returns the change, or None if it has set all that it wants to set.
-
-        Raises:
-            WorldError: The next world is invalid.
-            ValueError: The world cannot become this one while it runs.
-            Refused: The call comes from a co-simulator during a step.
-        """
+        """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop."""
         self._refuse_stepping()
         edit = make(self)
         if edit is None:
