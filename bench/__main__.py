@@ -13,6 +13,7 @@ BENCHES = (
     "frames",
     "tree",
     "snap",
+    "changes",
     "physics",
     "sensors",
     "scene",

@@ -55,12 +55,21 @@ class SensorReadings(Protocol):
 class FileRun(Protocol):
     """A run of a world from a file: what systems need of a Simulation."""
 
-    world: World
-    frames: FrameTable
-    engines: Mapping[str, Engine]
     bodies: Mapping[str, BodyHandle]
     joints: JointHandles
     sensors: Mapping[str, Any]
+
+    @property
+    def world(self) -> World:
+        """The assembled world."""
+
+    @property
+    def frames(self) -> FrameTable:
+        """The frames of the world."""
+
+    @property
+    def engines(self) -> Mapping[str, Engine]:
+        """The engines that move frames, by name."""
 
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
         """Return a function that gives the true motion of frames."""

@@ -57,7 +57,11 @@ class KeyframeEngine:
         self._time_ns = self._start_ns
 
     def resume(self, step: int) -> None:
-        """Go to a step."""
+        """Go to a step.
+
+        Args:
+            step: Steps since the start of the run.
+        """
         self._time_ns = self._start_ns + step * self._step_ns
 
     def step(self, steps: int) -> None:

@@ -132,12 +132,20 @@ class RigidBodyEngine:
                 force_element.reset(seed)
 
     def resume(self, step: int) -> None:
-        """Go to a step of the run: keyframed bodies go to where they are then."""
+        """Go to a step of the run: keyframed bodies go to where they are then.
+
+        Args:
+            step: Steps since the start of the run.
+        """
         self.data.time = step * self._substeps * self.model.opt.timestep
         self._follow(step)
 
     def release(self, successors: Mapping[str, Engine]) -> None:
-        """Hand over the process that renders images, and break the cycles of references that hold the model."""
+        """Hand over the process that renders images, and break the cycles of references that hold the model.
+
+        Args:
+            successors: The engines of the next generation, by name.
+        """
         successor = successors.get("rigid_bodies")
         if self._environment is not None:
             self._environment.release(successor._environment if isinstance(successor, RigidBodyEngine) else None)
@@ -145,7 +153,12 @@ class RigidBodyEngine:
         self.bodies, self.joints, self.vehicles = {}, {}, {}
 
     def merge(self, before: Engine, body: str) -> None:
-        """Let a body that was fixed to another one move with it, so that their momentum is conserved."""
+        """Let a body that was fixed to another one move with it, so that their momentum is conserved.
+
+        Args:
+            before: The engine of the last generation, at the same instant.
+            body: The body.
+        """
         from sim_node.physics.merging import merged_velocities
 
         assert isinstance(before, RigidBodyEngine)

@@ -70,13 +70,14 @@ def succeed(bank: Bank | CameraBank, group: Group, records: Mapping[str, SensorR
         return
     banks = [source.bank for source in sources if isinstance(source.bank, Bank)]
     rows = [source.row for source in sources]
-    queues = {id(each): each.pending() for each in banks}
+    each_once = {id(each): each for each in banks}
+    queues = {key: each.pending() for key, each in each_once.items()}
     pending = [
         (step, time_ns, np.stack([queues[id(b)][k][2][row] for b, row in zip(banks, rows, strict=True)]))
         for k, (step, time_ns, _) in enumerate(queues[id(banks[0])])
     ]
     bank.succeed(count, pending, newest)
-    states = {id(each): [_state(part) for part in each.parts()] for each in banks}
+    states = {key: [_state(part) for part in each.parts()] for key, each in each_once.items()}
     for k, part in enumerate(bank.parts()):
         _restore(part, [(states[id(b)][k], row) for b, row in zip(banks, rows, strict=True)])
 

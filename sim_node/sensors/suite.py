@@ -112,6 +112,7 @@ class Suite:
         environment: What sensors perceive besides the motion of their frames; open air by default.
         gravity: Acceleration of free fall (3,) along the fixed frame's axes, m/s².
         split: Splits the groups of sensors further.
+        seed: The run's seed, from which all noise is drawn.
 
     Attributes:
         groups: The groups of sensors that measure together.
@@ -130,6 +131,7 @@ class Suite:
         environment: Environment = OPEN_AIR,
         gravity: npt.ArrayLike = DOWN,
         split: Split = tuple,
+        seed: int = 0,
     ) -> None:
         self.groups = split(groups_of(world))
         self.frames = tuple(name for group in self.groups for name in group.names)
@@ -145,7 +147,7 @@ class Suite:
             with SENSORS.blaming(group.kind):
                 self._banks.append(bank(group, self.state.rows(slice(at, end)), context))
             at = end
-        self.reset(0)
+        self.reset(seed)
 
     def reset(self, seed: int) -> None:
         """Go back to step 0.
@@ -225,7 +227,11 @@ class Suite:
         return tuple(self._banks)
 
     def adopt(self, before: Suite) -> None:
-        """Take over the subscriptions of the last generation's sensors."""
+        """Take over the subscriptions of the last generation's sensors.
+
+        Args:
+            before: The suite of that generation.
+        """
         banks = {name: bank for bank in self._banks if isinstance(bank, Bank) for name in bank.names}
         for bank in before._banks:
             if isinstance(bank, Bank):

@@ -1,6 +1,6 @@
 """The simulation: a World becomes a stream of Snapshots, paced against the wall clock."""
 
-from sim_node.simulation.co_simulators import CoSimulator
+from sim_node.simulation.co_simulators import Adapting, CoSimulator
 from sim_node.simulation.history import History
 from sim_node.simulation.loop import Loop
 from sim_node.simulation.pacing import Pace
@@ -10,4 +10,16 @@ from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.worker import Refused
 
-__all__ = ["CoSimulator", "History", "Loop", "Pace", "Refused", "Refusing", "Simulation", "Sink", "Snapshot", "State"]
+__all__ = [
+    "Adapting",
+    "CoSimulator",
+    "History",
+    "Loop",
+    "Pace",
+    "Refused",
+    "Refusing",
+    "Simulation",
+    "Sink",
+    "Snapshot",
+    "State",
+]

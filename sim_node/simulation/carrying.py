@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 
 import numpy as np
 
 from sim_node.columns import Array, Columns
 
 
-def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Container[str] = ()) -> None:
+def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:
     """Set the state of a run to that of its last generation, row by row: what has the same name keeps its state.
 
     A row is carried if the column still has the same numbers per row. A column whose number of rows changes, as in a
@@ -44,14 +44,17 @@ def _carry_rows(
     old: Mapping[tuple[str, int], int],
     after: Array,
     new: Mapping[tuple[str, int], int],
-    renewed: Container[str],
+    renewed: Collection[str],
 ) -> None:
-    kept = [key for key in new if key in old and not _is_renewed(key[0], renewed)]
+    kept = [
+        (row, old[key]) for key, row in new.items() if key in old and not (renewed and _is_renewed(key[0], renewed))
+    ]
     if kept:
-        after[np.array([new[key] for key in kept])] = before[np.array([old[key] for key in kept])]
+        rows, places = np.array(kept).T
+        after[rows] = before[places]
 
 
-def _is_renewed(entity: str, renewed: Container[str]) -> bool:
+def _is_renewed(entity: str, renewed: Collection[str]) -> bool:
     """Return whether a row belongs to a body that starts anew: body, body.qw or body#1."""
     return any(name in renewed for name in (entity, entity.rpartition(".")[0], entity.rpartition("#")[0]))
 

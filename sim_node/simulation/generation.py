@@ -34,6 +34,7 @@ class Generation:
         world: The world, assembled or not.
         sensors: Whether sensors measure.
         split: Splits the groups of sensors further; see `sensors.succession`.
+        seed: The run's seed.
 
     Attributes:
         world: The assembled world.
@@ -48,7 +49,7 @@ class Generation:
         ValueError: No engine knows how the frame of a sensor moves.
     """
 
-    def __init__(self, world: World, *, sensors: bool = True, split: Split = tuple) -> None:
+    def __init__(self, world: World, *, sensors: bool = True, split: Split = tuple, seed: int = 0) -> None:
         self.world = world = assemble(world)
         layout = lay_out(world)
         self.frames: FrameTable = layout.frames
@@ -67,7 +68,8 @@ class Generation:
         # Without bodies nothing falls, and held objects weigh as under standard gravity.
         falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         self.gravity = world.physics.gravity if falls else DOWN
-        self.suite = Suite(world if sensors else replace(world, sensors=()), self.environment, self.gravity, split)
+        measuring = world if sensors else replace(world, sensors=())
+        self.suite = Suite(measuring, self.environment, self.gravity, split, seed)
         self._truth = self.truth_of(self.suite.frames, self.suite.state)
         if self._truth.unknown:
             refuse_sensor(self.suite.frames[self._truth.unknown[0]], self.frames, self.columns)
@@ -100,10 +102,10 @@ class Generation:
             now, then = getattr(self.world, key), getattr(world, key)
             if now != then:
                 raise ValueError(f"{key} cannot change while the world runs: it is {now}, the next world has {then}")
-        after = Generation(world, sensors=self._measures, split=split)
+        after = Generation(world, sensors=self._measures, split=split, seed=seed)
         if after.coupled():
             raise ValueError("systems of a Python script cannot be added while a world runs")
-        after.rewind(seed)
+        after._reset_engines(seed)
         after.suite.publish(0, wait=False)
         after.declare_sensors()
         return after
@@ -119,10 +121,13 @@ class Generation:
             seed: The run's seed.
         """
         self.steps = 0
+        self._reset_engines(seed)
+        self.suite.reset(seed)
+
+    def _reset_engines(self, seed: int) -> None:
         for name, engine in self.engines.items():
             with ENGINES.blaming(name):
                 engine.reset(seed)
-        self.suite.reset(seed)
 
     def declare_sensors(self) -> None:
         """Declare the state of sensors, after the first `rewind`, and check that no column is missing."""

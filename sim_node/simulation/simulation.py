@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
-
-from sim_node.columns import Columns
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import Engine
-from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.succession import split_after, splitting
-from sim_node.sensors.truth import FrameState
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
-from sim_node.simulation.generation import Generation, observer_of
+from sim_node.simulation.generation import Generation
 from sim_node.simulation.handles import RunHandles
 from sim_node.simulation.history import History
-from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
+from sim_node.simulation.run_view import RunView
+from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused
 from sim_node.world.fields import MAX_NS, nanoseconds, within
-from sim_node.world.frame_table import FrameTable
 from sim_node.world.load import load
 from sim_node.world.model import World
 
 
-class Simulation(Verbs):
+class Simulation(RunView, Verbs):
     """Assembles a world and steps it. The same world, seed and calls give the same bytes.
 
     Args:
@@ -69,36 +62,6 @@ class Simulation(Verbs):
             self.connect(engine.couple(self))
         if coupled:
             self.restart()  # they exchange at the start, too
-
-    @property
-    def world(self) -> World:
-        """The assembled world."""
-        return self._present.world
-
-    @property
-    def frames(self) -> FrameTable:
-        """The frames of the world."""
-        return self._present.frames
-
-    @property
-    def columns(self) -> Columns:
-        """The state of the run, as named arrays. A change of the world replaces it."""
-        return self._present.columns
-
-    @property
-    def engines(self) -> Mapping[str, Engine]:
-        """The engines that move frames, by name."""
-        return self._present.engines
-
-    @property
-    def steps(self) -> int:
-        """Steps since the start."""
-        return self._present.steps
-
-    @property
-    def time_ns(self) -> int:
-        """Simulation time in ns: exactly start + steps * step."""
-        return self._start_ns + self.steps * self._step_ns
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
         """Advance by whole steps of the world's time grid. Sensors measure and co-simulators exchange on the way.
@@ -182,7 +145,16 @@ class Simulation(Verbs):
         return Snapshot(time_ns, present.poses.copy(), present.suite.published)
 
     def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
-        """Change the run; see `Verbs.edit`. Sinks of a loop are not asked: use `Loop.edit` for a run that has some."""
+        """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop.
+
+        Args:
+            make: Returns the change, or None if it has set all that it wants to set.
+
+        Raises:
+            WorldError: The next world is invalid.
+            ValueError: The world cannot become this one while it runs.
+            Refused: The call comes from a co-simulator during a step.
+        """
         if self._stepping:
             raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
         edit = make(self)
@@ -304,82 +276,6 @@ class Simulation(Verbs):
     def close(self) -> None:
         """Close all co-simulators. The run may continue without them."""
         self._co_simulators.close()
-
-    def subscribe(self, sensor: str) -> SensorSubscription:
-        """Subscribe to the measurements of a sensor while the run steps.
-
-        Args:
-            sensor: Name of the sensor.
-
-        Returns:
-            The subscription.
-
-        Raises:
-            KeyError: There is no such sensor; the message names the nearest.
-        """
-        return self._present.suite.subscribe(sensor)
-
-    def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
-        """Return a function that gives the true motion of some frames at the current step.
-
-        Args:
-            names: Names of the frames.
-
-        Returns:
-            A function without arguments. It always returns the same FrameState, rewritten in place. It raises KeyError
-            once a frame is gone.
-        """
-        return observer_of(lambda: self._present, names)
-
-    def wind(self, positions: FloatArray) -> FloatArray:
-        """Return the velocity of the air at the current step.
-
-        Args:
-            positions: (S, 3), in the fixed frame, m.
-
-        Returns:
-            (S, 3), in the fixed frame, m/s.
-        """
-        return self._present.environment.wind(positions)
-
-    def motion(self) -> tuple[FloatArray, FloatArray]:
-        """Return the twists and accelerations of all frames relative to the fixed frame, in each frame's own axes.
-
-        The twist is that of nav_msgs/Odometry: [vx vy vz wx wy wz] of the frame's origin (m/s, rad/s). Accelerations
-        are its time derivative as seen from the fixed frame, without gravity. NaN for frames that keyframes move.
-
-        Returns:
-            Twists (N, 6) and accelerations (N, 6).
-        """
-        return self._present.motion()
-
-    @property
-    def pictures_dropped(self) -> int:
-        """Number of camera images dropped since the last reset; see `step`."""
-        return self._present.suite.dropped
-
-    def present(self) -> Snapshot:
-        """Return the current instant on the run's own arrays, valid until the next call. For sinks, which do not copy.
-
-        Returns:
-            A view of the current instant.
-        """
-        present = self._present
-        return Snapshot(present.time_ns, present.present(), present.suite.published, present.columns)
-
-    def snapshot(self, *columns: str) -> Snapshot:
-        """Return a copy of the current instant.
-
-        Args:
-            columns: Names of further columns to copy.
-
-        Returns:
-            Poses, measurements and the named columns.
-        """
-        present = self._present
-        poses = present.present().copy()
-        kept = {name: np.array(present.columns[name]) for name in columns} if columns else NO_COLUMNS
-        return Snapshot(present.time_ns, poses, present.suite.published, kept)
 
     def _enter(self, after: Generation) -> None:
         """Continue with another generation."""

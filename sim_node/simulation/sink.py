@@ -43,4 +43,7 @@ class Refusing(Protocol):
 
         Args:
             world: The assembled world.
+
+        Returns:
+            The reason, for people; None if it can.
         """

@@ -78,7 +78,15 @@ class Verbs(ABC):
         self.edit(lambda run: Edit(world if isinstance(world, World) else load(world)))
 
     def add(self, *parts: object) -> None:
-        """Add parts of any kind; see `changes.with_part`."""
+        """Add parts of any kind: frames, bodies, sensors, vehicles, forces, models, a ground, ...
+
+        Args:
+            parts: The parts. A frame without a parent gets the default one.
+
+        Raises:
+            WorldError: A name is in use, a parent does not exist, or a part is invalid.
+            TypeError: An argument is not a part of a world.
+        """
         self.edit(lambda run: Edit(changes.with_part(run.world, *parts)))
 
     def include(
@@ -91,7 +99,19 @@ class Verbs(ABC):
         allow: Iterable[str | Path] = (),
         start: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add the world or the model of a file, or a World, under a prefix; see `changes.with_include`."""
+        """Add the world or the model of a file: YAML, MJCF, URDF, x_xy, OpenPLX, ...
+
+        Args:
+            file: A path, a package:// URI, the name of a shipped world, or a World.
+            prefix: Goes before all names of the file.
+            pose: Pose (7,) of its fixed frame in `parent`, m; None for the identity.
+            parent: The frame below which it is added; empty for the fixed frame.
+            allow: Folders that the file may refer to, in addition to its own.
+            start: How a MJCF or URDF model starts: free, keyframe and q, as in an include of a world file.
+
+        Raises:
+            WorldError: The file is invalid, a Python program, or does not fit the world.
+        """
 
         def make(run: Simulation) -> Edit:
             if isinstance(file, World):
@@ -101,7 +121,15 @@ class Verbs(ABC):
         self.edit(make)
 
     def remove(self, name: str) -> None:
-        """Remove what has a name or is in its namespace, and all that hangs on it; see `removal.without`."""
+        """Remove what has a name or is in its namespace, and all that hangs on it.
+
+        Args:
+            name: A frame, a body, a vehicle, a model (by its prefix or its name), a prefix of included names, or a loop
+                closure.
+
+        Raises:
+            WorldError: There is no such name, it is the fixed frame, or a link of a model, which is removed as a whole.
+        """
         self.edit(lambda run: Edit(without(run.world, name)))
 
     def attach(self, child: str, parent: str, pose: npt.ArrayLike | None = None) -> None:
@@ -144,7 +172,16 @@ class Verbs(ABC):
         self.edit(lambda run: _placed(run, name, pose))
 
     def set_twist(self, name: str, twist: npt.ArrayLike) -> None:
-        """Set the twist (6,) of a body that floats free; see `BodyHandle.twist`."""
+        """Set the twist of a body that floats free.
+
+        Args:
+            name: The body.
+            twist: Twist (6,) [vx vy vz wx wy wz] of its origin, along the fixed frame's axes, m/s and rad/s.
+
+        Raises:
+            KeyError: There is no such body.
+            ValueError: The twist is invalid, or the body does not float free.
+        """
 
         def make(run: Simulation) -> None:
             run.bodies[name].twist = np.asarray(twist, dtype=np.float64)
@@ -152,7 +189,15 @@ class Verbs(ABC):
         self.edit(make)
 
     def set_joint_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
-        """Set positions of joints by name; see `JointHandle.position`. Nothing is set if one of them is invalid."""
+        """Set the positions of joints.
+
+        Args:
+            positions: The position of each joint by name, as in `JointHandle.position`, m or rad.
+
+        Raises:
+            KeyError: There is no such joint. No position has changed.
+            ValueError: A position is invalid. No position has changed.
+        """
 
         def make(run: Simulation) -> None:
             handles = {name: run.joints[name] for name in positions}
@@ -171,6 +216,12 @@ class Verbs(ABC):
         """Set numbers of the world by key path, as in bodies[ball].inertial.mass; see `World.with_values`.
 
         They are part of the world, so that they survive later changes. Initial states take effect at a restart.
+
+        Args:
+            values: The numbers by key path.
+
+        Raises:
+            WorldError: A path does not lead to a number, or a number is out of range.
         """
         self.edit(lambda run: Edit(run.world.with_values(values)))
 

@@ -24,6 +24,7 @@ from sim_node.autopilot.ports import PortInUse
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
+from sim_node.world.model import StaticFrame
 
 # Over the ground, which is not there: looking north, at 100 m.
 WORLD = """\
@@ -280,3 +281,37 @@ def test_a_taken_port_is_an_error_at_the_vehicle(attach: Callable[..., Attached]
     with pytest.raises(PortInUse, match=r"5:5: vehicles\[0\].autopilot: cannot wait for PX4 \d+ .*in use"):
         attach_autopilots(Simulation(world))
     assert "nobody there yet" in peer.wait.describe()
+
+
+def test_links_outlast_changes_close_with_their_vehicle_and_open_for_new_ones(attach: Callable[..., Attached]) -> None:
+    simulation, peer, port = attach("px4")
+    px4 = Px4Peer(port, HOVER)
+    until_lockstep(simulation, peer)
+    began = len(px4.fields("HIL_SENSOR"))
+    for name in ("one", "two"):
+        simulation.step(25)
+        simulation.add(StaticFrame(name, "v/base_link", np.eye(7)[6]))
+    simulation.step(50)
+    assert len(px4.fields("HIL_SENSOR")) - began in (99, 100, 101)
+    times = [each.time_usec for each in px4.fields("HIL_SENSOR")]
+    assert set(np.diff(times)) == {4000}
+    world = simulation.world
+    simulation.remove("v")
+    px4._thread.join(PATIENCE)  # the link is closed
+    assert not px4._thread.is_alive()
+    simulation.step(5)
+    with socket.create_server(("127.0.0.1", port)):
+        with pytest.raises(PortInUse):
+            simulation.change(world)
+        assert "v" not in simulation.vehicles
+        assert simulation.generation == 3
+    simulation.change(world)
+    again = Px4Peer(port, HOVER)
+    for _ in range(1000):
+        simulation.step()
+        if simulation.vehicles["v"].command.any():  # it commands: the link is in lockstep
+            break
+    assert simulation.vehicles["v"].command.tolist() == pytest.approx([HOVER] * 4)
+    simulation.close()
+    again.close()
+    px4._socket.close()

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from sim_node import Loop, Simulation, Snapshot, State, World, WorldError, load, loads
 from sim_node.geometry import quaternions
+from sim_node.physics import ENGINES
 from sim_node.simulation import Refused
 from sim_node.simulation.changes import with_part
 from sim_node.world import Body, FrameTable, Geometry
@@ -447,3 +448,66 @@ def test_any_changes_keep_the_table_in_order_and_equal_a_fresh_run_of_the_last_w
     assert fresh.state.columns.keys() == run.state.columns.keys()
     for column, array in run.state.columns.items():
         assert fresh.state.columns[column].tobytes() == array.tobytes(), column
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4", "implicitfast"])
+def test_what_is_in_contact_goes_on_within_a_nanometre(integrator: str) -> None:
+    physics = Physics(integrator=integrator, timestep_ns=2_000_000)
+    world = World("w", time=GRID, physics=physics, ground=Ground(), bodies=(box("a", (0, 0, 0.3), (1, 0, 0, 0, 1, 0)),))
+    one, other = Simulation(world), Simulation(world)
+    one.step(50)
+    other.step(50)
+    other.add(box("b", (5, 0, 0.3), (0, 1, 0, 1, 0, 0)))
+    for _ in range(250):
+        one.step()
+        other.step()
+        np.testing.assert_allclose(one.bodies["a"].pose, other.bodies["a"].pose, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(one.bodies["a"].twist, other.bodies["a"].twist, rtol=0, atol=1e-9)
+
+
+def test_new_keyframes_are_where_they_would_be_by_now() -> None:
+    """A platform that rises by 2 m/s is added at 0.4 s, and carries a shape that others touch."""
+    times = np.array([0, 10_000_000_000])
+    lift = Motion("lift", "map", times, np.array([[0, 0, 0, 0, 0, 0, 1], [0, 0, 20, 0, 0, 0, 1.0]]))
+    run = Simulation(World("w", time=GRID, physics=WEIGHTLESS, bodies=(box("a", (9, 0, 0)),)))
+    run.step(100)
+    run.add(lift, Body("plate", "lift", geometry=(Geometry("box", np.ones(3)),)))
+    for _ in range(2):
+        plate = run.frames.lookup(run.present().poses, "map", "plate")
+        assert plate[2] == pytest.approx(2.0 * run.time_ns * 1e-9, abs=1e-12)
+        assert run.columns["mocap_pos"][0, 2] == pytest.approx(plate[2], abs=1e-12)
+        run.step()
+    # The first engine of a run may be added, too: its time is that of the run.
+    empty = Simulation(World("w", time=GRID))
+    empty.step(100)
+    empty.add(box("a", qd=(1, 0, 0, 0, 0, 0)), lift)
+    empty.step(25)
+    assert empty.columns["time"][0] == pytest.approx(0.5)
+    assert empty.bodies["a"].pose[0] == pytest.approx(0.1)
+    assert empty.present().poses[empty.frames.index("lift"), 2] == pytest.approx(1.0)
+
+
+def test_a_world_that_exchanges_with_a_script_does_not_change() -> None:
+    class Partner:
+        rate = 250
+
+        def reset(self, seed: int) -> None: ...
+        def step(self, steps: int) -> None: ...
+        def write(self, poses: Array, ahead_ns: int) -> None: ...
+        def couple(self, run: Any) -> Any:
+            return self
+
+        def send(self, step: int, time_ns: int) -> None: ...
+        def receive(self) -> None: ...
+        def interrupt(self) -> None: ...
+        def close(self) -> None: ...
+
+    world = World("w", time=GRID, bodies=(box("a"),))
+    plain = Simulation(world)
+    with ENGINES.extended({"partner": lambda world, layout, columns: Partner()}):
+        with pytest.raises(ValueError, match="cannot be added while a world runs"):
+            plain.add(box("b"))
+        coupled = Simulation(world)
+        with pytest.raises(ValueError, match="systems of a Python script exchange with it"):
+            coupled.add(box("b"))
+    assert plain.generation == coupled.generation == 0
