@@ -352,7 +352,7 @@ def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
     without = replace(with_px4, vehicles=(), processes=())
     with Session(without, processes=True, real_time_factor=0.0, report=reports.append) as session:
         session.run(0.02)
-        assert session.autopilots == ()
+        assert not session.autopilots
         session.loop.change(with_px4)
         assert [each.name for each in session.autopilots] == ["v"]
         assert reports[-1] == "not starting sleeper: processes start with the run"
@@ -360,7 +360,7 @@ def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
             taken.bind(("127.0.0.1", PX4_PORT + instance))
         session.run(0.02)
         session.loop.change(without)
-        assert session.autopilots == ()
+        assert not session.autopilots
         session.run(0.02)
     with socket.socket() as free:
         free.bind(("127.0.0.1", PX4_PORT + instance))
