@@ -43,6 +43,10 @@ def how_to_install(error: ImportError) -> str:
 
 def missing_message(module: str) -> str:
     """Return that a module is not installed, and the command that installs it."""
+    if module == "simulation_interfaces":  # the set-up does not build it
+        distro = os.environ.get("ROS_DISTRO")
+        install = f"sudo apt install ros-{distro}-simulation-interfaces" if distro else "make simulation-interfaces"
+        return f"{module} is not installed: {install}"
     if module in _ROS or module.endswith(_ROS_ENDINGS):
         return f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
     # Required by the system's Python (PEP 668).

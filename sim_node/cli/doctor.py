@@ -97,6 +97,7 @@ OPTIONAL = (
     ("launch_ros", "`ros2 launch`"),
     ("pymavlink", "`sim_node bridge`"),
     ("jax", "worlds in Python"),
+    ("simulation_interfaces", "services to spawn, query, step and reset"),
 )
 PROGRAMS = (("ros2", "the ros2 command line"), ("rviz2", "rviz"))
 

@@ -77,6 +77,11 @@ def banner(node: SimulationNode) -> list[str]:
         *_topics("sensors", topics_of(node.world, prefix)),
         *_topics("components", [each.topic.name for each in component_topics(node.world, prefix)]),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        *(
+            [f"  interfaces   {node.requests.interfaces.path('GetEntities')}, spawn_entity, ..."]
+            if node.requests.interfaces
+            else []
+        ),
         *([f"  commands     {', '.join(node.commands[:MAX_TOPICS])}"] if node.commands else []),
         *(f"  bridge       {line}" for line in _bridged(node)),
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",

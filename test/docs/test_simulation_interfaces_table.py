@@ -1,4 +1,4 @@
-"""The tables of the page about changing worlds say what the code has."""
+"""The tables of the page about simulation_interfaces say what the code has."""
 
 from __future__ import annotations
 

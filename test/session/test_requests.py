@@ -342,3 +342,17 @@ def test_attach_and_detach(yard: Run) -> None:
     yard.structure.set_numbers({"bench/door": 0.5})
     assert yard.simulation.joints["bench/door"].position[0] == pytest.approx(0.5)
     assert rejected(lambda: yard.structure.set_numbers({"bench/dor": 0.5})).startswith("OPERATION_FAILED")
+
+
+def test_a_loaded_world_runs_as_if_it_had_been_the_first() -> None:
+    """Another time grid, fixed frame and seed of sensors: the same bytes as a run of its own."""
+    simulation, fresh = Simulation(loads(YARD), seed=3), Simulation("double_pendulum", seed=3)
+    simulation.run(0.1)
+    simulation.load("double_pendulum")
+    for each in (simulation, fresh):
+        each.run(0.5)
+    assert simulation.time_ns == fresh.time_ns
+    ours, theirs = simulation.state, fresh.state
+    assert ours.columns.keys() == theirs.columns.keys()
+    for name, column in ours.columns.items():
+        np.testing.assert_array_equal(column, theirs.columns[name])

@@ -47,10 +47,18 @@ class Client:
     def __init__(self, ears: Listener, node: str = "/simulation") -> None:
         self.ears, self.node = ears, node
         self._services = importlib.import_module("simulation_interfaces.srv")
+        self._clients: dict[str, Any] = {}
 
     def __call__(self, type_name: str, **fields: Any) -> Any:
         kind = getattr(self._services, type_name)
-        return self.ears.call(kind, f"{self.node}/{name_of(type_name)}", kind.Request(**fields))
+        if type_name not in self._clients:  # kept: to be found by the node takes longer than a call
+            client = self.ears.node.create_client(kind, f"{self.node}/{name_of(type_name)}")
+            self.ears.spin_until(client.service_is_ready, what=type_name)
+            self._clients[type_name] = client
+            return self.ears.call(kind, f"{self.node}/{name_of(type_name)}", kind.Request(**fields))
+        reply = self._clients[type_name].call_async(kind.Request(**fields))
+        self.ears.spin_until(reply.done, what=type_name)
+        return reply.result()
 
     def result(self, type_name: str, **fields: Any) -> int:
         return int(self(type_name, **fields).result.result)

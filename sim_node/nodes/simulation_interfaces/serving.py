@@ -13,6 +13,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
+from sim_node.packages import missing_message
 from sim_node.plugins import blamed
 from sim_node.session.entities import Rejected
 from sim_node.session.entity_requests import EntityRequests
@@ -22,6 +23,7 @@ from sim_node.simulation import Loop, Refused
 from sim_node.text import MAX_LINE, shown
 
 PACKAGE = "simulation_interfaces"
+DEFAULT_PREFIX = "~"
 T = TypeVar("T")
 
 
@@ -188,7 +190,9 @@ def serve_simulation_interfaces(
     if not prefix:
         return None
     if not is_installed():
-        node.get_logger().debug(f"{PACKAGE} is not installed, so that its services are not offered")
+        # The default prefix asks for nothing: most runs have no use for the services.
+        log = node.get_logger().debug if prefix == DEFAULT_PREFIX else node.get_logger().warning
+        log(f"the services of {PACKAGE} are not offered: {missing_message(PACKAGE)}")
         return None
     from sim_node.nodes.simulation_interfaces import entity_services, run_services, structure_services
 
