@@ -78,6 +78,9 @@ setup(
         "gym": ["gymnasium>=1.0", "polars>=1"],
         # Tools for AI assistants.
         "mcp": ["mcp>=2.3"],
+        # Sweeps: their results as Parquet; and on clusters.
+        "sweep": ["polars>=1"],
+        "ray": ["ray>=2.40", "polars>=1"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": [

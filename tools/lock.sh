@@ -17,10 +17,12 @@ lock ros -c core.lock
 lock ecs -c core.lock -c view.lock -c physics.lock
 lock gym -c core.lock -c ecs.lock
 lock mcp -c core.lock -c view.lock -c ecs.lock
+lock sweep -c core.lock -c ecs.lock
 # colcon-core names pytest-cov for a verb that no test uses. Where coverage is installed, numba imports it: 0.08 s for each
 # of the thousand programs that tests start.
 lock test -c core.lock -c ros.lock -c physics.lock -c view.lock -c ecs.lock -c gym.lock -c mcp.lock \
     --no-emit-package coverage --no-emit-package pytest-cov
+lock ray -c core.lock -c view.lock -c ecs.lock -c test.lock
 lock numpy1
 # Installed without numpy, which is that of the sourced ROS 2.
 lock ecs1 -c core.lock --no-emit-package numpy

@@ -5,8 +5,12 @@ python ray_cluster.py WORLD OUT
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+
+# Read when Ray is imported: on a busy machine a raylet needs longer to start than the 30 s that Ray waits.
+os.environ["RAY_raylet_start_wait_time_s"] = "240"
 
 import ray
 from ray.cluster_utils import Cluster
