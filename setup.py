@@ -74,6 +74,9 @@ setup(
         "view": ["viser>=1.0", "msgspec>=0.18", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
         # Worlds in Python.
         "ecs": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
+        # Sweeps: their results as Parquet; and on clusters.
+        "sweep": ["polars>=1"],
+        "ray": ["ray>=2.40", "polars>=1"],
         # Environments for learning, and datasets.
         "gym": ["gymnasium>=1.0", "polars>=1"],
         # Heights above mean sea level without a geoid file of GeographicLib's.

@@ -27,6 +27,7 @@ BENCHES = (
     "lockstep",
     "promptness",
     "ecs",
+    "sweep",
     "gym",
 )
 

@@ -15,11 +15,13 @@ lock view -c core.lock
 lock physics -c core.lock -c view.lock
 lock ros -c core.lock
 lock ecs -c core.lock -c view.lock -c physics.lock
+lock sweep -c core.lock -c ecs.lock
 lock gym -c core.lock -c ecs.lock
 # colcon-core names pytest-cov for a verb that no test uses. Where coverage is installed, numba imports it: 0.08 s for each
 # of the thousand programs that tests start.
 lock test -c core.lock -c ros.lock -c physics.lock -c view.lock -c ecs.lock -c gym.lock \
     --no-emit-package coverage --no-emit-package pytest-cov
+lock ray -c core.lock -c view.lock -c ecs.lock -c test.lock
 lock numpy1
 # Installed without numpy, which is that of the sourced ROS 2.
 lock ecs1 -c core.lock --no-emit-package numpy

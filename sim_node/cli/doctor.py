@@ -39,6 +39,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.loop_closures": ("sim_node.physics.loop_closures:LOOP_CLOSURES",),
     "sim_node.markers": ("sim_node.viewing.markers:MARKER_GROUPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
+    "sim_node.measures": ("sim_node.sweep.measures:MEASURES",),
     "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),
     "sim_node.pictures": ("sim_node.viewing.pictures:PICTURES",),
     "sim_node.readers": (
@@ -50,6 +51,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views:VIEWS",),
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.bag:STORAGES",),
+    "sim_node.sweep_engines": ("sim_node.sweep.engine:SWEEP_ENGINES",),
     "sim_node.translations": (
         "sim_node.autopilot.translation.registry:TRANSLATIONS",
         "sim_node.autopilot.topics:TOPICS",
@@ -96,6 +98,8 @@ OPTIONAL = (
     ("launch_ros", "`ros2 launch`"),
     ("pymavlink", "`sim_node bridge`"),
     ("jax", "worlds in Python"),
+    ("polars", "`sim_node sweep`"),
+    ("ray", "`sim_node sweep --engine ray`"),
 )
 PROGRAMS = (("ros2", "the ros2 command line"), ("rviz2", "rviz"))
 

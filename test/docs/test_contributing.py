@@ -435,6 +435,45 @@ text = rviz_config(world("sensors: [{name: a, type: imu, parent: map}]"))
 assert "Class: rviz_imu_plugin/Imu" in text and "Enable acceleration: true" in text
 """,
     ),
+    "a measure of sweeps": Example(
+        """
+from sim_node.sweep import Measure, measure
+@measure("steps")
+def steps(name, inside):
+    return Measure(name, lambda run: {name: run.simulation.steps})
+""",
+        """
+from sim_node.sweep.runner import Runner
+from sim_node.sweep.study import Study, prepare
+prepared = prepare(Study(world("time: {step: 0.01}"), 0.5, runs=1, measures=("steps()",)))
+assert [outcome.measures for outcome in Runner(prepared.job).run(prepared.cases)] == [{"steps()": 50}]
+""",
+    ),
+    "where the cases of a sweep run": Example(
+        """
+from sim_node.sweep import sweep_engine
+from sim_node.sweep.engine import Finished
+from sim_node.sweep.runner import Runner
+class Here:
+    workers = 1
+    def __init__(self, job):
+        self.runner, self.waiting = Runner(job), []
+    def submit(self, cases):
+        self.waiting.append(cases)
+    def wait(self, seconds):
+        waiting, self.waiting = self.waiting, []
+        return [Finished(cases, list(self.runner.run(cases))) for cases in waiting]
+    def close(self): ...
+@sweep_engine("here")
+def open_here(job, workers, options):
+    return Here(job)
+""",
+        """
+from sim_node import sweep
+rows = sweep.run(world("time: {step: 0.01}"), duration=0.1, runs=3, measures=["divergence()"], engine="here")
+assert rows["status"].to_list() == ["ok"] * 3
+""",
+    ),
     "a subcommand": Example(
         """
 from sim_node.cli.commands import command

@@ -171,7 +171,7 @@ def test_a_study_in_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
         ("[ball].joint", "[bal].joint", "did you mean ball"),
         ("thrown.yaml", "throwm.yaml", "study.yaml:2:10: sweep.world"),
         ("runs: 3", "run: 3", "study.yaml:4:3: sweep.run: unknown key; did you mean runs"),
-        ("    - fell", "    -- fell: [", "study.yaml:10:1: not YAML"),
+        ("    - fell", "    -- fell: [", "study.yaml:9:26: not YAML"),
         ("runs: 3", "runs: 0", "study.yaml:4:9: sweep.runs: 0 is out of range"),
         ("pose[ball]", "pose[bal]", "study.yaml:9:7: sweep.measures[0]"),
     ):
