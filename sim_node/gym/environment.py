@@ -8,14 +8,20 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 
+from sim_node.geometry.arrays import FloatArray
+from sim_node.gym.expressions import ExpressionError
 from sim_node.gym.spec import Spec
 from sim_node.gym.spec_file import load_spec
 from sim_node.gym.task import Array32, Task
+from sim_node.session.errors import needing
+from sim_node.world.problems import RunFailed
+
+with needing("environments", "gym"):
+    import gymnasium
+    from gymnasium import spaces
 
 if TYPE_CHECKING:
     from sim_node.gym.display import Page, Pictures
@@ -95,8 +101,15 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
             ValueError: The action has another shape, or a number that is not finite.
             RunFailed: An expression of the spec cannot be evaluated.
         """
+        numbers = self.task.scaled(action)
+        try:
+            return self._step(numbers)
+        except ExpressionError as error:
+            raise RunFailed(f"{self.task.spec.name}: {error}") from None
+
+    def _step(self, numbers: FloatArray) -> tuple[Array32, float, bool, bool, dict[str, Any]]:
         task = self.task
-        finite = task.advance(task.scaled(action))
+        finite = task.advance(numbers)
         info: dict[str, Any] = {}
         reward, terminated, succeeded = task.spec.diverged, True, False
         if finite:

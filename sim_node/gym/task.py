@@ -18,7 +18,7 @@ from sim_node.gym.expressions import ExpressionError, Quantity, before, norm
 from sim_node.gym.readers import UNIT_LIMITS, Readers
 from sim_node.gym.spec import FrameSignal, Route, SensorSignal, Spec, Term
 from sim_node.world import World, load
-from sim_node.world.problems import NOWHERE, Diverged, Place, Problem, RunFailed, WorldError
+from sim_node.world.problems import NOWHERE, Diverged, Place, Problem, WorldError
 
 Array32 = npt.NDArray[np.float32]
 
@@ -61,7 +61,7 @@ class Task:
         self.low = np.concatenate([applied.low for applied in self._applied.values()])
         self.high = np.concatenate([applied.high for applied in self._applied.values()])
         self._middle, self._half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
-        self.begin(np.random.default_rng(0))
+        self._begin_once()
         self._check_terms()
         self._lay_out_observation()
 
@@ -102,9 +102,7 @@ class Task:
         self._readers.refresh()
         if self._route is not None:
             self._route.begin(random, self._readers.position(self._route.frame))
-        self._read()
-        for name in self._kept:
-            self.values[before(name)] = self.values[name]
+        self._read(begins=True)
         return {"seed": run_seed, "values": numbers}
 
     def scaled(self, action: npt.ArrayLike) -> FloatArray:
@@ -122,7 +120,11 @@ class Task:
         return np.asarray(np.minimum(np.maximum(given, self.low), self.high))
 
     def advance(self, action: FloatArray) -> bool:
-        """Apply an action (A,) for one control step. Return whether the simulation is still finite."""
+        """Apply an action (A,) for one control step. Return whether the simulation is still finite.
+
+        Raises:
+            ExpressionError: A signal cannot be evaluated.
+        """
         values = self.values
         for name in self._kept:
             values[before(name)] = values[name]
@@ -140,8 +142,6 @@ class Task:
             self._read()
         except Diverged:
             return False
-        except ExpressionError as error:
-            raise RunFailed(f"{self.spec.name}: {error}") from None
         return True
 
     def observation(self) -> Array32:
@@ -153,11 +153,11 @@ class Task:
         return parts.astype(np.float32)
 
     def reward(self) -> dict[str, float]:
-        """Return the terms of the reward of the last step by name."""
+        """Return the terms of the reward of the last step by name. Raises ExpressionError."""
         return {name: float(term(self.values)) for name, term in self._terms.items()}
 
     def ended(self) -> tuple[bool, bool]:
-        """Return whether the episode has terminated, and whether it was successful."""
+        """Return whether the episode has terminated, and whether it was successful. Raises ExpressionError."""
         failed, succeeded = (bool(end(self.values)) if end else False for end in self._ends)
         return failed or succeeded, succeeded
 
@@ -189,15 +189,29 @@ class Task:
             raise WorldError(problems)
         self._reading = list(self._readers.readers.items())
 
-    def _read(self) -> None:
+    def _begin_once(self) -> None:
+        """Start a first episode. Raises WorldError for expressions that do not fit the signals' sizes."""
+        try:
+            self.begin(np.random.default_rng(0))
+        except ExpressionError as error:
+            failed = next(name for name, _ in self._computed if name not in self.values)
+            place = self.spec.place_of(f"signals.{failed}")
+            raise WorldError([Problem(place.where, place.key, str(error))]) from None
+
+    def _read(self, *, begins: bool = False) -> None:
         values = self.values
         values["time"] = self.count / self.spec.rate
         if self._route is not None:
             values.update(self._route.values)
         for name, read in self._reading:
             values[name] = read()
+        if begins:
+            # At the start nothing has changed: what a value was before is what it is.
+            values.update({before(name): values[name] for name in self._kept if name in values})
         for name, expression in self._computed:
             values[name] = expression.evaluate(values)
+            if begins:
+                values[before(name)] = values[name]
 
     def _term(self, key: str, term: Term) -> Callable[[dict[str, Any]], Any]:
         return self._expressions[key].evaluate if isinstance(term, str) else term

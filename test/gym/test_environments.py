@@ -21,6 +21,7 @@ from sim_node.gym import Environment, FrameSignal, Spec, VehicleAction, load_spe
 from sim_node.gym.registration import ANY, SHIPPED  # noqa: E402
 from sim_node.simulation import Simulation  # noqa: E402
 from sim_node.world import load  # noqa: E402
+from sim_node.world.problems import RunFailed  # noqa: E402
 
 IDS = tuple(SHIPPED.values())
 
@@ -237,9 +238,36 @@ def test_a_run_that_diverges_ends_the_episode() -> None:
     assert np.isfinite(environment.reset()[0]).all()
 
 
+def test_previous_values_are_those_of_the_step_before() -> None:
+    """At the start they are the present ones; a signal may use them, and a reward those of signals that do."""
+    spec = load_spec("cart_pole")
+    signals = {**spec.signals, "moved": "position - previous(position)", "jerk": "moved - previous(moved)"}
+    reward = {"moved": "moved", "jerk": "jerk", "push": "force - previous(force)"}
+    environment = Environment(replace(spec, signals=signals, reward=reward))
+    observation, _ = environment.reset(seed=0)
+    seen, terms = [float(observation[0])], []
+    for action in (0.1, -0.2, 0.3):
+        observation, _, _, _, info = environment.step([action])
+        seen.append(float(observation[0]))
+        terms.append(info["reward"])
+    moved = np.diff(seen)
+    assert [each["moved"] for each in terms] == pytest.approx(moved, abs=1e-6)
+    assert [each["jerk"] for each in terms] == pytest.approx(np.diff([0.0, *moved]), abs=1e-6)
+    assert [each["push"] for each in terms] == pytest.approx([1.0, -3.0, 5.0], abs=1e-6)
+
+
+def test_an_expression_that_fails_in_a_run_is_named() -> None:
+    environment = Environment("cart_pole", reward={"late": "1 / (time - 0.04) + 1"})
+    environment.reset(seed=0)
+    environment.step([0.0])
+    with pytest.raises(RunFailed, match=r"cart_pole: '1 / \(time - 0.04\) \+ 1' cannot be evaluated"):
+        environment.step([0.0])
+
+
 def test_any_spec_can_be_made_by_id() -> None:
     environment = gymnasium.make(ANY, spec=load_spec("cart_pole"), duration=1.0)
     assert environment.unwrapped.task.spec.duration == 1.0
+    assert gymnasium.make("sim_node.gym:sim_node/CartPole-v0").spec.id == "sim_node/CartPole-v0"
     assert sim_node.gym.load_spec("cart_pole") == load_spec("cart_pole")
 
 

@@ -47,9 +47,7 @@ sensors:
 
 
 def opened(world: World, signals: dict[str, Signal], actions: dict[str, Action]) -> Task:
-    task = Task(
-        Spec(world, 10.0, actions, {name: None for name in signals}, {"one": "1"}, signals=signals, normalised=False)
-    )
+    task = Task(Spec(world, 10.0, actions, dict.fromkeys(signals), {"one": "1"}, signals=signals, normalised=False))
     task.begin(np.random.default_rng(0))
     return task
 

@@ -88,6 +88,11 @@ def test_the_example_is_valid(tmp_path: Path) -> None:
         ),
         ("uniform(-0.1, 0.1)", "unifrom(-0.1, 0.1)", "did you mean uniform"),
         ("reward: 1 - lean ** 2", "reward: '[x, lean]'", "10:9: reward: is an array of 2; a number is needed"),
+        (
+            "angle / 0.2",
+            "([angle, 1]) + [1, 2, 3]",
+            "6:9: signals.lean: '([angle, 1]) + [1, 2, 3]' cannot be",
+        ),
         ("termination:", "terminaton:", "11:1: terminaton: unknown key; did you mean termination?"),
         ("world: cart_pole", "world: cart_poll", "1:8: world: no world 'cart_poll'; did you mean cart_pole?"),
     ],
