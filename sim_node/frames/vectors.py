@@ -61,6 +61,11 @@ class Enu(_Vector):
     __slots__ = ()
     frame = Frame.ENU
 
+    @staticmethod
+    def of_ned(north: float, east: float, down: float) -> Enu:
+        """Return a vector that is given in NED: Ned((north, east, down)).to_enu() in one step, for hot paths."""
+        return Enu((east, north, -down))
+
     def to_ned(self) -> Ned:
         """Return the vector along north, east and down."""
         east, north, up = self
@@ -105,6 +110,11 @@ class Flu(_Vector):
     __slots__ = ()
     frame = Frame.FLU
 
+    @staticmethod
+    def of_frd(forward: float, right: float, down: float) -> Flu:
+        """Return a vector that is given in FRD: Frd((forward, right, down)).to_flu() in one step, for hot paths."""
+        return Flu((forward, -right, -down))
+
     def to_frd(self) -> Frd:
         """Return the vector along forward, right and down."""
         forward, left, up = self
@@ -131,14 +141,18 @@ class AttitudeNed(tuple[float, float, float, float]):
 
         This is MAVROS' NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, including signs (mavros/src/lib/ftf_frame_conversions.cpp).
         """
-        w, x, y, z = self
-        return AttitudeEnu((-_S * (x + y), _S * (y - x), _S * (z - w), -_S * (w + z)))
+        return AttitudeEnu.of_ned(*self)
 
 
 class AttitudeEnu(tuple[float, float, float, float]):
     """Attitude of an FLU body in ENU: a quaternion [x, y, z, w]."""
 
     __slots__ = ()
+
+    @staticmethod
+    def of_ned(w: float, x: float, y: float, z: float) -> AttitudeEnu:
+        """Return an attitude that is given as FRD in NED: AttitudeNed((w, x, y, z)).to_enu() in one step."""
+        return AttitudeEnu((-_S * (x + y), _S * (y - x), _S * (z - w), -_S * (w + z)))
 
     def to_ned(self) -> AttitudeNed:
         """Return the attitude of the body in FRD, in NED."""
@@ -151,7 +165,10 @@ class AttitudeEnu(tuple[float, float, float, float]):
         Args:
             vector: Along the world's axes.
         """
-        return Flu(_turned(-self[0], -self[1], -self[2], self[3], vector))
+        x, y, z, w = self
+        vx, vy, vz = vector
+        tx, ty, tz = 2.0 * (z * vy - y * vz), 2.0 * (x * vz - z * vx), 2.0 * (y * vx - x * vy)
+        return Flu((vx + w * tx + z * ty - y * tz, vy + w * ty + x * tz - z * tx, vz + w * tz + y * tx - x * ty))
 
     def to_world(self, vector: Flu) -> Enu:
         """Return a vector along the world's axes.
@@ -159,7 +176,10 @@ class AttitudeEnu(tuple[float, float, float, float]):
         Args:
             vector: Along the body's axes.
         """
-        return Enu(_turned(*self, vector))
+        x, y, z, w = self
+        vx, vy, vz = vector
+        tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
+        return Enu((vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx))
 
     @property
     def yaw(self) -> float:
@@ -195,10 +215,4 @@ class AttitudeFlu(tuple[float, float, float, float]):
         Args:
             vector: Along the axes of the local frame.
         """
-        return Flu(_turned(-self[0], -self[1], -self[2], self[3], vector))
-
-
-def _turned(x: float, y: float, z: float, w: float, v: tuple[float, float, float]) -> tuple[float, float, float]:
-    vx, vy, vz = v
-    tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
-    return vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx
+        return AttitudeEnu(self).to_body(Enu(vector))

@@ -9,7 +9,7 @@ from sim_node.autopilot.axes import quaternion_from_rpy
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import OK, diagnostic, translates
-from sim_node.frames import AttitudeEnu, AttitudeNed, Enu, Frd, Ned
+from sim_node.frames import AttitudeEnu, Enu, Flu, Ned
 from sim_node.wire import telemetry_messages as wire
 
 IMU_DATA = topic(
@@ -25,8 +25,8 @@ IMU_DATA = topic(
 @translates("ATTITUDE_QUATERNION")
 def attitude_quaternion(fields: Any, vehicle: Telemetry) -> None:
     """Translate ATTITUDE_QUATERNION, which is preferred because it has no singularity."""
-    q = AttitudeNed((fields.q1, fields.q2, fields.q3, fields.q4))
-    _publish_attitude(fields, vehicle, 0, q.to_enu())
+    q = AttitudeEnu.of_ned(fields.q1, fields.q2, fields.q3, fields.q4)
+    _publish_attitude(fields, vehicle, 0, q)
 
 
 @translates("ATTITUDE")
@@ -34,20 +34,21 @@ def attitude(fields: Any, vehicle: Telemetry) -> None:
     """Translate ATTITUDE: Euler angles, ZYX, for autopilots or streams without a quaternion."""
     if not math.isfinite(fields.roll + fields.pitch + fields.yaw):
         return
-    q = AttitudeNed(quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
-    _publish_attitude(fields, vehicle, 1, q.to_enu())
+    q = AttitudeEnu.of_ned(*quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
+    _publish_attitude(fields, vehicle, 1, q)
 
 
 def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: AttitudeEnu) -> None:
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    x, y, z, w = q
+    norm = x * x + y * y + z * z + w * w
     # This is False for NaN, too: the autopilot's estimator has no attitude yet.
     if not 0.9 < norm < 1.1 or not vehicle.best_source("attitude", rank, stamp_ns):
         return
     vehicle.attitude = q
-    vehicle.rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
+    vehicle.rates = rates = Flu.of_frd(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
     vehicle.poses.add_attitude(stamp_ns, q)
-    vehicle.pack(IMU_DATA, stamp_ns, (*q, *vehicle.rates, *vehicle.force), *vehicle.deviations[:3])
+    vehicle.pack(IMU_DATA, stamp_ns, (x, y, z, w, *rates, *vehicle.force), *vehicle.deviations[:3])
 
 
 WIND = topic(

@@ -11,7 +11,7 @@ from typing import Any
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Flu, Frd
+from sim_node.frames import Flu
 from sim_node.wire import telemetry_messages as wire
 
 STANDARD_GRAVITY = 9.80665
@@ -77,10 +77,10 @@ def highres_imu(fields: Any, vehicle: Telemetry) -> None:
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     updated = fields.fields_updated
     if updated & (_ACCELEROMETER | _GYROSCOPE):
-        rates, force = Frd((fields.xgyro, fields.ygyro, fields.zgyro)), Frd((fields.xacc, fields.yacc, fields.zacc))
-        _inertial(vehicle, 0, stamp_ns, rates.to_flu(), force.to_flu())
+        rates = Flu.of_frd(fields.xgyro, fields.ygyro, fields.zgyro)
+        _inertial(vehicle, 0, stamp_ns, rates, Flu.of_frd(fields.xacc, fields.yacc, fields.zacc))
     if updated & _MAGNETOMETER:
-        field = Frd((fields.xmag, fields.ymag, fields.zmag))
+        field = Flu.of_frd(fields.xmag, fields.ymag, fields.zmag)
         ardupilots = vehicle.autopilot == ARDUPILOT and max(map(abs, field)) > _IMPOSSIBLE_GAUSS
         _magnetic(vehicle, 0, stamp_ns, field, GAUSS * 1e-6 if ardupilots else GAUSS)
     if updated & _PRESSURE:
@@ -111,11 +111,10 @@ def scaled_pressure(fields: Any, vehicle: Telemetry) -> None:
 
 
 def _scaled(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int) -> None:
-    rates = Frd((fields.xgyro * 1e-3, fields.ygyro * 1e-3, fields.zgyro * 1e-3))
+    rates = Flu.of_frd(fields.xgyro * 1e-3, fields.ygyro * 1e-3, fields.zgyro * 1e-3)
     g = STANDARD_GRAVITY * 1e-3
-    force = Frd((fields.xacc * g, fields.yacc * g, fields.zacc * g))
-    _inertial(vehicle, rank, stamp_ns, rates.to_flu(), force.to_flu())
-    field = Frd((fields.xmag, fields.ymag, fields.zmag))
+    _inertial(vehicle, rank, stamp_ns, rates, Flu.of_frd(fields.xacc * g, fields.yacc * g, fields.zacc * g))
+    field = Flu.of_frd(fields.xmag, fields.ymag, fields.zmag)
     if any(field):  # all zero: no compass
         _magnetic(vehicle, rank, stamp_ns, field, GAUSS * 1e-3)
 
@@ -127,9 +126,9 @@ def _inertial(vehicle: Telemetry, rank: int, stamp_ns: int, rates: Flu, force: F
         vehicle.pack(DATA_RAW, stamp_ns, (*rates, *force), deviations.rate, deviations.force)
 
 
-def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: Frd, scale: float) -> None:
+def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: Flu, scale: float) -> None:
     if vehicle.best_source("mag", rank, stamp_ns):
-        x, y, z = field.to_flu()
+        x, y, z = field
         vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations.field)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Frame, Ned, convert_covariance
+from sim_node.frames import Enu, Frame, convert_covariance
 from sim_node.geometry import quaternions
 from sim_node.wire import telemetry_messages as wire
 
@@ -77,15 +77,14 @@ ACCELERATION = topic(
 def local_position(fields: Any, vehicle: Telemetry) -> None:
     """Translate position and velocity. Topics that need the attitude are published once it is known."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    position = Ned((fields.x, fields.y, fields.z)).to_enu()
-    velocity = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
+    position = Enu.of_ned(fields.x, fields.y, fields.z)
+    velocity = Enu.of_ned(fields.vx, fields.vy, fields.vz)
     vehicle.poses.add_position(stamp_ns, position)
     q = vehicle.attitude
     if q is None:
         return
     rates = vehicle.rates
-    pose = (*position, *q)
-    body = (*q.to_body(velocity), *rates)
+    pose, body = (*position, *q), (*q.to_body(velocity), *rates)
     vehicle.pack(POSE, stamp_ns, pose)
     vehicle.pack(ODOM, stamp_ns, pose + body)
     vehicle.pack(VELOCITY_BODY, stamp_ns, body)
@@ -103,13 +102,13 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
     covariance = np.nan_to_num(convert_covariance(covariance, Frame.NED, Frame.ENU), nan=0.0, posinf=0.0, neginf=0.0)
     acceleration = np.zeros((6, 6))
     acceleration[:3, :3] = covariance[6:, 6:]
-    linear = Ned((fields.ax, fields.ay, fields.az)).to_enu()
+    linear = Enu.of_ned(fields.ax, fields.ay, fields.az)
     vehicle.pack(ACCELERATION, stamp_ns, (*linear, 0.0, 0.0, 0.0, *acceleration.ravel().tolist()))
     q = vehicle.attitude
     if q is None:
         return
-    position = Ned((fields.x, fields.y, fields.z)).to_enu()
-    velocity = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
+    position = Enu.of_ned(fields.x, fields.y, fields.z)
+    velocity = Enu.of_ned(fields.vx, fields.vy, fields.vz)
     place, motion = np.zeros((2, 6, 6))
     place[:3, :3] = covariance[:3, :3]
     turn = quaternions.to_matrix(np.array(q))
