@@ -148,7 +148,7 @@ def publish(pairs: Pairs, node: Node, count: int) -> None:
     parents, children, poses = frames(count)
     senders = {"serialised": serialised_transforms(Publishers(node)), "typed": typed_transforms(node)}
     serialised, typed = (
-        send(Topic(f"/bench/{name}", "tf2_msgs/msg/TFMessage", topic.TF), parents, children)
+        send(Topic(f"/bench/{name}", "tf2_msgs/msg/TFMessage", topic.TF))(parents, children)
         for name, send in senders.items()
     )
     wait_for_subscribers(node)

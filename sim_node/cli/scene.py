@@ -85,23 +85,26 @@ def _of_world(arguments: argparse.Namespace) -> SceneGraph:
 
 
 def _of_bag(arguments: argparse.Namespace) -> SceneGraph:
-    from sim_node.session.bag_world import source_of_bag
+    from sim_node.session.bag_world import sources_of_bag
     from sim_node.world.layout import lay_out
 
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world, arguments.chunk_limit) as bag:
         with (
             counted_unreadable() as unreadable,
-            source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source,
+            sources_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as sources,
         ):
-            time_ns = source.end_ns
+            start_ns, end_ns, zero_ns = sources[0].start_ns, sources[-1].end_ns, sources[0].zero_ns
+            time_ns = end_ns
             if arguments.at is not None:
                 time_ns = nanoseconds(arguments.at)
-                time_ns += 0 if time_ns >= WALL_CLOCK_NS else source.zero_ns
-            if not source.start_ns <= time_ns <= source.end_ns:
-                first, last = ((each - source.zero_ns) / 1e9 for each in (source.start_ns, source.end_ns))
+                time_ns += 0 if time_ns >= WALL_CLOCK_NS else zero_ns
+            if not start_ns <= time_ns <= end_ns:
+                first, last = ((each - zero_ns) / 1e9 for each in (start_ns, end_ns))
                 raise UsageError(f"--at {arguments.at:g}: the bag has transforms from {first:g} s to {last:g} s")
-            [poses] = source.poses([time_ns])
+            # A world that changed while it was recorded has a source for each time between two changes.
+            source = next(each for each in sources if time_ns <= each.end_ns)
+            [poses] = source.poses([max(time_ns, source.start_ns)])
             layout = SceneLayout(source.world, lay_out(source.world).frames, convention=arguments.convention)
             graph = layout.graph(np.asarray(poses))
         report_damage(bag)

@@ -120,7 +120,7 @@ def _vehicle(simulation: Simulation, action: Any) -> tuple[int, Apply]:
         tracker = Tracker(simulation, handle, simulation.bodies[vehicle.body], action.value)
     except ValueError as error:  # rotors that cannot command it
         _refuse(action, str(error))
-    simulation.attach(tracker)
+    simulation.connect(tracker)
     return len(VEHICLE_ACTIONS[action.value]), tracker.aim
 
 

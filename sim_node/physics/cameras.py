@@ -81,6 +81,7 @@ class CameraRenderer:
         self._free = list(range(MAX_PENDING))
         self._worker: _Worker | None = None
         self._ready = False
+        self._numbers: FloatArray = np.empty((MAX_PENDING, 0))
         self.fault = ""
 
     def cameras(self, lenses: Sequence[Lens]) -> CameraGroup:

@@ -156,7 +156,7 @@ def contact(name: str, inside: str) -> Measure:
 
     def watch(simulation: Simulation) -> Read:
         watching = ContactWatch(simulation, names)
-        simulation.attach(watching)
+        simulation.connect(watching)
         return lambda run: {name: watching.first}
 
     return Measure(name, lambda run: {name: None}, check=lambda simulation: bodies_of(simulation, names), watch=watch)

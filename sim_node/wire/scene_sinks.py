@@ -14,7 +14,7 @@ from sim_node.simulation import Snapshot
 from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.encoding import encode
-from sim_node.wire.tf_sink import TF, PoseOutlet, SendPoses
+from sim_node.wire.tf_sink import TF, LayOutPoses, PoseOutlet, SendPoses
 from sim_node.wire.topic import Outlet, Qos, Send, Topic
 from sim_node.world import FrameTable, World
 from sim_node.world.problems import WorldWarning, counted
@@ -106,6 +106,7 @@ class RotorFrameSink:
 
     def __init__(self, outlet: PoseOutlet, rate: float, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
         self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
+        self._lay_out: LayOutPoses | None = None
         self._rate = _Rate(rate)
         self._rotors = RotorFrames(World("none"))
         self._angles = RotorAngles(self._rotors)
@@ -128,7 +129,9 @@ class RotorFrameSink:
         self._send = None
         if ends:
             parents, children = ([self._prefix + name for name in each] for each in zip(*ends, strict=True))
-            self._send = self._outlet(TF, parents, children)
+            if self._lay_out is None:
+                self._lay_out = self._outlet(TF)
+            self._send = self._lay_out(parents, children)
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish the rotors if they are due."""

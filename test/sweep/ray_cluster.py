@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Read when Ray is imported: on a busy machine a raylet needs longer to start than the 30 s that Ray waits.
-os.environ["RAY_raylet_start_wait_time_s"] = "240"
+os.environ["RAY_raylet_start_wait_time_s"] = "240"  # noqa: SIM112  Ray writes it so
 
 import ray
 from ray.cluster_utils import Cluster
@@ -26,7 +26,7 @@ def main(world: str, out: Path) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     second = cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False)
-    killed = []
+    killed: list[int] = []
 
     def progress(done: int, failures: int) -> None:
         if done > RUNS // 6 and not killed:
