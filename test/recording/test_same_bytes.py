@@ -45,11 +45,11 @@ def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("world", sorted(set(shipped_worlds()) - WITH_PEERS))
 def test_a_shipped_world(world: str, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        try:
-            assert record(world, tmp_path / name / "bag", seed=11) == []
-        except WorldError as error:
-            pytest.skip(f"does not run here: {error}")
+    try:
+        warned = [record(world, tmp_path / name / "bag", seed=11) for name in ("a", "b")]
+    except WorldError as error:
+        pytest.skip(f"does not run here: {error}")
+    assert warned == [[], []]
     first, second = (sorted((tmp_path / name / "bag").iterdir()) for name in ("a", "b"))
     assert [path.name for path in first] == [path.name for path in second] == ["bag_0.mcap", "metadata.yaml"]
     for a, b in zip(first, second, strict=True):
