@@ -129,8 +129,7 @@ def reported(forked: Forks, folder: Path, words: tuple[str, ...]) -> tuple[int, 
         listening.listen()
         talk = threading.Thread(target=_talk, args=(listening,), daemon=True)
         talk.start()
-        done = command(folder, "bridge", "--url", f"unix:{folder / 'sock'}", site=folder / "site")
-    return done.returncode, done.stderr
+        return forked.run(folder, "bridge", "--url", f"unix:{folder / 'sock'}", site=folder / "site")
 
 
 def _talk(listening: socket.socket) -> None:

@@ -171,7 +171,7 @@ def parts(drawn: Ticks, cuts: list[int]) -> Iterator[slice]:
 
 
 @given(drawn=ticks(), cuts=st.lists(st.integers(0, 12), max_size=5), every=st.integers(1, 4))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_what_is_recorded_is_read_back_to_the_bit(drawn: Ticks, cuts: list[int], every: int) -> None:
     """Any types, shapes and bits; in parts of any size the bag is the same file; thinned to multiples."""
     with TemporaryDirectory() as folder:

@@ -42,6 +42,7 @@ def record(
         warn=reported.append,
     )
     run(Loop(simulation, (*sinks_into(recorder), *sinks), real_time_factor=0.0, duration_ns=round(seconds * 1e9)))
+    simulation.close()
     return reported
 
 

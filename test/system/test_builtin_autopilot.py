@@ -47,9 +47,9 @@ sensors: [{{name: drone/TRUTH, type: ground_truth, rate: 50}}]
 MISSION = """\
 frame: enu
 items:
-  - {type: takeoff, height: 4}
-  - {type: waypoint, position: [8, 0, 4], radius: 0.3, hold: 1}
-  - {type: waypoint, position: [8, 8, 6], radius: 0.3, hold: 1}
+  - {type: takeoff, height: 3}
+  - {type: waypoint, position: [4, 0, 3], radius: 0.3, hold: 1}
+  - {type: waypoint, position: [4, 4, 4], radius: 0.3, hold: 1}
   - {type: land}
 """
 # Home lies where the vehicle stood, a hand above the ground.
@@ -123,18 +123,18 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
         assert refused.message.startswith("temporarily rejected: do set mode: Switching to AUTO.LAND")
 
         assert ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=True)).success
-        flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=4.0))
-        ears.spin_until(lambda: flown.place[2] > STANDS + 3.8, what="takeoff")
+        flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=3.0))
+        ears.spin_until(lambda: flown.place[2] > STANDS + 2.8, what="takeoff")
 
         goal = PoseStamped()
         goal.header.frame_id = "map"
-        goal.pose.position.x, goal.pose.position.y, goal.pose.position.z = 6.0, -4.0, 5.0
+        goal.pose.position.x, goal.pose.position.y, goal.pose.position.z = 3.0, -2.0, 4.0
         goal.pose.orientation.w = 1.0
         flown.say(PoseStamped, "/drone/goto", goal)
         ears.spin_until(lambda: bool(flown.ended("goto")), what="goto's end")
         assert flown.ended("goto")[0].message.startswith("reached")
         ears.spin_until(
-            lambda: bool(np.linalg.norm(flown.place - [6.0, -4.0, STANDS + 5.0]) < 0.15), what="where it was sent"
+            lambda: bool(np.linalg.norm(flown.place - [3.0, -2.0, STANDS + 4.0]) < 0.15), what="where it was sent"
         )
 
         flown.say(String, "/drone/mission/upload", String(data=MISSION))
@@ -149,7 +149,7 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
         assert flown.call("mission/start").success
         ears.spin_until(lambda: not flown.armed[-1][1].data, what="the mission's landing")
 
-        np.testing.assert_allclose(flown.place, [8.0, 8.0, STANDS], atol=0.3)
+        np.testing.assert_allclose(flown.place, [4.0, 4.0, STANDS], atol=0.3)
 
         # What the bridge tells is where the vehicle is, in the world's own frame.
         reported = flown.reported[-1][1]
@@ -160,7 +160,7 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
 
     # From the bag: a subscriber of sensor data misses messages on a busy machine, a recording does not.
     path = recorded_path(bag, began)
-    for place in ([8.0, 0.0, STANDS + 4.0], [8.0, 8.0, STANDS + 6.0]):
+    for place in ([4.0, 0.0, STANDS + 3.0], [4.0, 4.0, STANDS + 4.0]):
         assert np.linalg.norm(path - place, axis=1).min() < 0.3
 
 
@@ -195,15 +195,15 @@ def test_killed_in_flight_it_is_back_and_lands(tmp_path: Path) -> None:
     with drone(tmp_path, "--speed", "2") as (node, flown, _):
         ears = flown.ears
         assert ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=True)).success
-        flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=5.0))
-        ears.spin_until(lambda: flown.place[2] > STANDS + 4.5, what="takeoff")
+        flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=3.0))
+        ears.spin_until(lambda: flown.place[2] > STANDS + 2.5, what="takeoff")
         began = len(flown.truth)
         (autopilot,) = [p for p in psutil.Process(node.process.pid).children() if "autopilot" in p.cmdline()]
         autopilot.send_signal(signal.SIGKILL)
         node.wait_for("is gone")
         received = len(flown.truth)
         ears.spin_until(lambda: len(flown.truth) > received + 100, what="the simulation goes on")
-        assert flown.path()[began:, 2].min() > STANDS + 4.0
+        assert flown.path()[began:, 2].min() > STANDS + 2.0
         assert flown.call("cmd/land").success
         ears.spin_until(lambda: not flown.armed[-1][1].data, what="landing")
         assert abs(flown.place[2] - STANDS) < 0.05
