@@ -170,7 +170,11 @@ class Loop(Verbs):
         self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start; see `Verbs.load`. It stays running or paused."""
+        """Let another world be that of the run, at its start; see `Verbs.load`.
+
+        Args:
+            world: The world.
+        """
         self.call(lambda: self._load(world))
 
     def step(self, steps: int = 1) -> None:
