@@ -2,11 +2,11 @@
 
 Run from the repository: python -m bench.changes [--out bench/results/changes.json]
 
-A box is spawned into and removed from 1, 10 and 100 free bodies, in CPU seconds; beside it stands the same world
-assembled anew, which is what a change cost before. Steps of a world that has changed a hundred times are paired with
-those of the same world loaded afresh. Exit code 1 if a spawn into 100 bodies takes 50 ms or more, if steps cost more
-than 1/0.97 of those of the fresh world, or if a thousand spawns and removals leave memory, files, threads or processes
-behind.
+A box is spawned into and removed from 1, 10 and 100 free bodies, and 100 with an IMU each, in CPU seconds; beside it
+stands the same world assembled anew, which is what a change cost before. Steps of a world that has changed a hundred
+times are paired with those of the same world loaded afresh. Exit code 1 if a spawn into 100 bodies takes 50 ms or more,
+if steps cost more than 1/0.97 of those of the fresh world, or if a thousand spawns and removals leave memory, files,
+threads or processes behind.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 
 from bench.pairs import Pairs
 from sim_node.simulation import Simulation
+from sim_node.simulation.changes import with_part
 from sim_node.world import Body, Geometry, Physics, TimeGrid, World
 from sim_node.world.model import Sensor
 
@@ -36,7 +37,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("bench/results/changes.json"))
     arguments = parser.parse_args()
     pairs = Pairs()
-    spawns = {count: spawn_s(count, pairs) for count in (1, 10, 100)}
+    spawns = {count: spawn_s(boxes(count), pairs) for count in (1, 10, 100)}
+    spawn_s(with_sensors(boxes(100)), pairs)
     ratio = steps(pairs)
     grown = growth()
     pairs.save(arguments.out)
@@ -49,17 +51,19 @@ def box(index: int) -> Body:
 
 
 def boxes(count: int) -> World:
-    """Boxes that float, each with an accelerometer and a gyroscope."""
-    sensors = tuple(Sensor(f"box{k}/IMU", f"box{k}", HERE, type="imu") for k in range(count))
+    """Boxes that float."""
     physics = Physics(gravity=np.zeros(3), timestep_ns=2_000_000, integrator="implicitfast")
-    return World(
-        "boxes", time=TimeGrid(0, 4_000_000), physics=physics, bodies=tuple(map(box, range(count))), sensors=sensors
-    )
+    return World("boxes", time=TimeGrid(0, 4_000_000), physics=physics, bodies=tuple(map(box, range(count))))
 
 
-def spawn_s(count: int, pairs: Pairs) -> float:
+def with_sensors(world: World) -> World:
+    """The world with an accelerometer and a gyroscope on each body."""
+    return with_part(world, *(Sensor(f"{body.name}/IMU", body.name, HERE, type="imu") for body in world.bodies))
+
+
+def spawn_s(world: World, pairs: Pairs) -> float:
     """Print and return what a spawn costs, as the median of many, CPU seconds."""
-    run = Simulation(boxes(count))
+    run, count = Simulation(world), len(world.bodies)
     taken: dict[str, list[float]] = {"spawn": [], "remove": []}
     for _ in range(25):
         start = time.thread_time()
@@ -68,11 +72,16 @@ def spawn_s(count: int, pairs: Pairs) -> float:
         run.remove(f"box{count}")
         taken["spawn"].append(between - start)
         taken["remove"].append(time.thread_time() - between)
-    world = boxes(count + 1)
+
+    def change() -> None:
+        run.add(box(count))
+        run.remove(f"box{count}")
+
+    larger, sensed = with_part(world, box(count)), ", sensors" * bool(world.sensors)
     pairs.measure(
-        f"spawn and remove, {count} bodies",
-        lambda: (run.add(box(count)), run.remove(f"box{count}")),
-        {"two new simulations": lambda: (Simulation(world), Simulation(world))},
+        f"spawn and remove, {count} bodies{sensed}",
+        change,
+        {"two new simulations": lambda: (Simulation(larger), Simulation(world))},
         clock=time.thread_time,
     )
     medians = {verb: statistics.median(seconds) for verb, seconds in taken.items()}
@@ -82,7 +91,7 @@ def spawn_s(count: int, pairs: Pairs) -> float:
 
 def steps(pairs: Pairs) -> float:
     """Measure steps between changes beside those of the same world loaded afresh."""
-    changed = Simulation(boxes(20))
+    changed = Simulation(with_sensors(boxes(20)))
     for _ in range(50):
         changed.add(box(20))
         changed.remove("box20")
@@ -99,7 +108,7 @@ def steps(pairs: Pairs) -> float:
 
 def growth() -> bool:
     """Print and return whether spawns and removals leave something behind."""
-    run = Simulation(boxes(5))
+    run = Simulation(with_sensors(boxes(5)))
 
     def cycles(count: int) -> None:
         for _ in range(count):

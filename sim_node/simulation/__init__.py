@@ -8,11 +8,13 @@ from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
+from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused
 
 __all__ = [
     "Adapting",
     "CoSimulator",
+    "Edit",
     "History",
     "Loop",
     "Pace",
@@ -22,4 +24,5 @@ __all__ = [
     "Sink",
     "Snapshot",
     "State",
+    "Verbs",
 ]

@@ -12,7 +12,7 @@ from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Engine, engines_for
-from sim_node.physics.engine import DynamicEngine, Perceived, Releasing, Resumable
+from sim_node.physics.engine import DynamicEngine, Perceived, Releasing, Resumable, records_of
 from sim_node.sensors import Suite
 from sim_node.sensors.context import OPEN_AIR
 from sim_node.sensors.succession import cohorts_of, succeed
@@ -149,11 +149,23 @@ class Generation:
         # The numbers of another joint mean something else.
         renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
         carry(before.columns, self.columns, without=measured, renewed=renewed)
+        self._keep_floating(before)
         records = before.suite.records()
         for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
             succeed(bank, group, records, self.steps)
         self.suite.find_due()
         self.suite.publish(self.steps, wait=False)
+
+    def _keep_floating(self, before: Generation) -> None:
+        """Keep poses and twists of floating bodies whose joint frame, or whose joint in MuJoCo, is another one now."""
+        olds = {body.name: body for body in before.world.bodies if body.joint == "free"}
+        changed = [b.name for b in self.world.bodies if b.joint == "free" and olds.get(b.name, b) is not b]
+        then, now = records_of(before.engines, "bodies"), records_of(self.engines, "bodies")
+        for name in changed:
+            pose, twist = then[name].pose(), then[name].twist()
+            if not (np.array_equal(now[name].pose(), pose) and np.array_equal(now[name].twist(), twist)):
+                now[name].set_pose(pose)
+                now[name].set_twist(twist)
 
     def adopt(self, before: Generation) -> None:
         """Take over from the last generation what is not state: subscriptions, and the process that renders images."""

@@ -190,16 +190,7 @@ class Loop(Verbs):
         self.call(lambda: self._step(steps))
 
     def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
-        """Change the run between two ticks, open the sinks again if its world has changed, and publish the instant.
-
-        Args:
-            make: Returns the change, or None if it has set all that it wants to set.
-
-        Raises:
-            WorldError: The next world is invalid.
-            ValueError: The world cannot become this one while it runs.
-            Refused: The call comes from within a tick, a sink cannot follow, or the loop has ended.
-        """
+        """Change the run between two ticks, open the sinks again if its world has changed, and publish the instant."""
         self.call(lambda: self._edit(make))
 
     def set_real_time_factor(self, factor: float) -> None:

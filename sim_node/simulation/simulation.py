@@ -145,18 +145,8 @@ class Simulation(RunView, Verbs):
         return Snapshot(time_ns, present.poses.copy(), present.suite.published)
 
     def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
-        """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop.
-
-        Args:
-            make: Returns the change, or None if it has set all that it wants to set.
-
-        Raises:
-            WorldError: The next world is invalid.
-            ValueError: The world cannot become this one while it runs.
-            Refused: The call comes from a co-simulator during a step.
-        """
-        if self._stepping:
-            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
+        """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop."""
+        self._refuse_stepping()
         edit = make(self)
         if edit is None:
             return
@@ -293,8 +283,13 @@ class Simulation(RunView, Verbs):
         """Close all co-simulators. The run may continue without them."""
         self._co_simulators.close()
 
+    def _refuse_stepping(self) -> None:
+        if self._stepping:
+            raise Refused("a co-simulator cannot change the world during a step; call from the loop or between steps")
+
     def _enter(self, after: Generation) -> None:
         """Continue with another generation."""
+        self._refuse_stepping()
         before, self._present = self._present, after
         self._handles.offer(after.engines, after.suite)
         opened: list[CoSimulator] = []

@@ -128,7 +128,7 @@ def message_of(message: str) -> str:
 
 
 def spec_of(source: Source) -> MjSpec:
-    """Return MuJoCo's specification of a model, in which every body, joint and actuator has a name.
+    """Return MuJoCo's specification of a model, in which every body, joint, actuator and equality has a name.
 
     A joint without a name gets that of its body. Raises WorldError with MuJoCo's message at its location.
     """
@@ -145,6 +145,9 @@ def spec_of(source: Source) -> MjSpec:
     actuators = {actuator.name for actuator in spec.actuators}
     for index, actuator in enumerate(spec.actuators):
         actuator.name = actuator.name or _unused(f"actuator{index}", actuators)
+    equalities = {equality.name for equality in spec.equalities}
+    for index, equality in enumerate(spec.equalities):
+        equality.name = equality.name or _unused(f"equality{index}", equalities)
     return spec
 
 

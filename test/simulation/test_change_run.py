@@ -511,3 +511,16 @@ def test_a_world_that_exchanges_with_a_script_does_not_change() -> None:
         with pytest.raises(ValueError, match="systems of a Python script exchange with it"):
             coupled.add(box("b"))
     assert plain.generation == coupled.generation == 0
+
+
+def test_a_floating_body_stays_where_it_is_if_its_joint_is_described_otherwise() -> None:
+    """With a spring MuJoCo has it on three slides and a ball; a joint frame may turn its axes."""
+    run = Simulation(World("w", time=GRID, physics=WEIGHTLESS, bodies=(box("a", (1, 2, 3), (1, 0, 0, 0, 2, 1)),)))
+    run.step(40)
+    pose, twist = run.bodies["a"].pose, run.bodies["a"].twist
+    turned = np.array([5, 0, 0, 0, 0, *np.sqrt([0.5, 0.5])])
+    (body,) = run.world.bodies
+    for changed in (replace(body, spring_stiff=np.full(6, 1e-9)), replace(body, pose=turned), body):
+        run.change(replace(run.world, bodies=(changed,)))
+        np.testing.assert_allclose(run.bodies["a"].pose, pose, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(run.bodies["a"].twist, twist, rtol=0, atol=1e-12)
