@@ -10,6 +10,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from sim_node.simulation import Snapshot
 from sim_node.viewing.ports import PagePortInUse
 from sim_node.wire.topic import Send, Topic
 from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.load import loads
 
 SMALL = Settings(spare_bytes=0)
 WORLD = """
@@ -341,3 +343,24 @@ def test_lines_for_people_go_where_they_are_reported_to(tmp_path: Path, caplog: 
     assert any("PX4" in line or "px4" in line for line in lines)
     assert lines == caplog.messages
     assert not [line for line in lines if "sleeper" in line], "nobody asked for processes, nor could ask for them"
+
+
+def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
+    reports: list[str] = []
+    instance = free_instance()
+    with_px4 = loads(WORLD.format(instance=instance, command=sys.executable))
+    without = replace(with_px4, vehicles=(), processes=())
+    with Session(without, processes=True, real_time_factor=0.0, report=reports.append) as session:
+        session.run(0.02)
+        assert not session.autopilots
+        session.loop.change(with_px4)
+        assert [each.name for each in session.autopilots] == ["v"]
+        assert reports[-1] == "not starting sleeper: processes start with the run"
+        with socket.socket() as taken, pytest.raises(OSError, match="in use"):
+            taken.bind(("127.0.0.1", PX4_PORT + instance))
+        session.run(0.02)
+        session.loop.change(without)
+        assert not session.autopilots
+        session.run(0.02)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", PX4_PORT + instance))

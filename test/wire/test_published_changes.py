@@ -18,8 +18,7 @@ from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
 from sim_node.session.publishing import Publishing, published
-from sim_node.simulation import Simulation, Sink
-from sim_node.simulation.loop import Refusing
+from sim_node.simulation import Refusing, Simulation, Sink
 from sim_node.tree import TransformTree
 from sim_node.wire.marker_messages import Marker, MarkerArrays, MarkerType
 from sim_node.wire.tf_message_reader import TfMessageReader
