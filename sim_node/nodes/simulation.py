@@ -77,17 +77,20 @@ def banner(node: SimulationNode) -> list[str]:
         *_topics("sensors", topics_of(node.world, prefix)),
         *_topics("components", [each.topic.name for each in component_topics(node.world, prefix)]),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
-        *(
-            [f"  interfaces   {node.requests.interfaces.path('GetEntities')}, spawn_entity, ..."]
-            if node.requests.interfaces
-            else []
-        ),
+        *_interfaces(node),
         *([f"  commands     {', '.join(node.commands[:MAX_TOPICS])}"] if node.commands else []),
         *(f"  bridge       {line}" for line in _bridged(node)),
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
         f"  rviz         {_rviz(node)}{follow}",
         "  stop         Ctrl-C",
     ]
+
+
+def _interfaces(node: SimulationNode) -> list[str]:
+    """Return where the services of simulation_interfaces are, if they are offered."""
+    served = node.requests.interfaces
+    names = [] if served is None else [node.resolve_service_name(served.path("GetEntities"))]
+    return [f"  interfaces   {name}, spawn_entity, ..." for name in names]
 
 
 def _bridged(node: SimulationNode) -> list[str]:

@@ -8,7 +8,8 @@ from rclpy.node import Node
 
 from sim_node.nodes.changes import serve_changes
 from sim_node.nodes.orders import Orders
-from sim_node.nodes.simulation_interfaces.serving import Requests, SimulationInterfaces, serve_simulation_interfaces
+from sim_node.nodes.simulation_interfaces.services import Requests
+from sim_node.nodes.simulation_interfaces.serving import SimulationInterfaces, serve_simulation_interfaces
 from sim_node.session import Session
 from sim_node.session.run_requests import RunRequests
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 from sim_node import names
+from sim_node.geometry.arrays import FloatArray
 from sim_node.session.expressions import BadExpression, Expression
 from sim_node.text import did_you_mean, shown
 from sim_node.world.bodies import Body
@@ -76,6 +78,34 @@ class Entity:
     rows: tuple[int, ...]
     info: EntityInfo
     loose: bool = False
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Filters of entities; empty ones match everything.
+
+    Attributes:
+        expression: A POSIX extended regular expression, which part of the name must match.
+        categories: Numbers of categories.
+        tags: Tags, any of which or all of which an entity must have.
+        all_tags: Whether all of them.
+        bounds: Type and points (P, 3) of a region in the fixed frame, m; type 0 for everywhere.
+    """
+
+    expression: str = ""
+    categories: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    all_tags: bool = False
+    bounds: tuple[int, Sequence[Sequence[float]]] = (0, ())
+
+
+class NamedPose(NamedTuple):
+    """A place in the world: its name, a line about it, tags, and its pose (7,) in the fixed frame, m."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+    pose: FloatArray
 
 
 def entities_of(

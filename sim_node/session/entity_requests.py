@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from sim_node.session.entities import (
     Category,
     Entity,
     EntityInfo,
+    Filters,
+    NamedPose,
     Rejected,
     entities_of,
     find_entity,
@@ -33,34 +35,6 @@ from sim_node.world.problems import WorldError
 
 T = TypeVar("T")
 MAX_TAGS, MAX_TAG, MAX_DESCRIPTION = 100, 200, 10_000
-
-
-@dataclass(frozen=True)
-class Filters:
-    """Filters of entities; empty ones match everything.
-
-    Attributes:
-        expression: A POSIX extended regular expression, which part of the name must match.
-        categories: Numbers of categories.
-        tags: Tags, any of which or all of which an entity must have.
-        all_tags: Whether all of them.
-        bounds: Type and points (P, 3) of a region in the fixed frame, m; type 0 for everywhere.
-    """
-
-    expression: str = ""
-    categories: tuple[int, ...] = ()
-    tags: tuple[str, ...] = ()
-    all_tags: bool = False
-    bounds: tuple[int, Sequence[Sequence[float]]] = (0, ())
-
-
-class NamedPose(NamedTuple):
-    """A place in the world: its name, a line about it, tags, and its pose (7,) in the fixed frame, m."""
-
-    name: str
-    description: str
-    tags: tuple[str, ...]
-    pose: FloatArray
 
 
 @dataclass

@@ -56,7 +56,7 @@ class Loop(Verbs):
         self._pacer = Pacer(real_time_factor)
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._duration_ns = duration_ns
-        self._last_step = None if duration_ns is None else last_step(duration_ns, simulation.world.time)
+        self._last_step = last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
         # The generation of the simulation that the sinks were opened on.
         self._shown = 0
@@ -170,7 +170,11 @@ class Loop(Verbs):
         self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start; see `Verbs.load`. It stays running or paused."""
+        """Let another world be that of the run, at its start; see `Verbs.load`.
+
+        Args:
+            world: The world.
+        """
         self.call(lambda: self._load(world))
 
     def step(self, steps: int = 1) -> None:
@@ -346,8 +350,7 @@ class Loop(Verbs):
         self._refuse_busy("load")
         after = self._accepted(assemble(world if isinstance(world, World) else load(world)))
         self.simulation.load(after)
-        if self._duration_ns is not None:
-            self._last_step = last_step(self._duration_ns, after.time)
+        self._last_step = last_step(self._duration_ns, after.time)
         self._restart()
 
     def _accepted(self, world: World) -> World:
@@ -362,9 +365,7 @@ class Loop(Verbs):
 
         def accepted(run: Simulation) -> Edit | None:
             edit = make(run)
-            if edit is None:
-                return None
-            return edit._replace(world=self._accepted(assemble(edit.world)))
+            return None if edit is None else edit._replace(world=self._accepted(assemble(edit.world)))
 
         self.simulation.edit(accepted)
         self._publish()

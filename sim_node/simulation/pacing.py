@@ -183,8 +183,10 @@ def _checked(factor: float) -> float:
     return factor
 
 
-def last_step(duration_ns: int, grid: TimeGrid) -> int:
-    """Return the first step at or after a duration, which must end within int64 nanoseconds."""
+def last_step(duration_ns: int | None, grid: TimeGrid) -> int | None:
+    """Return the first step at or after a duration, which must end within int64 nanoseconds; None for no duration."""
+    if duration_ns is None:
+        return None
     step = -(-not_negative(duration_ns) // grid.step_ns)
     within(grid.start_ns + step * grid.step_ns)
     return step

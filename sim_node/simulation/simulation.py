@@ -159,7 +159,11 @@ class Simulation(RunView, Verbs):
         self._changed = True
 
     def load(self, world: World | str | Path) -> None:
-        """Let another world be that of the run, at its start; see `Verbs.load`."""
+        """Let another world be that of the run, at its start; see `Verbs.load`.
+
+        Args:
+            world: The world.
+        """
         if self._stepping:
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
         after = self._present.replaced(world if isinstance(world, World) else load(world), self.seed)

@@ -15,9 +15,9 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from sim_node import Loop, Simulation, loads
-from sim_node.session.entities import Category, Rejected
+from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
-from sim_node.session.entity_requests import EntityRequests, Filters
+from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests, RunState
 from sim_node.session.structure_requests import StructureRequests

@@ -29,12 +29,12 @@ from simulation_interfaces.msg import (
     TagsFilter,
 )
 
-from sim_node.nodes.simulation_interfaces import entity_services, run_services, structure_services
-from sim_node.nodes.simulation_interfaces.serving import SERVICES, name_of
+from sim_node.nodes.simulation_interfaces.services import SERVICES, name_of
+from sim_node.nodes.simulation_interfaces.serving import REGISTERING
 
 pytestmark = pytest.mark.peers
 
-REGISTERING = (entity_services, run_services, structure_services)
+assert REGISTERING  # the table is filled by these modules
 OK, NOT_FOUND, FAILED = Result.RESULT_OK, Result.RESULT_NOT_FOUND, Result.RESULT_OPERATION_FAILED
 UNSUPPORTED, INCORRECT_STATE = Result.RESULT_FEATURE_UNSUPPORTED, Result.RESULT_INCORRECT_STATE
 BOX = "world: box\nbodies:\n  - {name: body, joint: free, geometry: [{box: [0.2, 0.2, 0.2], mass: 1}]}\n"

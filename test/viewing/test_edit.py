@@ -12,7 +12,7 @@ from page import Page, opened
 from waiting import until
 
 from sim_node import Session, loads
-from sim_node.session.entity_requests import Filters
+from sim_node.session.entities import Filters
 from sim_node.viewing.browser.edit import HANDLES
 
 YARD = """

@@ -8,11 +8,10 @@ import numpy as np
 from geometry_msgs.msg import Vector3
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes.simulation_interfaces.serving import Requests, service
+from sim_node.nodes.simulation_interfaces.services import Requests, service
 from sim_node.sensors.truth import FrameState
-from sim_node.session.entities import Category, Rejected
+from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import BoundsType
-from sim_node.session.entity_requests import Filters
 
 
 @service("GetEntities", "ENTITY_TAGS", "ENTITY_CATEGORIES", "ENTITY_BOUNDS_BOX", "ENTITY_BOUNDS_CONVEX")

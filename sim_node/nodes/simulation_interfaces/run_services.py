@@ -8,7 +8,7 @@ from typing import Any
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.node import Node
 
-from sim_node.nodes.simulation_interfaces.serving import PACKAGE, SERVICES, Requests, service, set_result
+from sim_node.nodes.simulation_interfaces.services import PACKAGE, SERVICES, Requests, service, set_result
 from sim_node.session.entities import Rejected
 from sim_node.session.resources import FORMATS
 

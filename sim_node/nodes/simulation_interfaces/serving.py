@@ -1,129 +1,24 @@
-"""Serves simulation_interfaces: services whose types are installed, and results as the standard defines them."""
+"""Serves simulation_interfaces: the services and the action whose types are installed."""
 
 from __future__ import annotations
 
 import importlib
-import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
-from rclpy.task import Future
 
+from sim_node.nodes.simulation_interfaces import entity_services, run_services, structure_services
+from sim_node.nodes.simulation_interfaces.services import PACKAGE, SERVICES, Answer, Requests, name_of, set_result
 from sim_node.packages import missing_message
-from sim_node.plugins import blamed
 from sim_node.session.entities import Rejected
-from sim_node.session.entity_requests import EntityRequests
-from sim_node.session.run_requests import RunRequests
-from sim_node.session.structure_requests import StructureRequests
-from sim_node.simulation import Loop, Refused
+from sim_node.simulation import Refused
 from sim_node.text import MAX_LINE, shown
 
-PACKAGE = "simulation_interfaces"
 DEFAULT_PREFIX = "~"
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Requests:
-    """What answers the services of a node.
-
-    Attributes:
-        entities: Requests about entities.
-        run: Requests about the run.
-        structure: Requests that change the world.
-        loop: The run.
-        stamp: Returns the stamp (ns) of messages for a simulation time (ns).
-        offered: The services and actions that are offered, by their types.
-        wake: Lets the executor look at what has become ready.
-    """
-
-    entities: EntityRequests
-    run: RunRequests
-    structure: StructureRequests
-    loop: Loop
-    stamp: Callable[[int], int]
-    offered: set[str]
-    wake: Callable[[], None]
-
-    def in_loop(self, function: Callable[[], T]) -> Awaitable[T]:
-        """Return what awaits a call into the loop, while the executor serves others."""
-        future = Future()
-
-        def act() -> None:
-            try:
-                future.set_result(function())
-            except Exception as error:  # raised where it is awaited
-                future.set_exception(error)
-            self.wake()
-
-        self.loop.post(act)
-        awaited: Awaitable[T] = future
-        return awaited
-
-
-# Fills a response; a coroutine where that takes long.
-Answer = Callable[[Requests, Any, Any], "Awaitable[None] | None"]
-
-
-@dataclass(frozen=True)
-class Service:
-    """A service: what fills its response, and the features that it stands for."""
-
-    answer: Answer
-    features: tuple[str, ...] = ()
-
-
-# By the name of the type.
-SERVICES: dict[str, Service] = {}
-
-
-def service(type_name: str, *features: str) -> Callable[[Answer], Answer]:
-    """Register what answers a service.
-
-    Args:
-        type_name: The name of its type, such as GetEntities, from which that of the service follows.
-        features: Names of features of SimulatorFeatures that it stands for.
-
-    Returns:
-        The decorator.
-    """
-
-    def enter(answer: Answer) -> Answer:
-        SERVICES[type_name] = Service(answer, features)
-        return answer
-
-    return enter
-
-
-def name_of(type_name: str) -> str:
-    """Return the name of the service of a type: get_entities for GetEntities."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", type_name).lower()
-
-
-def set_result(response: Any, error: Exception | None) -> None:
-    """Set the result of a message.
-
-    Args:
-        response: The response of a service or an action, or the result for one of several entities.
-        error: Why it failed; None if it did not.
-    """
-    result = getattr(response, "result", None)
-    if result is None:
-        return
-    if error is None:
-        result.result = type(result).RESULT_OK
-        return
-    # After the end of the run everything is refused.
-    code = "INCORRECT_STATE" if isinstance(error, Refused) else getattr(error, "code", "OPERATION_FAILED")
-    known = (getattr(type(response), code, None), getattr(type(result), f"RESULT_{code}", None))
-    failed = type(result).RESULT_OPERATION_FAILED
-    result.result = next((each for each in known if each is not None), failed)
-    text = str(error) if isinstance(error, (Rejected, Refused)) else str(blamed(error) or error)
-    result.error_message = shown(text, MAX_LINE)
+# The modules that register services.
+REGISTERING = (entity_services, run_services, structure_services)
 
 
 class SimulationInterfaces:
@@ -148,9 +43,7 @@ class SimulationInterfaces:
             kind = getattr(types, type_name, None)
             if kind is not None:
                 self._serve(type_name, kind, each.answer)
-        from sim_node.nodes.simulation_interfaces.run_services import serve_steps
-
-        self._steps = serve_steps(node, requests, self.path("SimulateSteps"), self._group)
+        self._steps = run_services.serve_steps(node, requests, self.path("SimulateSteps"), self._group)
 
     def path(self, type_name: str) -> str:
         """Return the name of the service of a type, with the prefix."""
@@ -194,10 +87,6 @@ def serve_simulation_interfaces(
         log = node.get_logger().debug if prefix == DEFAULT_PREFIX else node.get_logger().warning
         log(f"the services of {PACKAGE} are not offered: {missing_message(PACKAGE)}")
         return None
-    from sim_node.nodes.simulation_interfaces import entity_services, run_services, structure_services
-
-    registering: tuple[ModuleType, ...] = (entity_services, run_services, structure_services)
-    assert registering
     return SimulationInterfaces(node, requests(), prefix)
 
 

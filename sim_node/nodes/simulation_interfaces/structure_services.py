@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sim_node.nodes.simulation_interfaces.entity_services import pose_of
-from sim_node.nodes.simulation_interfaces.serving import Requests, service, set_result
+from sim_node.nodes.simulation_interfaces.services import Requests, service, set_result
 from sim_node.session.entities import Rejected
 from sim_node.session.resources import Listed
 
