@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Read when Ray is imported: on a busy machine a raylet needs longer to start than the 30 s that Ray waits.
-os.environ["RAY_raylet_start_wait_time_s"] = "240"
+os.environ["RAY_raylet_start_wait_time_s"] = "240"  # noqa: SIM112  its own spelling
 
 import ray
 from ray.cluster_utils import Cluster

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +23,14 @@ RUNS = 60
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of a sweep by two workers, which nothing disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     process = start(arguments(folder, RUNS, "--workers", "2", "--plot"))
     output, _ = process.communicate()
     assert process.returncode == 0, output
     assert f"{RUNS} of {RUNS} cases: {RUNS} ok" in output
-    yield folder / "results"
+    return folder / "results"
 
 
 def test_each_case_has_a_row_with_its_numbers_and_measures(undisturbed: Path) -> None:
@@ -122,7 +121,10 @@ def test_kept_topics_columns_and_pictures(tmp_path: Path, capfd: pytest.CaptureF
 @pytest.mark.parametrize(
     ("words", "reported"),
     [
-        (["--vary", "bodies[bal].joint.qd[0]=1,2"], "--vary: bodies[bal].joint.qd[0]: no [bal] here; did you mean ball"),
+        (
+            ["--vary", "bodies[bal].joint.qd[0]=1,2"],
+            "--vary: bodies[bal].joint.qd[0]: no [bal] here; did you mean ball",
+        ),
         (["--vary", "bodies[ball].geometry[0].mass=-1,2"], "out of range"),
         (["--vary", "bodies[ball].geometry[0].mass"], "PATH=SPEC is needed"),
         (["--vary", "bodies[ball].joint.qd[0]=1,2", "--vary", "bodies[ball].joint.qd[0]=1"], "is varied twice"),
@@ -142,6 +144,12 @@ def test_a_mistake_is_one_line_before_anything_starts(
     assert exit_code(given) == 2
     assert reported in capfd.readouterr().err
     assert not (tmp_path / "results").exists()
+
+
+def test_the_study_of_the_page_is_the_shipped_one() -> None:
+    root = Path(__file__).parents[2]
+    study = (root / "config" / "sweeps" / "cart_pole.yaml").read_text(encoding="utf-8")
+    assert f"```yaml\n{study}```" in (root / "docs" / "sweeps.md").read_text(encoding="utf-8")
 
 
 STUDY = """\

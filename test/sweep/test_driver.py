@@ -1,0 +1,133 @@
+"""The driver: workers that crash, worlds in Python in batches, payloads, plots and what memory rows need."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sweeping import WORLD
+
+from sim_node import loads
+from sim_node.sweep import DatasetFault, read, run
+from sim_node.sweep.blocks import BLOCK
+from sim_node.sweep.job import Case, Outcome
+from sim_node.sweep.payload import payload_of
+from sim_node.sweep.plots import plot
+from sim_node.sweep.runner import Runner
+from sim_node.sweep.study import Study, prepare
+from sim_node.sweep.variations import variation
+from sim_node.world import Body, Geometry, World, WorldError
+
+DEADLY = """\
+import os
+
+def deadly(run):
+    if run.values["bodies[ball].joint.qd[0]"] == 3.0:
+        os._exit(9)
+    return run.values["bodies[ball].joint.qd[0]"]
+"""
+
+
+def test_a_case_that_ends_its_worker_is_found_and_costs_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "deadly.py"
+    file.write_text(DEADLY)
+    rows = run(
+        loads(WORLD),
+        duration=0.02,
+        vary={"bodies[ball].joint.qd[0]": [0, 1, 2, 3, 4]},
+        measures=[str(file)],
+        workers=1,
+    )
+    assert rows["status"].to_list() == ["ok", "ok", "ok", "crashed", "ok"]
+    assert rows["deadly"].to_list() == [0.0, 1.0, 2.0, None, 4.0]
+
+
+SCRIPT = """\
+import jax.numpy as jnp
+import sim_node.ecs as el
+
+@el.map
+def weight(f: el.Force, i: el.Inertia) -> el.Force:
+    return f + el.SpatialForce(linear=i.mass() * jnp.array([0.0, 0.0, -10.0]))
+
+world = el.World()
+world.spawn(el.Body(world_vel=el.SpatialMotion(linear=jnp.array([3.0, 0.0, 5.0]))), "ball")
+world.run(el.six_dof(sys=weight), 1 / 100)
+"""
+
+
+def test_worlds_in_python_run_in_blocks_that_do_not_depend_on_what_is_left(tmp_path: Path) -> None:
+    """RK4 is exact for a parabola: x = vx t, z = 5 t - 5 t^2, highest at 0.5 s."""
+    script = tmp_path / "thrown.py"
+    script.write_text(SCRIPT)
+    vary = (variation("ball.world_vel[3]", "uniform(1, 2)"),)
+    top = "max(component/world_pos[ball][6])"
+    prepared = prepare(Study(script, 1.0, vary, BLOCK + 8, measures=(top, "final_pose(ball)")))
+    assert prepared.job.block == BLOCK
+    runner = Runner(prepared.job)
+    whole = {row.case.number: row for row in runner.run(prepared.cases)}
+    assert len(whole) == BLOCK + 8
+    for number, row in whole.items():
+        assert row.measures[top] == pytest.approx(1.25, abs=1e-9)
+        assert row.measures["final_pose(ball).x"] == pytest.approx(prepared.cases.values[vary[0].path][number])
+        assert row.measures["final_pose(ball).z"] == pytest.approx(0.0, abs=1e-9)
+    last = list(runner.run(prepared.cases.part(slice(BLOCK, None))))
+    assert [row.measures for row in last] == [whole[row.case.number].measures for row in last]
+    for path, reported in (("bal.world_vel[3]", "did you mean ball"), ("ball.world_vel", "has 6 numbers")):
+        with pytest.raises(WorldError, match=reported):
+            prepare(Study(script, 1.0, (variation(path, "1,2"),)))
+
+
+def test_a_payload_brings_the_meshes_of_a_world(tmp_path: Path) -> None:
+    """As on another machine: the file is gone, and the world has its own copy."""
+    mesh = tmp_path / "tetrahedron.obj"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    shape = Geometry("mesh", np.ones(3), mass=1.0, file=mesh)
+    world = World("meshes", bodies=(Body("b", "map", joint="free", geometry=(shape,)),))
+    payload = payload_of(world)
+    assert payload.digest == payload_of(world).digest
+    mesh.unlink()
+    there = payload.remote().open()
+    (body,) = there.bodies
+    assert body.geometry[0].file is not None
+    assert body.geometry[0].file.read_text().startswith("v 0 0 0")
+    assert payload.digest in str(body.geometry[0].file)
+
+
+def test_results_are_not_mixed_with_those_of_another_sweep(tmp_path: Path) -> None:
+    world, out = loads(WORLD), tmp_path / "out"
+    few = {"bodies[ball].joint.qd[0]": [1.0, 2.0]}
+    run(world, duration=0.02, vary=few, out=out, workers=1)
+    with pytest.raises(DatasetFault, match="has results already"):
+        run(world, duration=0.02, vary=few, out=out)
+    with pytest.raises(DatasetFault, match="duration is another"):
+        run(world, duration=0.03, vary=few, out=out, resume=True)
+    heavier = world.with_values({"bodies[ball].geometry[0].mass": 2})
+    with pytest.raises(DatasetFault, match="the world has changed"):
+        run(heavier, duration=0.02, vary=few, out=out, resume=True)
+    with pytest.raises(DatasetFault, match="no results of a sweep"):
+        read(tmp_path)
+    with pytest.raises(DatasetFault, match="no measure has two"):
+        plot(out)
+    next((out / "rows").glob("*.parquet")).write_bytes(b"PAR1 but not really")
+    with pytest.raises(DatasetFault, match="cannot be read"):
+        read(out)
+
+
+def test_rows_of_other_types_can_be_joined(tmp_path: Path) -> None:
+    """A measure may be null in one part, a number in the next, a text in a third."""
+    from contextlib import closing
+
+    from sim_node.sweep.dataset import Dataset
+
+    about = {"world": "w", "runs": 4, "duration": 1.0, "vary": {}}
+    with closing(Dataset(tmp_path / "out", about, 4)) as dataset:
+        for number, value in enumerate((None, 2.5, True, "far")):
+            dataset.add([Outcome(Case(number, 0, {}), "ok", "", {"m": value}, 0.1)])
+            dataset.flush()
+    assert read(tmp_path / "out")["m"].to_list() == [None, "2.5", "1.0", "far"]
+    assert pl.read_parquet(tmp_path / "out" / "rows" / "part-000001.parquet")["m"].to_list() == [2.5]
+    assert not os.path.exists(tmp_path / "out" / "cases")
