@@ -21,7 +21,7 @@ def simulation(
 ) -> dict[str, Any]:
     """Pause, resume, step or reset the simulation, or return its time."""
     graph = call.graph
-    name = _simulation(graph, node)
+    name = simulation_node(graph, node)
     if action == "state":
         before = graph.now_ns()
         moves = call.patience.until(lambda: graph.now_ns() != before, 0.5)
@@ -33,7 +33,7 @@ def simulation(
     return {"node": name, "message": shown(str(reply.get("message", "")))}
 
 
-def _simulation(graph: Graph, wanted: str) -> str:
+def simulation_node(graph: Graph, wanted: str) -> str:
     """Return the node that can be paused, stepped and reset. Raises ToolRefused."""
     services = graph.services()
     nodes = [

@@ -45,7 +45,8 @@ class Tool:
 TOOLS: Registry[str, Tool] = Registry(
     "tool",
     shipped=tuple(
-        f"sim_node.tools.{module}" for module in ("transforms", "topics", "flight", "control", "worlds", "bags")
+        f"sim_node.tools.{module}"
+        for module in ("transforms", "topics", "flight", "control", "entities", "worlds", "bags")
     ),
     group="sim_node.tools",
 )

@@ -18,7 +18,7 @@ World = Annotated[str, "name of a shipped world, or path of a world file within 
 @tool("check_world")
 def check_world(call: Call, *, world: World) -> dict[str, Any]:
     """Check a world file. The report names file, line and column of each fault, and what is allowed there."""
-    code, text = finished(call, "check", _world(call, world), timeout_s=60.0)
+    code, text = finished(call, "check", world_path(call, world), timeout_s=60.0)
     return {"valid": code == 0, "report": shortened(text)}
 
 
@@ -34,7 +34,7 @@ def run_world(
     """Simulate a world as fast as possible, without ROS, and record it to a bag. See bag_info and bag_query."""
     if not 0.0 < duration <= MAX_SIMULATED_S:
         raise ToolRefused(f"duration is {duration:g} s; needs above 0 and up to {MAX_SIMULATED_S:g} s")
-    path, name = call.access.new_path(bag), _world(call, world)
+    path, name = call.access.new_path(bag), world_path(call, world)
     options = ("--no-ros", "--speed", "max", "--duration", repr(duration), "--seed", str(seed), "--record", str(path))
     code, text = finished(call, "run", name, *options, timeout_s=MAX_WALL_S)
     if code != 0:
@@ -58,7 +58,7 @@ def render_picture(
     """Draw a world or a bag at a time as a PNG picture."""
     if not (16 <= width <= 1920 and 16 <= height <= 1080):
         raise ToolRefused(f"size is {width} x {height}; needs 16 to 1920 by 16 to 1080 pixels")
-    path, name = call.access.new_path(picture, (".png",)), _world(call, world)
+    path, name = call.access.new_path(picture, (".png",)), world_path(call, world)
     options = ["-o", str(path), "--at", repr(at), "--size", f"{width}x{height}"]
     code, text = finished(call, "render", name, *options, *([f"--camera={camera}"] if camera else []), timeout_s=120.0)
     if code != 0:
@@ -66,7 +66,7 @@ def render_picture(
     return {"picture": str(path.relative_to(call.access.folder.resolve())), "report": shortened(text)}
 
 
-def _world(call: Call, given: str) -> str:
+def world_path(call: Call, given: str) -> str:
     """Return a world as the command takes it: a shipped name, or a path within the folder. Raises ToolRefused."""
     if given in shipped_worlds():
         return given

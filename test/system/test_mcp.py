@@ -34,6 +34,7 @@ vehicles:
     autopilot: {{type: mavlink_builtin, instance: {instance}}}
 sensors: [{{name: drone/TRUTH, type: ground_truth, rate: 50}}]
 """
+CRATE = "world: crate\nbodies: [{name: crate, joint: free, geometry: [{box: [0.5, 0.5, 0.5], mass: 1.0}]}]\n"
 # What a busy machine may need, s.
 PATIENCE_S = 120.0
 
@@ -92,6 +93,16 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
     async def act(client: Client) -> None:
         await until_vehicle(client)
         home = await truth(client)
+        (tmp_path / "crate.yaml").write_text(CRATE)
+        spawned = await answer(client, "spawn", file="crate.yaml", x=30.0, z=0.5)
+        assert spawned["message"] == "spawned crate"
+        with anyio.fail_after(PATIENCE_S):
+            while (await client.call_tool("query_tf_tree", {"target": "map", "source": "crate/crate"})).is_error:
+                pass
+        placed = await answer(client, "set_entity", name="crate", x=0.0, y=40.0, z=0.5)
+        assert placed["message"] == "set crate"
+        assert (await answer(client, "remove", name="crate"))["message"] == "removed crate"
+        assert "crate" in await refusal(client, "remove", name="crate")
         with_chain = await answer(client, "query_tf_tree", target="map", source="drone/base_link")
         assert with_chain["chain"] == ["drone/base_link", "map"]
         assert await refusal(client, "flight_goto", x=200.0, y=0.0, z=5.0) == (
