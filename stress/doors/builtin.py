@@ -35,6 +35,9 @@ STEP_US = 4000
 PX4_AUTO, PX4_AUTO_LOITER = 4.0, 3.0
 # A sound frame is answered at once; far more than that, on a busy machine too, is a hang (s).
 HANG = 100.0
+# Datagrams may be lost: telemetry of a burst alone can fill the buffer of the ground's socket. Each is asked for again
+# after so long (s), as in MAVLink's services.
+AGAIN = 2.0
 HEIGHT = 5.0
 
 
@@ -153,21 +156,23 @@ class Running:
         self.say(frame_bytes("COMMAND_LONG", fields, GROUND, 190, 0))
 
     def asked(self, number: int) -> None:
-        """A question of the ground's is answered."""
-        self.say(frame_bytes("TIMESYNC", {"tc1": 0, "ts1": -number}, GROUND, 190, 0))
-        self.heard("TIMESYNC", lambda fields: fields.ts1 == -number)
-
-    def heard(self, name: str, fits: Callable[[Any], bool]) -> None:
-        """The ground hears a message that fits."""
+        """A question of the ground's is answered, at once or when it is repeated."""
         deadline = time.monotonic() + HANG
         while time.monotonic() < deadline:
-            try:
-                data, _ = self._ground.recvfrom(4096)
-            except TimeoutError:
-                break
-            if any(message.name == name and fits(message.fields) for message in self._heard.feed(data)):
+            self.say(frame_bytes("TIMESYNC", {"tc1": 0, "ts1": -number}, GROUND, 190, 0))
+            if self._receives("TIMESYNC", lambda fields: fields.ts1 == -number):
                 return
-        raise AssertionError(self._why(f"the ground hears no such {name}"))
+        raise AssertionError(self._why("the ground's question is not answered"))
+
+    def _receives(self, name: str, fits: Callable[[Any], bool]) -> bool:
+        """Whether the ground receives a message that fits before it asks again."""
+        deadline = time.monotonic() + AGAIN
+        while time.monotonic() < deadline:
+            if select.select([self._ground], [], [], AGAIN)[0]:
+                data, _ = self._ground.recvfrom(4096)
+                if any(message.name == name and fits(message.fields) for message in self._heard.feed(data)):
+                    return True
+        return False
 
     def flown(self, height: float, steps: int = 3) -> list[float]:
         """The commands of the last of some readings, level and still at a height (m)."""

@@ -111,7 +111,7 @@ def recorded(command: str, recordings: Recordings, folder: Path) -> subprocess.C
     bag = folder / named["bag"]
     if command not in recordings:
         ran = run(command, folder)
-        kept = folder / "kept"
+        kept = folder / f"kept_{bag.name}"
         if bag.is_dir():
             shutil.copytree(bag, kept)
         recordings[command] = kept, ran

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
 from stress import doors
+from stress.doors.builtin import Running
 from stress.feeding import feed, made
 from stress.keeping import SEEDS, kept
 
@@ -74,3 +75,15 @@ def test_inputs_are_the_same_again(name: str, tmp_path: Path) -> None:
         finally:
             door.close()
     assert found[0] == found[1]
+
+
+def test_a_question_to_the_built_in_autopilot_that_is_lost_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a datagram may be on a busy machine: nothing was wrong with the autopilot."""
+    running, lost = Running(), list[bytes]()
+    sends = running.say
+    monkeypatch.setattr(running, "say", lambda data: sends(data) if lost else lost.append(data))
+    try:
+        running.asked(1)
+    finally:
+        running.stop()
+    assert lost
