@@ -44,7 +44,7 @@ __getattr__, __dir__ = public(
         "Keep": "job",
         "Measure": "measures",
         "MeasureFault": "signals",
-        "Run": "run",
+        "Run": "case_run",
         "measure": "measures",
         "read": "dataset",
         "records": "functions",

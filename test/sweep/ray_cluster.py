@@ -26,7 +26,7 @@ def main(world: str, out: Path) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     second = cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False)
-    killed = []
+    killed: list[int] = []
 
     def progress(done: int, failures: int) -> None:
         if done > RUNS // 6 and not killed:

@@ -70,7 +70,7 @@ def test_contact_is_the_first_touch_of_two_bodies() -> None:
     assert found["contact(ball, wall)"] is None
     for name in measures[:2]:
         assert isinstance(found[name], float)
-        assert touch <= found[name] <= touch + 0.01 + 1e-9  # type: ignore[operator]
+        assert touch <= found[name] <= touch + 0.01 + 1e-9
 
 
 def test_a_run_that_diverges_has_its_time_and_no_other_measure() -> None:
