@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from sim_node.gym.dataset import Recipe, simulate, write_dataset
     from sim_node.gym.draws import Direction, draw_of
     from sim_node.gym.environment import Environment
-    from sim_node.gym.loader import Dataset
-    from sim_node.gym.spec import (
+    from sim_node.gym.interface import (
         BodyAction,
         ColumnSignal,
         FrameSignal,
         JointAction,
         JointSignal,
-        Route,
         SensorSignal,
-        Spec,
         VehicleAction,
         VehicleSignal,
     )
+    from sim_node.gym.loader import Dataset
+    from sim_node.gym.route import Route
+    from sim_node.gym.spec import Spec
     from sim_node.gym.spec_file import load_spec
 
 __all__ = [
@@ -53,20 +53,20 @@ __all__ = [
 __getattr__, __dir__ = public(
     __name__,
     {
-        "BodyAction": "spec",
-        "ColumnSignal": "spec",
+        "BodyAction": "interface",
+        "ColumnSignal": "interface",
         "Dataset": "loader",
         "Direction": "draws",
         "Environment": "environment",
-        "FrameSignal": "spec",
-        "JointAction": "spec",
-        "JointSignal": "spec",
+        "FrameSignal": "interface",
+        "JointAction": "interface",
+        "JointSignal": "interface",
         "Recipe": "dataset",
-        "Route": "spec",
-        "SensorSignal": "spec",
+        "Route": "route",
+        "SensorSignal": "interface",
         "Spec": "spec",
-        "VehicleAction": "spec",
-        "VehicleSignal": "spec",
+        "VehicleAction": "interface",
+        "VehicleSignal": "interface",
         "draw_of": "draws",
         "load_spec": "spec_file",
         "simulate": "dataset",
@@ -75,6 +75,6 @@ __getattr__, __dir__ = public(
 )
 
 if importlib.util.find_spec("gymnasium") is not None:
-    from sim_node.gym.registration import register
+    from sim_node.gym.shipped import register
 
     register()

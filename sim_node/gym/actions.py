@@ -12,8 +12,7 @@ import numpy as np
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.gym.readers import check_choice, unknown
-from sim_node.gym.spec import (
+from sim_node.gym.interface import (
     BODY_ACTIONS,
     JOINT_ACTIONS,
     VEHICLE_ACTIONS,
@@ -22,6 +21,7 @@ from sim_node.gym.spec import (
     JointAction,
     VehicleAction,
 )
+from sim_node.gym.readers import check_choice, unknown
 from sim_node.physics import BodyHandle, VehicleHandle
 from sim_node.simulation import Simulation
 from sim_node.world.problems import Problem, WorldError

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.gym.actions import Applied
 from sim_node.gym.draws import Draw, collecting, drawn, draws_of
+from sim_node.gym.interface import Action, ColumnSignal, FrameSignal, JointSignal, SensorSignal, VehicleSignal
 from sim_node.gym.readers import Readers
-from sim_node.gym.spec import Action, ColumnSignal, FrameSignal, JointSignal, SensorSignal, VehicleSignal
 from sim_node.randomness import stream
 from sim_node.session.errors import needing
 from sim_node.simulation import Simulation

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,10 +46,13 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         WorldError: The spec or its world is invalid.
     """
 
+    # gymnasium.make asks the class.
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["human", "rgb_array"], "render_fps": 50.0}
+
     def __init__(self, spec: Spec | str | Path = "cart_pole", render_mode: str | None = None, **changes: Any) -> None:
         given = spec if isinstance(spec, Spec) else load_spec(spec)
         given = replace(given, **changes) if changes else given
-        self.metadata = {"render_modes": ["human", "rgb_array"], "render_fps": given.rate}
+        self.metadata = {**type(self).metadata, "render_fps": given.rate}  # type: ignore[misc]
         if render_mode not in (None, "human", "rgb_array"):
             raise ValueError(f"render_mode {render_mode!r}; allowed: human, rgb_array, None")
         self.render_mode = render_mode

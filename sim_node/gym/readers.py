@@ -11,7 +11,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.gym.draws import collecting
 from sim_node.gym.expressions import Quantity
-from sim_node.gym.spec import (
+from sim_node.gym.interface import (
     FRAME_VALUES,
     JOINT_VALUES,
     MOTION_VALUES,

@@ -11,163 +11,11 @@ import numpy as np
 
 from sim_node.gym.draws import Draw
 from sim_node.gym.expressions import Expression, ExpressionError, Quantity
+from sim_node.gym.interface import Action, Signal
+from sim_node.gym.route import ROUTE_SIGNALS, Route
 from sim_node.world import World
-from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError
+from sim_node.world.problems import Place, Problem, WorldError
 
-FRAME_VALUES = ("position", "quaternion", "rpy", "rotation")
-MOTION_VALUES = ("velocity", "angular_velocity", "body_velocity", "body_rates", "acceleration")
-JOINT_VALUES = ("position", "velocity", "effort")
-VEHICLE_VALUES = ("speeds", "command")
-JOINT_ACTIONS = ("position", "velocity", "effort")
-BODY_ACTIONS = ("force", "torque", "wrench")
-# What a multirotor can be commanded by, and the numbers of each; motor commands have one for each rotor.
-VEHICLE_ACTIONS = {
-    "command": (),
-    "position": ("x", "y", "z", "yaw"),
-    "velocity": ("vx", "vy", "vz", "yaw_rate"),
-    "attitude": ("roll", "pitch", "yaw_rate", "thrust"),
-}
-
-
-@dataclass(frozen=True)
-class FrameSignal:
-    """The pose or motion of a frame.
-
-    Attributes:
-        frame: The frame.
-        value: One of FRAME_VALUES: position (3,), quaternion [x y z w], rpy (3,), or rotation, the matrix (9,) row by
-            row; or one of MOTION_VALUES (3,): velocity, angular_velocity and acceleration along the fixed frame's axes,
-            body_velocity and body_rates along the frame's own. SI units.
-        relative_to: The frame that a pose is relative to; empty for the fixed frame.
-        place: Where the file gives it.
-    """
-
-    frame: str
-    value: str = "position"
-    relative_to: str = ""
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-@dataclass(frozen=True)
-class JointSignal:
-    """A joint's position, velocity or effort (JOINT_VALUES): a number for a hinge or a slide, else an array."""
-
-    joint: str
-    value: str = "position"
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-@dataclass(frozen=True)
-class SensorSignal:
-    """The newest measurement of a sensor; zeros before the first one. `channels` chooses some numbers by name."""
-
-    sensor: str
-    channels: tuple[str, ...] = ()
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-@dataclass(frozen=True)
-class VehicleSignal:
-    """The rotor speeds of a multirotor, rad/s, or its motor commands, 0 to 1 (VEHICLE_VALUES): (R,)."""
-
-    vehicle: str
-    value: str = "speeds"
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-@dataclass(frozen=True)
-class ColumnSignal:
-    """A column of the run, or the row of one entity."""
-
-    column: str
-    entity: str = ""
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-# A named value: of the run, or an expression over signals before it and the actions.
-Signal = FrameSignal | JointSignal | SensorSignal | VehicleSignal | ColumnSignal | str
-
-
-@dataclass(frozen=True)
-class JointAction:
-    """The target of a joint's actuator, or its effort.
-
-    Attributes:
-        joint: The joint.
-        value: One of JOINT_ACTIONS. An effort needs no actuator.
-        low, high: The range, one number or one per number of the action; m, rad, m/s, rad/s, N or N m.
-        place: Where the file gives it.
-    """
-
-    joint: str
-    value: str
-    low: float | tuple[float, ...]
-    high: float | tuple[float, ...]
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-@dataclass(frozen=True)
-class BodyAction:
-    """A force (3,), torque (3,) or wrench (6,) on a body's centre of mass, along the fixed frame's axes; N, N m."""
-
-    body: str
-    value: str
-    low: float | tuple[float, ...]
-    high: float | tuple[float, ...]
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-@dataclass(frozen=True)
-class VehicleAction:
-    """Commands of a multirotor that nothing else flies.
-
-    Attributes:
-        vehicle: The vehicle.
-        value: One of VEHICLE_ACTIONS: command (R,), 0 to 1 for each motor; or a setpoint that the built-in controller
-            tracks: position [x y z yaw], velocity [vx vy vz yaw_rate] in the fixed frame, attitude [roll pitch yaw_rate
-            thrust], where thrust is a part of the thrust of all rotors at full speed. SI units.
-        low, high: The range, one number or one per number of the action.
-        place: Where the file gives it.
-    """
-
-    vehicle: str
-    value: str
-    low: float | tuple[float, ...]
-    high: float | tuple[float, ...]
-    place: Place = field(default=NO_PLACE, compare=False)
-
-
-Action = JointAction | BodyAction | VehicleAction
-
-
-@dataclass(frozen=True)
-class Route:
-    """Goals that a frame must reach one after the other, drawn at each reset.
-
-    It provides signals: goal (3,) m, to_goal (3,) from the frame to the goal, progress (m nearer to the goal in this
-    step), reached (1 in a step that reached one), and remaining (number of goals).
-
-    Attributes:
-        frame: The frame.
-        count: Number of goals.
-        low, high: The box (3,) in the fixed frame that goals are drawn from, m.
-        radius: Distance at which a goal is reached, m.
-        place: Where the file gives it.
-    """
-
-    frame: str
-    count: int
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
-    radius: float = 0.5
-    place: Place = field(default=NO_PLACE, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.count < 1 or not self.radius > 0.0 or not np.less_equal(self.low, self.high).all():
-            raise WorldError([Problem(self.place.where, self.place.key or "route", "is empty: check count, low, high")])
-
-
-ROUTE_SIGNALS = ("goal", "to_goal", "progress", "reached", "remaining")
 # A number from the values of all signals and actions by name.
 Function = Callable[[Mapping[str, Quantity]], float]
 # A term or condition: an expression, or in Python a function.
@@ -282,7 +130,14 @@ class Spec:
         return found
 
     def place_of(self, key: str) -> Place:
-        """Return where the file gives a key such as rate or reward.alive; without a file, only the key."""
+        """Return where the file gives a key.
+
+        Args:
+            key: Such as rate or reward.alive.
+
+        Returns:
+            The place; without a file, only the key.
+        """
         return self.places.get(key) or self.places.get(key.partition(".")[0]) or Place(key=key)
 
     def _problem(self, key: str, message: str) -> Problem:

@@ -7,27 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.gym.draws import Draw, draw_of
-from sim_node.gym.spec import (
+from sim_node.gym.interface import (
     Action,
     BodyAction,
-    Bounds,
     ColumnSignal,
     FrameSignal,
     JointAction,
     JointSignal,
-    Route,
     SensorSignal,
     Signal,
-    Spec,
-    Term,
     VehicleAction,
     VehicleSignal,
 )
+from sim_node.gym.route import Route
+from sim_node.gym.shipped import find_spec
+from sim_node.gym.spec import Bounds, Spec, Term
 from sim_node.text import did_you_mean
 from sim_node.world import World
 from sim_node.world.load import load
-from sim_node.world.locate import LocateError, locate, package_path, share, shipped_worlds
-from sim_node.world.problems import NOWHERE, Place, Problem, WorldError, quoted_path, shown_key
+from sim_node.world.locate import LocateError, locate, shipped_worlds
+from sim_node.world.problems import Place, WorldError, quoted_path, shown_key
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, compose
@@ -47,14 +46,6 @@ SIGNALS: dict[str, tuple[type, tuple[str, ...]]] = {
 ACTIONS: dict[str, type] = {"joint": JointAction, "body": BodyAction, "vehicle": VehicleAction}
 
 
-def shipped_specs() -> dict[str, Path]:
-    """Return the files of the shipped environments by name, sorted."""
-    folder = share("sim_node")
-    return (
-        {} if folder is None else {each.stem: each for each in sorted((folder / "config/environments").glob("*.yaml"))}
-    )
-
-
 def load_spec(path: str | Path) -> Spec:
     """Load the spec of an environment.
 
@@ -67,7 +58,7 @@ def load_spec(path: str | Path) -> Spec:
     Raises:
         WorldError: Lists every problem with file, line and column.
     """
-    file = _found(path)
+    file = find_spec(path)
     report = Report(str(file))
     text = read_text(file, report)
     root = compose(text, report) if text is not None else None
@@ -81,28 +72,6 @@ def load_spec(path: str | Path) -> Spec:
     except WorldError as error:
         raise WorldError([*report.errors, *error.problems]) from None
     return spec
-
-
-def _found(path: str | Path) -> Path:
-    text, shipped = str(path), shipped_specs()
-    try:
-        if text.startswith("package://"):
-            file = package_path(text)
-            if not file.is_file():
-                raise LocateError(f"{quoted_path(text)} is not a file")
-            return file
-    except LocateError as error:
-        raise WorldError([Problem(NOWHERE, "", str(error))]) from None
-    file = Path(text).expanduser()
-    if file.is_file():
-        return file
-    if text in shipped:
-        return shipped[text]
-    near = did_you_mean(text, shipped)
-    message = (
-        f"no environment {quoted_path(text)}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(shipped)})"
-    )
-    raise WorldError([Problem(NOWHERE, "", message)])
 
 
 class _Reading:

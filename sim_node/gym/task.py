@@ -14,9 +14,11 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.gym.actions import Applied
 from sim_node.gym.draws import Restarts, collecting, drawn, draws_of
-from sim_node.gym.expressions import ExpressionError, Quantity, before, norm
+from sim_node.gym.expressions import ExpressionError, Quantity, before
+from sim_node.gym.interface import FrameSignal, SensorSignal
 from sim_node.gym.readers import UNIT_LIMITS, Readers
-from sim_node.gym.spec import FrameSignal, Route, SensorSignal, Spec, Term
+from sim_node.gym.route import Goals
+from sim_node.gym.spec import Spec, Term
 from sim_node.world import World, load
 from sim_node.world.problems import NOWHERE, Diverged, Place, Problem, WorldError
 
@@ -55,7 +57,7 @@ class Task:
         ]
         self._terms = {name: self._term(f"reward.{name}", term) for name, term in spec.reward.items()}
         self._ends = self._condition("termination", spec.termination), self._condition("success", spec.success)
-        self._route = _Goals(spec.route) if spec.route else None
+        self._route = Goals(spec.route) if spec.route else None
         self.simulation = self._restarts.simulation
         self._bind()
         self.low = np.concatenate([applied.low for applied in self._applied.values()])
@@ -256,41 +258,6 @@ class Task:
         self.observation_low, self.observation_high = (
             each.astype(np.float32) for each in (self._clip_low, self._clip_high)
         )
-
-
-class _Goals:
-    """The goals of an episode, and how far a frame has come."""
-
-    def __init__(self, route: Route) -> None:
-        self._route, self.frame = route, route.frame
-        self.values: dict[str, Quantity] = {}
-
-    def begin(self, random: np.random.Generator, position: FloatArray) -> None:
-        """Draw the goals."""
-        self._goals = random.uniform(self._route.low, self._route.high, (self._route.count, 3))
-        self._next, self._distance = 0, norm(self._goals[0] - position)
-        self._set(position, 0.0, 0.0)
-
-    def move(self, position: FloatArray) -> None:
-        """Go on to the next goal if this one is reached."""
-        goal = self._goals[min(self._next, len(self._goals) - 1)]
-        distance = norm(goal - position)
-        progress, reached = self._distance - distance, 0.0
-        if distance <= self._route.radius and self._next < len(self._goals):
-            self._next, reached = self._next + 1, 1.0
-            distance = norm(self._goals[min(self._next, len(self._goals) - 1)] - position)
-        self._distance = distance
-        self._set(position, progress, reached)
-
-    def _set(self, position: FloatArray, progress: float, reached: float) -> None:
-        goal = self._goals[min(self._next, len(self._goals) - 1)]
-        self.values = {
-            "goal": goal.copy(),
-            "to_goal": goal - position,
-            "progress": progress,
-            "reached": reached,
-            "remaining": float(len(self._goals) - self._next),
-        }
 
 
 @contextmanager

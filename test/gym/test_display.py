@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import urllib.request
+import warnings
 
 import numpy as np
 import pytest
 
-pytest.importorskip("gymnasium", reason="needs gymnasium")
+gymnasium = pytest.importorskip("gymnasium", reason="needs gymnasium")
 
-from sim_node.gym import Environment
-from sim_node.viewing import NoOpenGL
+from sim_node.gym import Environment  # noqa: E402
+from sim_node.viewing import NoOpenGL  # noqa: E402
 
 
 def test_pictures_show_the_present_step() -> None:
@@ -49,6 +50,13 @@ def test_the_page_shows_the_run_in_real_time(capsys: pytest.CaptureFixture[str])
     finally:
         environment.close()
     assert environment.page is None
+
+
+def test_gymnasium_knows_the_render_modes() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        environment = gymnasium.make("sim_node/Waypoints-v0", render_mode="rgb_array")
+    assert environment.metadata["render_fps"] == 10.0
 
 
 def test_an_unknown_render_mode_is_refused() -> None:

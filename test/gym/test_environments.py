@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp  # noqa: E402
 
 import sim_node.gym  # noqa: E402
 from sim_node.gym import Environment, FrameSignal, Spec, VehicleAction, load_spec  # noqa: E402
-from sim_node.gym.registration import ANY, SHIPPED  # noqa: E402
+from sim_node.gym.shipped import ANY, SHIPPED  # noqa: E402
 from sim_node.simulation import Simulation  # noqa: E402
 from sim_node.world import load  # noqa: E402
 from sim_node.world.problems import RunFailed  # noqa: E402

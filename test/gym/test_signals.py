@@ -20,7 +20,7 @@ from sim_node.gym import (
     VehicleSignal,
     load_spec,
 )
-from sim_node.gym.spec import Action, Signal
+from sim_node.gym.interface import Action, Signal
 from sim_node.gym.task import Task
 from sim_node.world import World, WorldError, load, loads
 
