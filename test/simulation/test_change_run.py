@@ -221,6 +221,7 @@ def test_handles_histories_subscriptions_and_observers_follow() -> None:
     run = Simulation(with_part(world, Sensor("b/IMU", "b", HERE, type="imu", parameters={"rate": 250})))
     a, b, imu = run.bodies["a"], run.bodies["b"], run.sensors["b/IMU"]
     history, observe, received = run.history("wrench"), run.observer(["a"]), run.subscribe("b/IMU")
+    columns = run.columns
     a.wrench = (1, 0, 0, 0, 0, 0)
     run.step(2)
     run.add(box("0", (6, 0, 0)))  # takes no row of the others
@@ -235,6 +236,8 @@ def test_handles_histories_subscriptions_and_observers_follow() -> None:
     for gone in (lambda: b.pose, lambda: imu.values):
         with pytest.raises(KeyError, match="is gone: the world has changed"):
             gone()
+    with pytest.raises(KeyError, match="of an earlier world"):
+        columns["twist"]
     with pytest.raises(ValueError, match="in the past"):
         run.seek(0)
 
