@@ -153,7 +153,8 @@ def test_states_are_in_the_fixed_frame(yard: Run) -> None:
     assert (names, time_ns) == (["shuttle", "crate"], 0)
     expected = np.array([[0, 0, 0, *UNTURNED], [1, 2, 3, *UNTURNED]], dtype=float)
     np.testing.assert_allclose(states.pose, expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(states.twist, [[2, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 1]], atol=1e-9)
+    moving = np.array([[2, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 1.0]])
+    np.testing.assert_allclose(states.twist, moving, rtol=0, atol=1e-9)
     found = yard.entities.bounds("crate")
     assert found is not None
     np.testing.assert_allclose(np.array(found), [[1, 2, 3], [-1, -2, -3]], atol=1e-12)
