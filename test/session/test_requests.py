@@ -313,7 +313,7 @@ def test_a_file_is_read_below_allowed_folders_only(tmp_path: Path) -> None:
 
 
 def test_worlds_are_loaded_and_unloaded(yard: Run) -> None:
-    yard.loop.step(3)
+    yard.run.set_state(RunState.PAUSED)
     assert yard.structure.current() == ("yard", "")
     uri = "package://sim_node/config/worlds/double_pendulum.yaml"
     assert yard.structure.load(yard.run, uri, "") == ("double_pendulum", uri)
