@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from sim_node.columns import Array, Columns
+from sim_node.columns import Columns
 
 
 def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:
@@ -23,6 +24,7 @@ def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: 
         renewed: Entities that start as the world gives them although they have the name of earlier ones.
     """
     before, after = old.state(without), new.state(without)
+    places: dict[tuple[int, int], Places] = {}  # many columns have the same rows
     for name, start in after.items():
         if name not in before:
             continue
@@ -35,23 +37,22 @@ def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: 
         elif column.entities == last.entities and not renewed:
             after[name] = before[name]
         else:
-            _carry_rows(before[name], rows_of(last.entities), start, rows_of(column.entities), renewed)
+            key = id(last.entities), id(column.entities)
+            if key not in places:
+                places[key] = _places(last.entities, column.entities, renewed)
+            rows, sources = places[key]
+            start[rows] = before[name][sources]
     new.restore(after)
 
 
-def _carry_rows(
-    before: Array,
-    old: Mapping[tuple[str, int], int],
-    after: Array,
-    new: Mapping[tuple[str, int], int],
-    renewed: Collection[str],
-) -> None:
-    kept = [
-        (row, old[key]) for key, row in new.items() if key in old and not (renewed and _is_renewed(key[0], renewed))
-    ]
-    if kept:
-        rows, places = np.array(kept).T
-        after[rows] = before[places]
+# The rows of a column that are carried, and those that they come from.
+Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+def _places(old: Sequence[str], new: Sequence[str], renewed: Collection[str]) -> Places:
+    rows, sources = rows_of(new), rows_of(old)
+    kept = [key for key in rows if key in sources and not (renewed and _is_renewed(key, renewed))]
+    return np.array([rows[key] for key in kept], np.int64), np.array([sources[key] for key in kept], np.int64)
 
 
 def _is_renewed(entity: str, renewed: Collection[str]) -> bool:
@@ -59,11 +60,14 @@ def _is_renewed(entity: str, renewed: Collection[str]) -> bool:
     return any(name in renewed for name in (entity, entity.rpartition(".")[0], entity.rpartition("#")[0]))
 
 
-def rows_of(entities: Iterable[str]) -> dict[tuple[str, int], int]:
-    """Return the row of each entity; those that have several rows are numbered."""
+def rows_of(entities: Sequence[str]) -> dict[str, int]:
+    """Return the row of each entity; further rows of one that has several are ENTITY 1, ENTITY 2, ..."""
+    rows = dict(zip(entities, range(len(entities)), strict=True))
+    if len(rows) == len(entities):
+        return rows
     seen: Counter[str] = Counter()
     rows = {}
     for row, entity in enumerate(entities):
-        rows[entity, seen[entity]] = row
+        rows[f"{entity} {seen[entity]}" if seen[entity] else entity] = row
         seen[entity] += 1
     return rows
