@@ -52,7 +52,7 @@ class CommandSink:
         """Follow a change of the world, in the executor's thread."""
         if self._is_open and self._loop is not None:
             self._connect(self._loop)
-            self._orders.add(lambda: self._renew(world))
+            self._orders.add(lambda: self._follow(world))
         self._is_open = True
 
     def write(self, snapshot: Snapshot) -> None:
@@ -72,6 +72,13 @@ class CommandSink:
             from sim_node.nodes.command_topics import CommandTopics
 
             self._others = CommandTopics(self._node, loop, self._prefix)
+
+    def _follow(self, world: World) -> None:
+        """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
+        try:
+            self._renew(world)
+        except Exception as error:
+            self._node.get_logger().error(f"commands do not follow the change of the world: {error}")
 
     def _renew(self, world: World) -> None:
         for each in (self._joints, self._others):

@@ -145,10 +145,13 @@ class Recorder:
             self._ending.append(number)
 
     def refuses(self, topic: Topic) -> str | None:
-        """Return that a topic has another type in the bag already; None otherwise.
+        """Check a topic before it is advertised.
 
         Args:
             topic: The topic.
+
+        Returns:
+            That it has another type in the bag already; None otherwise.
         """
         reason = self._numbers.refuses(self._resolve(topic.name), topic.type)
         return reason and f"the recording cannot follow: {reason}"

@@ -25,7 +25,8 @@ class SensorMessages(Mapping[str, Mapping[str, Any]]):
 
     def __init__(self, simulation: Simulation, prefix: str = "") -> None:
         self._simulation, self._prefix = simulation, prefix
-        self._topics: dict[str, list[_Written]] = {}
+        # With the sensor that they are laid out for, which a change of the world may replace.
+        self._topics: dict[str, tuple[object, list[_Written]]] = {}
 
     def __getitem__(self, name: str) -> dict[str, Any]:
         """Return the newest messages of a sensor by topic.
@@ -44,12 +45,11 @@ class SensorMessages(Mapping[str, Mapping[str, Any]]):
         stamp_ns, values = handle.stamp_ns, handle.values
         if stamp_ns is None or values is None:
             return {}
-        if name not in self._topics:
+        if name not in self._topics or self._topics[name][0] is not handle.sensor:
             found = writers_of(handle.type, self._prefix + name, handle.sensor, self._simulation.world.fixed_frame)
-            self._topics[name] = [
-                _Written(topic.name, write, _decoder(topic.name, topic.type)) for topic, write in found
-            ]
-        return {each.topic: each.decode(each.write(stamp_ns, values)) for each in self._topics[name]}
+            written = [_Written(topic.name, write, _decoder(topic.name, topic.type)) for topic, write in found]
+            self._topics[name] = handle.sensor, written
+        return {each.topic: each.decode(each.write(stamp_ns, values)) for each in self._topics[name][1]}
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of the sensors."""

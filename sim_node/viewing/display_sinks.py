@@ -21,7 +21,7 @@ from sim_node.wire.layout import MessageLayout
 from sim_node.wire.marker_messages import MarkerArrays
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
-from sim_node.world import FrameTable, World, lay_out
+from sim_node.world import FrameTable, World
 
 
 def description_topic(robot: Robot) -> Topic:
@@ -66,11 +66,6 @@ class DescriptionSink:
         used = set(kept.values())
         free = (number for number in count() if number not in used)
         self._numbers = {name: kept[name] if name in kept else next(free) for name in frames.names}
-
-    def refuses(self, world: World) -> str | None:
-        """Return why the robots of a changed world cannot be described, or None if they can."""
-        robots = robots_of(world, lay_out(world).frames, self._prefix)
-        return self._topics.refused(description_topic(robot) for robot in robots)
 
     def write(self, snapshot: Snapshot) -> None:
         """Publish them, the first time."""

@@ -12,7 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry
-from sim_node.world.layout import lay_out
+from sim_node.world.layout import Layout, lay_out
 from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.vehicles import Multirotor
 
@@ -45,18 +45,27 @@ def discs_of(vehicle: Multirotor) -> Iterator[Disc]:
 ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 
 
+# What was made last of an assembled world: markers, descriptions and pages of one world need the same.
+_last_layout: tuple[World, Layout] | None = None
+_last_shapes: tuple[World, tuple[str, ...], tuple[Shape, ...]] | None = None
+
+
+def layout_of(world: World) -> Layout:
+    """Return the layout of an assembled world, which must not be changed."""
+    global _last_layout
+    last = _last_layout
+    if last is None or last[0] is not world:
+        _last_layout = last = world, lay_out(world)
+    return last[1]
+
+
 def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     """Return all visible shapes of an assembled world."""
-    global _last
-    last = _last
+    global _last_shapes
+    last = _last_shapes
     if last is None or last[0] is not world or last[1] != frames.names:
-        # Markers, descriptions and pages of one world need them: they are made once.
-        _last = last = world, frames.names, _shapes(world, frames)
+        _last_shapes = last = world, frames.names, _shapes(world, frames)
     return last[2]
-
-
-# The shapes that were made last, with their world and its frames.
-_last: tuple[World, tuple[str, ...], tuple[Shape, ...]] | None = None
 
 
 def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
@@ -65,7 +74,7 @@ def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
         need_mujoco(world)
         from sim_node.viewing.mujoco_shapes import geoms_of
 
-        shapes += geoms_of(world, lay_out(world))
+        shapes += geoms_of(world, layout_of(world))
     return tuple(shapes)
 
 

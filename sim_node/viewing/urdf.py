@@ -10,10 +10,10 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape, uri
 from sim_node.viewing.robots import Robot
-from sim_node.viewing.shapes import ARROWS, DISC, shapes_of
+from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body, Geometry
-from sim_node.world.layout import Layout, lay_out
+from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
 from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.readers.xml_elements import quoteattr
@@ -76,7 +76,7 @@ class UrdfWriter:
     def __init__(self, world: World, frames: FrameTable, numbers: Mapping[str, int] | None = None) -> None:
         self._numbers = {name: row for row, name in enumerate(frames.names)} if numbers is None else numbers
         self._world, self._frames = world, frames
-        self._layout: Layout = lay_out(world)
+        self._layout: Layout = layout_of(world)
         self._links = dict(self._layout.links)
         self._inertials = _inertials(world, self._layout)
         self._parts: dict[int, list[_Part]] = {}
@@ -152,7 +152,7 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
         need_mujoco(world)
         from sim_node.viewing.mujoco_shapes import collision_geoms_of
 
-        collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, lay_out(world))]
+        collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, layout_of(world))]
     shown = [(shape, _USES["" if _collides(shape) else "visual"]) for shape in shapes_of(world, frames)]
     for shape, uses in (*shown, *collision):
         if in_urdf(shape):

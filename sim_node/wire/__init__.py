@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from sim_node.wire.sensor_topics import SensorSink
     from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, Unreadable
     from sim_node.wire.tf_sink import TfMessageBytes, TfSink
-    from sim_node.wire.topic import Outlet, Qos, Tee, Topic
+    from sim_node.wire.topic import ChangingOutlet, Outlet, Qos, Tee, Topic
 
 __all__ = [
+    "ChangingOutlet",
     "ClockSink",
     "LayoutFault",
     "Marker",
@@ -40,6 +41,7 @@ __all__ = [
 __getattr__, __dir__ = public(
     __name__,
     {
+        "ChangingOutlet": "topic",
         "ClockSink": "clock",
         "LayoutFault": "encoding",
         "Marker": "marker_messages",

@@ -98,10 +98,13 @@ class ChangingOutlet(Outlet, Protocol):
         """
 
     def refuses(self, topic: Topic) -> str | None:
-        """Return why a topic cannot be advertised now, or None if it can.
+        """Check a topic before it is advertised.
 
         Args:
             topic: The topic.
+
+        Returns:
+            Why it cannot be advertised now; None if it can.
         """
 
 
@@ -128,13 +131,24 @@ class Tee:
         return send
 
     def withdraw(self, topic: Topic) -> None:
-        """End the topic in all of them."""
+        """End the topic in all of them.
+
+        Args:
+            topic: The topic, as it was advertised.
+        """
         for outlet in self._outlets:
             if isinstance(outlet, ChangingOutlet):
                 outlet.withdraw(topic)
 
     def refuses(self, topic: Topic) -> str | None:
-        """Return why one of them cannot advertise the topic, or None if all can."""
+        """Check a topic with all of them.
+
+        Args:
+            topic: The topic.
+
+        Returns:
+            Why one of them cannot advertise it; None if all can.
+        """
         reasons = (outlet.refuses(topic) for outlet in self._outlets if isinstance(outlet, ChangingOutlet))
         return next((reason for reason in reasons if reason is not None), None)
 

@@ -21,9 +21,8 @@ from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import FIELD_OF_VIEW, places_of
 from sim_node.viewing.meshes import Shape
-from sim_node.viewing.shapes import shapes_of
+from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.world import FrameTable, World
-from sim_node.world.layout import lay_out
 
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
@@ -202,7 +201,7 @@ class ViewSink:
         labels = self._labels = {name: each for name, each in labels_of(world).items() if name not in views}
 
         def set_scene() -> None:
-            layout = lay_out(world)
+            layout = layout_of(world)
             shapes, places = shapes_of(world, frames), places_of(world, layout)
             self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels)
 
