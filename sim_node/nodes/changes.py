@@ -18,7 +18,7 @@ from sim_node.nodes.tool_graph import NotThere, ToolGraph
 from sim_node.plugins import blamed
 from sim_node.session.entities import Rejected
 from sim_node.session.structure_requests import StructureRequests
-from sim_node.simulation import Loop, Refused
+from sim_node.simulation import Refused
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.world.problems import WorldError
 
@@ -85,12 +85,11 @@ _VERBS: dict[str, tuple[Callable[[StructureRequests, Values], str], tuple[str, .
 _SIZES = {"pose": 7, "twist": 6}
 
 
-def serve_changes(node: Node, loop: Loop, structure: StructureRequests) -> None:
+def serve_changes(node: Node, structure: StructureRequests) -> None:
     """Offer ~/change.
 
     Args:
         node: Whose service it is.
-        loop: Its run.
         structure: Carries requests out.
     """
 

@@ -47,5 +47,5 @@ class SimulationRequests:
         def requests() -> Requests:
             return Requests(entities, run, structure, loop, stamp, set(), wake)
 
-        serve_changes(node, loop, structure)
+        serve_changes(node, structure)
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)

@@ -111,6 +111,10 @@ class RunRequests:
 
         self._loop.call(act)
 
+    def entered(self, *, unloaded: bool = False) -> None:
+        """Note that the run is at the start of another world, or of none. Call it from the loop."""
+        self.unloaded, self._paused_at_start = unloaded, False
+
     def reset(self, scope: int) -> None:
         """Go back to the start, as far as a scope says. The simulation stays running or paused.
 

@@ -198,7 +198,7 @@ class StructureRequests:
             ):
                 raise Rejected("OPERATION_FAILED", "worlds with autopilots are run from the start; name it to `run`")
             self._enter(world)
-            run.unloaded = False
+            run.entered()
             return world.name, uri_of(world)
 
         return self._loop.call(act)
@@ -211,7 +211,7 @@ class StructureRequests:
                 raise Rejected("NO_WORLD_LOADED", "there is no world")
             now = self._loop.simulation.world
             self._enter(World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time))
-            run.unloaded = True
+            run.entered(unloaded=True)
 
         self._loop.call(act)
 

@@ -151,10 +151,10 @@ def test_states_are_in_the_fixed_frame(yard: Run) -> None:
     yard.simulation.bodies["crate"].twist = [0.5, 0, 0, 0, 0, 1.0]
     names, states, time_ns = yard.entities.states(Filters("crate|shuttle"))
     assert (names, time_ns) == (["shuttle", "crate"], 0)
-    expected = np.array([[0.0, 0.0, 0.0, *UNTURNED], [1.0, 2.0, 3.0, *UNTURNED]])
+    expected = np.array([[0, 0, 0, *UNTURNED], [1, 2, 3, *UNTURNED]], dtype=float)
     np.testing.assert_allclose(states.pose, expected, rtol=0, atol=1e-12)
-    twists = np.array([[2, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 1]], dtype=float)
-    np.testing.assert_allclose(states.twist, twists, atol=1e-9)
+    moving = np.array([[2, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 1.0]])
+    np.testing.assert_allclose(states.twist, moving, rtol=0, atol=1e-9)
     found = yard.entities.bounds("crate")
     assert found is not None
     np.testing.assert_allclose(np.array(found), [[1, 2, 3], [-1, -2, -3]], atol=1e-12)
@@ -313,7 +313,7 @@ def test_a_file_is_read_below_allowed_folders_only(tmp_path: Path) -> None:
 
 
 def test_worlds_are_loaded_and_unloaded(yard: Run) -> None:
-    yard.loop.step(3)
+    yard.run.set_state(RunState.PAUSED)
     assert yard.structure.current() == ("yard", "")
     uri = "package://sim_node/config/worlds/double_pendulum.yaml"
     assert yard.structure.load(yard.run, uri, "") == ("double_pendulum", uri)
