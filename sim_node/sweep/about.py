@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sim_node.sweep.components import varied
 from sim_node.sweep.dataset import DatasetFault, about_of, read
 from sim_node.sweep.job import Keep
 from sim_node.sweep.payload import payload_of
-from sim_node.sweep.runner import varied
 from sim_node.sweep.study import Prepared, Study, files_of
 from sim_node.sweep.variations import SEED, variation
 from sim_node.world import World, WorldError, load

@@ -1,4 +1,4 @@
-"""Measures by functions of a user's Python file."""
+"""Measures from their texts: registered ones, and functions of a user's Python file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ import numpy as np
 
 from sim_node.plugins import error_line
 from sim_node.sweep.case_run import Run
-from sim_node.sweep.measures import Measure, Value
+from sim_node.sweep.measures import MEASURES, Measure, Value
 from sim_node.sweep.signals import MeasureFault
 from sim_node.text import did_you_mean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FUNCTION = re.compile(r"(?P<file>.+\.py)(?::(?P<function>\w+))?")
 _NEEDS = "__sim_node_needs__"
+_CALL = re.compile(r"(?:(?P<name>[^=<>()\[\]]+)=)?\s*(?P<type>[A-Za-z_]\w*)\s*\((?P<inside>.*)\)\s*", re.DOTALL)
 
 
 def records(*columns: str, sensors: bool = False) -> Callable[[F], F]:
@@ -41,9 +42,32 @@ def records(*columns: str, sensors: bool = False) -> Callable[[F], F]:
     return mark
 
 
-def is_function(text: str) -> bool:
-    """Return whether a text is FILE.py or FILE.py:FUNCTION."""
-    return _FUNCTION.fullmatch(text) is not None
+def measure_of(text: str) -> Measure:
+    """Return the measure that a text describes.
+
+    Args:
+        text: `TYPE(...)` or `NAME=TYPE(...)` with a type of MEASURES, or `FILE.py` or `FILE.py:FUNCTION`.
+
+    Returns:
+        The measure.
+
+    Raises:
+        MeasureFault: The text describes none.
+    """
+    call = _CALL.fullmatch(text.strip())
+    if call is None:
+        if _FUNCTION.fullmatch(text):
+            return measure_in_file(text)
+        known = ", ".join(f"{name}(...)" for name in MEASURES)
+        raise MeasureFault(f"{text!r} is not a measure; allowed: {known}, FILE.py, FILE.py:FUNCTION")
+    kind = call["type"]
+    if kind not in MEASURES:
+        raise MeasureFault(f"{text}: no measure {kind!r}{did_you_mean(kind, MEASURES)} (known: {', '.join(MEASURES)})")
+    name = (call["name"] or f"{kind}({call['inside'].strip()})").strip()
+    with MEASURES.blaming(kind, MeasureFault):
+        made = MEASURES[kind](name, call["inside"].strip())
+    MEASURES.expect(kind, made, Measure, "a Measure")
+    return made
 
 
 def located(text: str, place: Callable[[str], Path]) -> str:

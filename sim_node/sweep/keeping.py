@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.simulation import Simulation
+from sim_node.simulation.history import History
 from sim_node.sweep.dataset import polars_module
-from sim_node.sweep.job import OK, Case, Keep, Outcome
+from sim_node.sweep.job import Keep
 from sim_node.text import did_you_mean
-from sim_node.world import Diverged, World
-
-if TYPE_CHECKING:
-    from sim_node.sweep.runner import Opened, Runner
+from sim_node.world import World
 
 COLUMNS, PICTURE, BAG = "columns", "end.png", "bag"
 
@@ -50,60 +46,15 @@ def needs_session(world: World, keep: Keep) -> bool:
     return bool(keep.topics) or any(vehicle.autopilot is not None for vehicle in world.vehicles)
 
 
-def run_in_session(runner: Runner, case: Case) -> Outcome:
-    """Run a case with its autopilots, and record its topics.
-
-    Args:
-        runner: The runner of this worker.
-        case: The case.
-
-    Returns:
-        Its outcome.
-    """
-    from sim_node.recording.settings import Settings
-    from sim_node.session import Session
-    from sim_node.sweep.runner import failed
-
-    began = time.perf_counter()
-    keep = runner.job.keep
-    with TemporaryDirectory(prefix="sim_node_case_") as folder:
-        bag = Path(folder, BAG) if keep.topics else None
-        try:
-            session = Session(
-                runner.varied(case.values),
-                seed=case.seed,
-                real_time_factor=0.0,
-                duration_ns=runner.job.duration_ns,
-                record=bag,
-                recording=Settings(topics=keep.topics),
-            )
-            diverged_at = None
-            with session:
-                simulation = session.simulation
-                opened = runner.observe(simulation)
-                try:
-                    session.run()
-                except Diverged:
-                    diverged_at = (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
-                outcome = runner.finish(opened, case, began, diverged_at)
-        except Exception as error:
-            outcome = failed(case, error, began)
-        if keep.failures_only and outcome.status == OK:
-            return outcome
-        files = {} if bag is None else {f"{BAG}/{path.name}": path.read_bytes() for path in sorted(bag.glob("*"))}
-        return outcome._replace(files={**outcome.files, **files}, wall_s=time.perf_counter() - began)
-
-
-def kept_of(runner: Runner, opened: Opened) -> Mapping[str, bytes]:
+def kept_of(keep: Keep, simulation: Simulation, history: History | None) -> Mapping[str, bytes]:
     """Return the files of a case at its end, except its bag."""
-    keep = runner.job.keep
     files: dict[str, bytes] = {}
     for name in keep.columns:
-        assert opened.history is not None
-        entities = opened.simulation.columns.column(name).entities or ()
-        files[f"{COLUMNS}/{name}.parquet"] = table(opened.history.times_ns, opened.history[name], entities)
+        assert history is not None
+        entities = simulation.columns.column(name).entities or ()
+        files[f"{COLUMNS}/{name}.parquet"] = table(history.times_ns, history[name], entities)
     if keep.picture:
-        files[PICTURE] = _picture(opened.simulation)
+        files[PICTURE] = _picture(simulation)
     return files
 
 

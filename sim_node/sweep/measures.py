@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -56,38 +55,6 @@ Maker = Callable[[str, str], Measure]
 MEASURES: Registry[str, Maker] = Registry("measure", shipped=("sim_node.sweep.measures",), group="sim_node.measures")
 # Decorator that registers a Maker under a name.
 measure = MEASURES.add
-
-_CALL = re.compile(r"(?:(?P<name>[^=<>()\[\]]+)=)?\s*(?P<type>[A-Za-z_]\w*)\s*\((?P<inside>.*)\)\s*", re.DOTALL)
-
-
-def measure_of(text: str) -> Measure:
-    """Return the measure that a text describes.
-
-    Args:
-        text: `TYPE(...)` or `NAME=TYPE(...)` with a type of MEASURES, or `FILE.py` or `FILE.py:FUNCTION`.
-
-    Returns:
-        The measure.
-
-    Raises:
-        MeasureFault: The text describes none.
-    """
-    call = _CALL.fullmatch(text.strip())
-    if call is None:
-        from sim_node.sweep.functions import is_function, measure_in_file
-
-        if is_function(text):
-            return measure_in_file(text)
-        known = ", ".join(f"{name}(...)" for name in MEASURES)
-        raise MeasureFault(f"{text!r} is not a measure; allowed: {known}, FILE.py, FILE.py:FUNCTION")
-    kind = call["type"]
-    if kind not in MEASURES:
-        raise MeasureFault(f"{text}: no measure {kind!r}{did_you_mean(kind, MEASURES)} (known: {', '.join(MEASURES)})")
-    name = (call["name"] or f"{kind}({call['inside'].strip()})").strip()
-    with MEASURES.blaming(kind, MeasureFault):
-        made = MEASURES[kind](name, call["inside"].strip())
-    MEASURES.expect(kind, made, Measure, "a Measure")
-    return made
 
 
 def _statistic(reduce: Callable[[Any], Any]) -> Maker:

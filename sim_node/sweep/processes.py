@@ -118,6 +118,6 @@ def _end_with(lifeline: Connection) -> None:
 
 
 def _run(cases: Cases) -> list[Outcome]:
-    from sim_node.sweep.runner import run_batch
+    from sim_node.sweep.worker import run_batch
 
     return run_batch("", _JOB[0], cases)

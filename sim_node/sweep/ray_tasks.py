@@ -129,6 +129,6 @@ _LOG = logging.getLogger("sim_node")
 
 
 def _run(key: str, job: Job, cases: Cases) -> Any:
-    from sim_node.sweep.runner import run_batch
+    from sim_node.sweep.worker import run_batch
 
     return run_batch(key, job, cases)

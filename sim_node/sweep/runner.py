@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.history import History
 from sim_node.sweep.case_run import Run
-from sim_node.sweep.functions import located
+from sim_node.sweep.components import varied
+from sim_node.sweep.functions import located, measure_of
 from sim_node.sweep.in_place import Writer
 from sim_node.sweep.job import DIVERGED, FAILED, OK, Case, Cases, Job, Outcome
-from sim_node.sweep.measures import Measure, Read, Value, measure_of
+from sim_node.sweep.keeping import kept_of
+from sim_node.sweep.measures import Measure, Read, Value
 from sim_node.sweep.signals import MeasureFault
 from sim_node.world import Diverged, World, WorldError
 from sim_node.world.problems import RunFailed
-
-if TYPE_CHECKING:
-    from sim_node.sweep.blocks import BlockProgram
 
 # Steps between two checks for divergence.
 CHECK_STEPS = 1000
@@ -96,21 +93,8 @@ class Runner:
         Yields:
             The outcome of each.
         """
-        if self.job.block > 1:
-            from sim_node.sweep.blocks import run_block
-
-            yield from run_block(self, cases)
-            return
-        from sim_node.sweep.keeping import needs_session
-
-        in_session = needs_session(self.world, self.job.keep)
         for case in cases:
-            yield self._in_session(case) if in_session else self._alone(case)
-
-    def _in_session(self, case: Case) -> Outcome:
-        from sim_node.sweep.keeping import run_in_session
-
-        return run_in_session(self, case)
+            yield self._alone(case)
 
     def _alone(self, case: Case) -> Outcome:
         began = time.perf_counter()
@@ -156,9 +140,7 @@ class Runner:
         values = opened.measured(run)
         files = dict(kept or {})
         if self.job.keep and not (self.job.keep.failures_only and status == OK):
-            from sim_node.sweep.keeping import kept_of
-
-            files.update(kept_of(self, opened))
+            files.update(kept_of(self.job.keep, opened.simulation, opened.history))
         else:
             files.clear()
         return Outcome(case, status, reason, values, time.perf_counter() - began, files)
@@ -166,13 +148,6 @@ class Runner:
     def varied(self, values: Mapping[str, float]) -> World:
         """Return the world with the numbers of a case. Raises WorldError."""
         return varied(self.world, values)
-
-    @cached_property
-    def blocks(self) -> BlockProgram:
-        """What runs blocks of a world in Python."""
-        from sim_node.sweep.blocks import BlockProgram
-
-        return BlockProgram(self)
 
     def _with(self, values: Mapping[str, float]) -> Opened:
         """Return the simulation with the numbers of a case."""
@@ -193,32 +168,6 @@ class Runner:
         return Opened(simulation, self.measures, self.columns, self.job.every_ns)
 
 
-def varied(world: World, values: Mapping[str, float]) -> World:
-    """Return a world with the numbers of a case.
-
-    Args:
-        world: The world.
-        values: The numbers by path.
-
-    Returns:
-        The changed world.
-
-    Raises:
-        WorldError: A number is not allowed.
-    """
-    if world.python is not None:
-        from sim_node.sweep.blocks import is_component_world, with_components
-
-        if is_component_world(world):
-            return with_components(world, values)
-    return world.with_values({path: plain_number(value) for path, value in values.items()}) if values else world
-
-
-def plain_number(value: float) -> float | int:
-    """Return a number, as an int if it is whole: some keys of world files need whole numbers."""
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
-
-
 def failed(case: Case, error: Exception, began: float) -> Outcome:
     """Return the outcome of a case that raised an error."""
     if isinstance(error, (WorldError, MeasureFault, RunFailed)):
@@ -228,24 +177,3 @@ def failed(case: Case, error: Exception, began: float) -> Outcome:
 
         reason = error_line(error, "sim_node")
     return Outcome(case, FAILED, reason, {}, time.perf_counter() - began)
-
-
-# The runner of this process, and its job's digest: batches of one sweep come one after the other.
-_RUNNER: dict[str, Any] = {}
-
-
-def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
-    """Run cases in a worker, which keeps what it has opened for the next batch.
-
-    Args:
-        key: Identifies the job.
-        job: The job.
-        cases: The cases.
-
-    Returns:
-        Their outcomes.
-    """
-    if _RUNNER.get("key") != key:
-        _RUNNER.clear()
-        _RUNNER.update(key=key, runner=Runner(job))
-    return list(_RUNNER["runner"].run(cases))

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.simulation import Simulation
-from sim_node.sweep.blocks import cases_at_once, check_components, is_component_world
-from sim_node.sweep.functions import located
+from sim_node.sweep.components import cases_at_once, check_components, is_component_world, varied
+from sim_node.sweep.functions import located, measure_of
 from sim_node.sweep.in_place import find_in_place
 from sim_node.sweep.job import Cases, Job, Keep
-from sim_node.sweep.measures import Measure, measure_of
+from sim_node.sweep.keeping import check_kept, needs_session
+from sim_node.sweep.measures import Measure
 from sim_node.sweep.payload import payload_of
-from sim_node.sweep.runner import varied
 from sim_node.sweep.signals import MeasureFault
 from sim_node.sweep.variations import SAMPLINGS, SEED, Values, Variation, points_of, seeds_of, values_of
 from sim_node.text import did_you_mean
@@ -117,7 +117,7 @@ def prepare(study: Study) -> Prepared:
         _check_numbers(world, study.vary, values)
     else:
         check_components(world, study.vary)
-        block = cases_at_once(world, study)
+        block = cases_at_once(world, study.measures, study.keep)
     measures = tuple(located(text, lambda file: Path(file).resolve()) for text in study.measures)
     job = Job(
         payload_of(world, dict(files_of(measures))),
@@ -159,8 +159,6 @@ def _fault(world: World, of: Variation, value: float) -> Problem | None:
 
 def _check_measures(study: Study, world: World, job: Job) -> bool:
     """Check all measures on the world. Return whether none needs sensors, a session or a bag. Raises WorldError."""
-    from sim_node.sweep.keeping import check_kept, needs_session
-
     made, problems, names = [], [], {}
     for index, text in enumerate(job.measures):
         place = study.places.get(f"measures[{index}]", NO_PLACE)

@@ -12,13 +12,13 @@ from sweeping import WORLD
 
 from sim_node import loads
 from sim_node.sweep import DatasetFault, read, run
-from sim_node.sweep.blocks import BLOCK
+from sim_node.sweep.components import BLOCK
 from sim_node.sweep.job import Case, Outcome
 from sim_node.sweep.payload import payload_of
 from sim_node.sweep.plots import plot
-from sim_node.sweep.runner import Runner
 from sim_node.sweep.study import Study, prepare
 from sim_node.sweep.variations import variation
+from sim_node.sweep.worker import Worker
 from sim_node.world import Body, Geometry, World, WorldError
 
 DEADLY = """\
@@ -67,14 +67,14 @@ def test_worlds_in_python_run_in_blocks_that_do_not_depend_on_what_is_left(tmp_p
     top = "max(component/world_pos[ball][6])"
     prepared = prepare(Study(script, 1.0, vary, BLOCK + 8, measures=(top, "final_pose(ball)")))
     assert prepared.job.block == BLOCK
-    runner = Runner(prepared.job)
-    whole = {row.case.number: row for row in runner.run(prepared.cases)}
+    worker = Worker(prepared.job)
+    whole = {row.case.number: row for row in worker.run(prepared.cases)}
     assert len(whole) == BLOCK + 8
     for number, row in whole.items():
         assert row.measures[top] == pytest.approx(1.25, abs=1e-9)
         assert row.measures["final_pose(ball).x"] == pytest.approx(prepared.cases.values[vary[0].path][number])
         assert row.measures["final_pose(ball).z"] == pytest.approx(0.0, abs=1e-9)
-    last = list(runner.run(prepared.cases.part(slice(BLOCK, None))))
+    last = list(worker.run(prepared.cases.part(slice(BLOCK, None))))
     assert [row.measures for row in last] == [whole[row.case.number].measures for row in last]
     for path, reported in (("bal.world_vel[3]", "did you mean ball"), ("ball.world_vel", "has 6 numbers")):
         with pytest.raises(WorldError, match=reported):

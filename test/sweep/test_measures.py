@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sim_node import Simulation, World, WorldError, loads
+from sim_node.sweep.functions import measure_of
 from sim_node.sweep.job import Cases, Outcome
-from sim_node.sweep.measures import MEASURES, Measure, measure_of
+from sim_node.sweep.measures import MEASURES, Measure
 from sim_node.sweep.runner import Runner
 from sim_node.sweep.signals import MeasureFault
 from sim_node.sweep.study import Study, prepare

@@ -1,0 +1,116 @@
+"""A worker: runs the cases of a job, each in the way that its world needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sim_node.sweep.job import OK, Case, Cases, Job, Outcome
+from sim_node.sweep.keeping import BAG, needs_session
+from sim_node.sweep.runner import Runner, failed
+from sim_node.world import Diverged
+
+
+class Worker:
+    """Runs cases of a job: in blocks, in a session, or by a simulation alone.
+
+    Args:
+        job: The job.
+
+    Raises:
+        WorldError: The world is invalid.
+        MeasureFault: A measure is.
+    """
+
+    def __init__(self, job: Job) -> None:
+        runner = self._runner = Runner(job)
+        self._in_session = needs_session(runner.world, job.keep)
+        self._blocks: Any = None
+        if job.block > 1:
+            from sim_node.sweep.blocks import BlockProgram
+
+            self._blocks = BlockProgram(runner)
+
+    def run(self, cases: Cases) -> Iterator[Outcome]:
+        """Run cases.
+
+        Args:
+            cases: The cases.
+
+        Yields:
+            The outcome of each.
+        """
+        if self._blocks is not None:
+            yield from self._blocks.run(cases)
+        elif self._in_session:
+            for case in cases:
+                yield run_in_session(self._runner, case)
+        else:
+            yield from self._runner.run(cases)
+
+
+def run_in_session(runner: Runner, case: Case) -> Outcome:
+    """Run a case with its autopilots, and record its topics.
+
+    Args:
+        runner: The runner of this worker.
+        case: The case.
+
+    Returns:
+        Its outcome.
+    """
+    from sim_node.recording.settings import Settings
+    from sim_node.session import Session
+
+    began = time.perf_counter()
+    keep = runner.job.keep
+    with TemporaryDirectory(prefix="sim_node_case_") as folder:
+        bag = Path(folder, BAG) if keep.topics else None
+        try:
+            session = Session(
+                runner.varied(case.values),
+                seed=case.seed,
+                real_time_factor=0.0,
+                duration_ns=runner.job.duration_ns,
+                record=bag,
+                recording=Settings(topics=keep.topics),
+            )
+            diverged_at = None
+            with session:
+                simulation = session.simulation
+                opened = runner.observe(simulation)
+                try:
+                    session.run()
+                except Diverged:
+                    diverged_at = (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
+                outcome = runner.finish(opened, case, began, diverged_at)
+        except Exception as error:
+            outcome = failed(case, error, began)
+        if keep.failures_only and outcome.status == OK:
+            return outcome
+        files = {} if bag is None else {f"{BAG}/{path.name}": path.read_bytes() for path in sorted(bag.glob("*"))}
+        return outcome._replace(files={**outcome.files, **files}, wall_s=time.perf_counter() - began)
+
+
+# The worker of this process, and the key of its job: batches of one sweep come one after the other.
+_WORKER: dict[str, Any] = {}
+
+
+def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
+    """Run cases in this process, which keeps what it has opened for the next batch.
+
+    Args:
+        key: Identifies the job.
+        job: The job.
+        cases: The cases.
+
+    Returns:
+        Their outcomes.
+    """
+    if _WORKER.get("key") != key:
+        _WORKER.clear()
+        _WORKER.update(key=key, worker=Worker(job))
+    return list(_WORKER["worker"].run(cases))
