@@ -40,7 +40,11 @@ class Ned(_Vector):
     frame = Frame.NED
 
     def to_enu(self) -> Enu:
-        """Return the vector along east, north and up."""
+        """Return the vector along east, north and up.
+
+        Returns:
+            The vector in ENU.
+        """
         north, east, down = self
         return Enu((east, north, -down))
 
@@ -63,11 +67,24 @@ class Enu(_Vector):
 
     @staticmethod
     def of_ned(north: float, east: float, down: float) -> Enu:
-        """Return a vector that is given in NED: Ned((north, east, down)).to_enu() in one step, for hot paths."""
+        """Return a vector that is given in NED: Ned((north, east, down)).to_enu() in one step, for hot paths.
+
+        Args:
+            north: Component along north.
+            east: Component along east.
+            down: Component downwards.
+
+        Returns:
+            The vector in ENU.
+        """
         return Enu((east, north, -down))
 
     def to_ned(self) -> Ned:
-        """Return the vector along north, east and down."""
+        """Return the vector along north, east and down.
+
+        Returns:
+            The vector in NED.
+        """
         east, north, up = self
         return Ned((north, east, -up))
 
@@ -89,7 +106,11 @@ class Frd(_Vector):
     frame = Frame.FRD
 
     def to_flu(self) -> Flu:
-        """Return the vector along forward, left and up."""
+        """Return the vector along forward, left and up.
+
+        Returns:
+            The vector in FLU.
+        """
         forward, right, down = self
         return Flu((forward, -right, -down))
 
@@ -112,11 +133,24 @@ class Flu(_Vector):
 
     @staticmethod
     def of_frd(forward: float, right: float, down: float) -> Flu:
-        """Return a vector that is given in FRD: Frd((forward, right, down)).to_flu() in one step, for hot paths."""
+        """Return a vector that is given in FRD: Frd((forward, right, down)).to_flu() in one step, for hot paths.
+
+        Args:
+            forward: Component along the body's x axis.
+            right: Component to the right.
+            down: Component downwards.
+
+        Returns:
+            The vector in FLU.
+        """
         return Flu((forward, -right, -down))
 
     def to_frd(self) -> Frd:
-        """Return the vector along forward, right and down."""
+        """Return the vector along forward, right and down.
+
+        Returns:
+            The vector in FRD.
+        """
         forward, left, up = self
         return Frd((forward, -left, -up))
 
@@ -140,6 +174,9 @@ class AttitudeNed(tuple[float, float, float, float]):
         """Return the attitude of the body in FLU, in ENU.
 
         This is MAVROS' NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, including signs (mavros/src/lib/ftf_frame_conversions.cpp).
+
+        Returns:
+            The attitude in ENU.
         """
         return AttitudeEnu.of_ned(*self)
 
@@ -151,11 +188,25 @@ class AttitudeEnu(tuple[float, float, float, float]):
 
     @staticmethod
     def of_ned(w: float, x: float, y: float, z: float) -> AttitudeEnu:
-        """Return an attitude that is given as FRD in NED: AttitudeNed((w, x, y, z)).to_enu() in one step."""
+        """Return an attitude that is given as FRD in NED: AttitudeNed((w, x, y, z)).to_enu() in one step.
+
+        Args:
+            w: Scalar part of the quaternion.
+            x: First component of its vector part.
+            y: Second component of its vector part.
+            z: Third component of its vector part.
+
+        Returns:
+            The attitude in ENU.
+        """
         return AttitudeEnu((-_S * (x + y), _S * (y - x), _S * (z - w), -_S * (w + z)))
 
     def to_ned(self) -> AttitudeNed:
-        """Return the attitude of the body in FRD, in NED."""
+        """Return the attitude of the body in FRD, in NED.
+
+        Returns:
+            The attitude in NED, w first.
+        """
         x, y, z, w = self
         return AttitudeNed((-_S * (w + z), -_S * (x + y), _S * (y - x), _S * (z - w)))
 
@@ -164,6 +215,9 @@ class AttitudeEnu(tuple[float, float, float, float]):
 
         Args:
             vector: Along the world's axes.
+
+        Returns:
+            The vector in FLU.
         """
         x, y, z, w = self
         vx, vy, vz = vector
@@ -175,6 +229,9 @@ class AttitudeEnu(tuple[float, float, float, float]):
 
         Args:
             vector: Along the body's axes.
+
+        Returns:
+            The vector in ENU.
         """
         x, y, z, w = self
         vx, vy, vz = vector
@@ -194,7 +251,11 @@ class AttitudeFrd(tuple[float, float, float, float]):
     __slots__ = ()
 
     def to_flu(self) -> AttitudeFlu:
-        """Return the attitude of the body in FLU, in the local frame with y to the left and z up."""
+        """Return the attitude of the body in FLU, in the local frame with y to the left and z up.
+
+        Returns:
+            The attitude in the local FLU frame.
+        """
         w, x, y, z = self
         return AttitudeFlu((x, -y, -z, w))
 
@@ -205,7 +266,11 @@ class AttitudeFlu(tuple[float, float, float, float]):
     __slots__ = ()
 
     def to_frd(self) -> AttitudeFrd:
-        """Return the attitude of the body in FRD, in the local frame with y to the right and z down."""
+        """Return the attitude of the body in FRD, in the local frame with y to the right and z down.
+
+        Returns:
+            The attitude in the local FRD frame, w first.
+        """
         x, y, z, w = self
         return AttitudeFrd((w, x, -y, -z))
 
@@ -214,5 +279,8 @@ class AttitudeFlu(tuple[float, float, float, float]):
 
         Args:
             vector: Along the axes of the local frame.
+
+        Returns:
+            The vector in FLU.
         """
         return AttitudeEnu(self).to_body(Enu(vector))

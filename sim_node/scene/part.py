@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sim_node.scene.graph import Json
-from sim_node.scene.json_text import plain_of
+from sim_node.scene.reading import keys_of
 from sim_node.text import did_you_mean
 from sim_node.world.fields import same
 from sim_node.world.model import World
 from sim_node.world.part import PARTS, Kind, Refer, Rename, part
 from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
-from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value
 
@@ -167,7 +166,7 @@ def read_actors(value: Value, context: Context) -> None:
         for key in ("sensor", "components", "extra"):
             given = table.get(key)
             if given is not None:
-                fields[key] = _mapping(given)
+                fields[key] = keys_of(given)
         if name and len(entry.report.errors) == errors:
             context.add(Actor(name, place=entry.place if frame is None else frame.place, **fields))
 
@@ -175,7 +174,7 @@ def read_actors(value: Value, context: Context) -> None:
 @section("resources")
 def read_resources(value: Value, context: Context) -> None:
     """Read a mapping of resources."""
-    for name, given in _mapping(value).items():
+    for name, given in keys_of(value).items():
         context.add(Resource(name, given, value.place))
 
 
@@ -186,14 +185,5 @@ def _effector(value: Value) -> Part:
         frame_name(table.get("frame")),
         "" if id is None else id.text(),
         "" if path is None else path.text(),
-        {} if extra is None else _mapping(extra),
+        {} if extra is None else keys_of(extra),
     )
-
-
-def _mapping(value: Value) -> dict[str, Json]:
-    if not isinstance(value.node, MappingNode):
-        value.error(f"a mapping is needed, found {value.found()}")
-        return {}
-    data = plain_of(value.node)
-    assert isinstance(data, dict)
-    return data

@@ -20,6 +20,7 @@ from sim_node.cli.main import main
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.scene import load_scene_graph, scene_graph, scene_graph_of, to_json, world_of
+from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.shapes import shapes_of
@@ -346,6 +347,19 @@ def test_the_command_writes_the_same_bytes_each_time(shown: Callable[..., str], 
     assert len(vehicle.effectors or ()) >= 4
     assert main(["scene", "formation", "--at", "1.25", "-o", str(tmp_path / "f.json")]) == 0
     assert (tmp_path / "f.json").read_text() == text
+
+
+def test_a_bag_has_the_scene_graph_of_its_run(shown: Callable[..., str], tmp_path: Path) -> None:
+    with Session("orbit", record=tmp_path / "bag", real_time_factor=0.0) as session:
+        session.run(0.5)
+    for at in ("0", "0.5"):
+        bag, run = (scene_graph(shown("scene", source, "--at", at)) for source in (str(tmp_path / "bag"), "orbit"))
+        assert [each.name for each in bag.entities] == [each.name for each in run.entities]
+        for here, there in zip(bag.entities, run.entities, strict=True):
+            assert here.transform is not None
+            assert there.transform is not None
+            assert here.transform.pose == pytest.approx(there.transform.pose, abs=1e-9)
+            assert (here.sensor, here.groups) == (there.sensor, there.groups)
 
 
 def test_the_seed_file_itself_is_a_world_for_the_command(shown: Callable[..., str]) -> None:
