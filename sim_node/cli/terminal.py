@@ -13,14 +13,14 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.plugins import PluginWarning
-from sim_node.simulation import Snapshot
-from sim_node.world import FrameTable, World
 from sim_node.world.problems import WorldWarning
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
     from sim_node.recording.player import Player
+    from sim_node.simulation import Snapshot
+    from sim_node.world import FrameTable, World
 
 
 def print_warning(
