@@ -108,7 +108,10 @@ class _Scan:
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
-        kept = self._add_content(block, block_bytes(self._file, block, self._max_bytes))
+        kept = 0
+        # No checksum tells of a damaged definition in it.
+        with suppress(BrokenChunk):
+            kept = self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         if kept:
             self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
         return bool(kept)

@@ -82,6 +82,18 @@ def test_messages_of_an_uncompressed_chunk_that_was_cut_are_kept(tmp_path: Path)
     assert read_or_refused(path, whole[: cut - 1])[0] == SAMPLES[:7]
 
 
+@pytest.mark.parametrize("name", ["/even", "/odd", "std_msgs", "cdr"])
+def test_a_damaged_definition_in_a_chunk_that_was_cut_is_named(name: str, tmp_path: Path) -> None:
+    """Its checksum cannot be verified, so that the bytes that are no text are met as they are."""
+    whole, path = mcap_bytes(SAMPLES, chunk_size=1 << 20), tmp_path / "bag.mcap"
+    data = bytearray(whole[: whole.index(SAMPLES[7][2]) + len(SAMPLES[7][2])])
+    data[data.index(name.encode()) + 2] = 0xA4
+    found, damage = read_or_refused(path, bytes(data))
+    assert damage
+    assert all(str(path) in line for line in damage)
+    assert all(sample in SAMPLES for sample in found)
+
+
 def test_a_chunk_that_is_broken_is_named_with_its_place_time_and_loss(tmp_path: Path) -> None:
     whole, path = mcap_bytes(SAMPLES), tmp_path / "bag.mcap"
     data = bytearray(whole)
