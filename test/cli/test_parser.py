@@ -30,7 +30,10 @@ def words(action: argparse.Action) -> list[str]:
     return [f"{option}={value}"] if option.startswith("--") else [option, value]
 
 
-_VALUES = {"--size": "64x64", "--remap": "/a:=/b", "--topics": "/a", "--live": "/a", "--exclude": "/a", "--wait": "/a"}
+_VALUES = {
+    **{"--size": "64x64", "--remap": "/a:=/b", "--topics": "/a", "--live": "/a", "--exclude": "/a", "--wait": "/a"},
+    **{"--pose": "1,2,3", "--twist": "1,2,3,4,5,6"},
+}
 
 
 def single() -> Iterator[tuple[str, argparse.Action]]:
