@@ -164,6 +164,14 @@ class Running:
                 return
         raise AssertionError(self._why("the ground's question is not answered"))
 
+    def heard(self, name: str, fits: Callable[[Any], bool]) -> None:
+        """The ground receives a message that fits, without asking for it."""
+        deadline = time.monotonic() + HANG
+        while time.monotonic() < deadline:
+            if self._receives(name, fits):
+                return
+        raise AssertionError(self._why(f"the ground receives no such {name}"))
+
     def _receives(self, name: str, fits: Callable[[Any], bool]) -> bool:
         """Whether the ground receives a message that fits before it asks again."""
         deadline = time.monotonic() + AGAIN
