@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -58,9 +57,10 @@ class Generation:
         self.poses = np.array(layout.poses)
         self._all: tuple[Truth, FrameState] | None = None
         self.columns = Columns()
-        # Without a cycle of references: a generation is freed as soon as the next one has taken over.
-        this = weakref.proxy(self)
-        declare_frames(self.columns, self.frames, lambda: this.present(), lambda: this.twists())
+        # The next generation takes it away, so that this one is freed at once although its columns refer to it.
+        self._alive: list[Generation] = [self]
+        alive = self._alive
+        declare_frames(self.columns, self.frames, lambda: _only(alive).present(), lambda: _only(alive).twists())
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
@@ -170,6 +170,7 @@ class Generation:
     def adopt(self, before: Generation) -> None:
         """Take over from the last generation what is not state: subscriptions, and the process that renders images."""
         self.suite.adopt(before.suite)
+        before._alive.clear()
         for engine in before.engines.values():
             if isinstance(engine, Releasing):
                 engine.release(self.engines)
@@ -240,6 +241,12 @@ class Generation:
         truth, state = self._all
         truth.observe(self.time_ns, begins=self.steps == 0)
         return state.twist
+
+
+def _only(alive: list[Generation]) -> Generation:
+    if not alive:
+        raise KeyError("these columns are those of an earlier world; read the columns of the simulation again")
+    return alive[0]
 
 
 def observer_of(present: Callable[[], Generation], names: Sequence[str]) -> Callable[[], FrameState]:
