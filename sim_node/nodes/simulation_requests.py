@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from sim_node.nodes.changes import serve_changes
@@ -12,6 +13,9 @@ from sim_node.nodes.simulation_interfaces.services import Requests
 from sim_node.nodes.simulation_interfaces.serving import SimulationInterfaces, serve_simulation_interfaces
 from sim_node.session import Session
 from sim_node.session.run_requests import RunRequests
+
+# How long a node that is asked to quit goes on: DDS does not report when a reply has arrived.
+QUITTING_S = 1.0
 
 
 class SimulationRequests:
@@ -30,14 +34,19 @@ class SimulationRequests:
     def __init__(self, node: Node, session: Session, stamp: Callable[[int], int], prefix: str) -> None:
         loop, entities, structure = session.loop, session.entities, session.structure
         orders = Orders(node)
+
+        def stop_later() -> None:
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(QUITTING_S, lambda: loop.post(loop.stop), clock=clock)
+
         run = RunRequests(
             loop,
             entities,
             reset=lambda: loop.reset(node.get_parameter("seed").value),
             rewind=lambda: loop.restart(node.get_parameter("seed").value),
             despawn=structure.despawn,
-            # After the reply, which the executor sends once the callback has returned.
-            quit=lambda: orders.add(lambda: loop.post(loop.stop)),
+            # Once the executor has sent the reply, which the process must outlive.
+            quit=lambda: orders.add(stop_later),
         )
 
         def wake() -> None:
