@@ -147,7 +147,7 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
         ),
         (
             ["run", "orbit", "--ros-args", "-p", "takeoff_height:=3.0"],
-            "unknown parameter takeoff_height (known: allow_network, bridge, ",
+            "unknown parameter takeoff_height (known: allow, allow_network, bridge, ",
         ),
         (
             ["run", "orbit", "--seed", "1", "--ros-args", "-p", "seed:=2"],
