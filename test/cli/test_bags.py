@@ -192,22 +192,38 @@ def test_a_pipe_that_closes_is_a_good_end(long_bag: str) -> None:
 @pytest.mark.parametrize("command", [["export", "--csv", "out"], ["repair", "-o", "out"]], ids=lambda one: one[0])
 def test_ctrl_c_at_the_progress_bar_leaves_nothing(command: list[str], long_bag: str, tmp_path: Path) -> None:
     """On a terminal, where there is a bar; as soon as it shows, SIGINT."""
+    for attempt in range(20):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        code, shown = interrupted_at_its_bar([command[0], long_bag, *command[1:]], folder)
+        left = [path for path in folder.rglob("*") if path.is_file()]
+        assert b"Traceback" not in shown
+        if code == 130:
+            assert left == []
+            return
+        # On a busy machine it was done before the signal came: everything is there.
+        assert code in (0, -signal.SIGINT)
+        assert left
+    raise AssertionError("no signal came in time")
+
+
+def interrupted_at_its_bar(command: list[str], folder: Path) -> tuple[int, bytes]:
+    """Return the exit code and what the terminal showed."""
     terminal, its_end = pty.openpty()
     fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     process = subprocess.Popen(
-        [sys.executable, "-m", "sim_node.cli.main", command[0], long_bag, *command[1:]],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=its_end,
-    )  # fmt: skip
+        [sys.executable, "-m", "sim_node.cli.main", *command], cwd=folder, stdout=subprocess.PIPE, stderr=its_end
+    )
     os.close(its_end)
     shown = b""
     while b"ing:" not in shown:
         shown += os.read(terminal, 1024)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=PATIENCE)[0] == b""
-    assert process.returncode == 130
+    printed = process.communicate(timeout=PATIENCE)[0]
+    if process.returncode == 130:
+        assert printed == b""
     os.set_blocking(terminal, False)
     with contextlib.suppress(OSError):
         shown += os.read(terminal, 1 << 16)
     os.close(terminal)
-    assert b"Traceback" not in shown
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    return process.returncode, shown
