@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,9 @@ from sim_node.sweep.job import OK, Case, Cases, Job, Outcome
 from sim_node.sweep.keeping import BAG, needs_session
 from sim_node.sweep.runner import Runner, failed
 from sim_node.world import Diverged
+
+# Workers of one machine choose ports of autopilots at the same moment.
+ATTEMPTS, LONGEST_PAUSE_S = 20, 0.3
 
 
 class Worker:
@@ -62,37 +66,53 @@ def run_in_session(runner: Runner, case: Case) -> Outcome:
     Returns:
         Its outcome.
     """
-    from sim_node.recording.settings import Settings
-    from sim_node.session import Session
+    from sim_node.autopilot.ports import PortInUse
 
     began = time.perf_counter()
     keep = runner.job.keep
     with TemporaryDirectory(prefix="sim_node_case_") as folder:
-        bag = Path(folder, BAG) if keep.topics else None
-        try:
-            session = Session(
-                runner.varied(case.values),
-                seed=case.seed,
-                real_time_factor=0.0,
-                duration_ns=runner.job.duration_ns,
-                record=bag,
-                recording=Settings(topics=keep.topics),
-            )
-            diverged_at = None
-            with session:
-                simulation = session.simulation
-                opened = runner.observe(simulation)
-                try:
-                    session.run()
-                except Diverged:
-                    diverged_at = (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
-                outcome = runner.finish(opened, case, began, diverged_at)
-        except Exception as error:
-            outcome = failed(case, error, began)
+        for attempt in range(ATTEMPTS):
+            bag = Path(folder, f"{attempt}", BAG) if keep.topics else None
+            try:
+                outcome = _outcome(runner, case, began, bag)
+            except PortInUse as error:  # another worker was faster: the next attempt finds other ports
+                outcome = failed(case, error, began)
+                time.sleep(random.uniform(0.0, LONGEST_PAUSE_S))
+            except Exception as error:
+                outcome = failed(case, error, began)
+                break
+            else:
+                break
         if keep.failures_only and outcome.status == OK:
             return outcome
         files = {} if bag is None else {f"{BAG}/{path.name}": path.read_bytes() for path in sorted(bag.glob("*"))}
         return outcome._replace(files={**outcome.files, **files}, wall_s=time.perf_counter() - began)
+
+
+def _outcome(runner: Runner, case: Case, began: float, bag: Path | None) -> Outcome:
+    """Run a session to its end. Raises PortInUse if an autopilot's port is taken between its choice and its use."""
+    from sim_node.recording.settings import Settings
+    from sim_node.session import Session
+
+    if bag is not None:
+        bag.parent.mkdir()
+    session = Session(
+        runner.varied(case.values),
+        seed=case.seed,
+        real_time_factor=0.0,
+        duration_ns=runner.job.duration_ns,
+        record=bag,
+        recording=Settings(topics=runner.job.keep.topics),
+    )
+    with session:
+        simulation = session.simulation
+        opened = runner.observe(simulation)
+        diverged_at = None
+        try:
+            session.run()
+        except Diverged:
+            diverged_at = (simulation.time_ns - simulation.world.time.start_ns) * 1e-9
+        return runner.finish(opened, case, began, diverged_at)
 
 
 # The worker of this process, and the key of its job: batches of one sweep come one after the other.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 import psutil
 
 from sim_node.sweep import read
+from sim_node.sweep.engine import Finished
+from sim_node.sweep.job import Cases, Job
+from sim_node.sweep.worker import Worker
 
 SIM_NODE = (sys.executable, "-m", "sim_node.cli.main")
 WORLD = """\
@@ -21,6 +24,14 @@ bodies:
   - {name: ball, joint: {type: free, qd: [3, 0, 5, 0, 0, 0]}, geometry: [{sphere: 0.1, mass: 1.0}]}
 """
 VARY = ("--vary", "bodies[ball].joint.qd[0]=normal(3,0.2)", "--vary", "bodies[ball].geometry[0].mass=1,2,3")
+# Takes time, but none of the machine's: so there is a moment to kill it.
+PATIENT = """\
+import time
+
+def patient(run):
+    time.sleep(0.05)
+    return 1.0
+"""
 MEASURE = ("--measure", "final_pose(ball)", "--measure", "max(pose[ball].z)", "--every", "0.1")
 
 
@@ -28,8 +39,11 @@ def arguments(folder: Path, runs: int, *more: str, duration: float = 1.0) -> lis
     """Of a sweep of a thrown ball, with results in folder/results."""
     world = folder / "thrown.yaml"
     world.write_text(WORLD)
+    patient = folder / "patient.py"
+    patient.write_text(PATIENT)
     out = ("--out", str(folder / "results"))
-    return ["sweep", str(world), "--runs", str(runs), "--duration", str(duration), *VARY, *MEASURE, *out, *more]
+    measure = (*MEASURE, "--measure", str(patient))
+    return ["sweep", str(world), "--runs", str(runs), "--duration", str(duration), *VARY, *measure, *out, *more]
 
 
 def start(words: Sequence[str]) -> subprocess.Popen[str]:
@@ -44,6 +58,14 @@ def family(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return [own, *own.children(recursive=True)]
 
 
+def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The workers of a sweep, as of now."""
+    try:
+        return [each for each in family(process)[1:] if "spawn_main" in " ".join(each.cmdline())]
+    except psutil.NoSuchProcess:
+        return []
+
+
 def contents(folder: Path) -> pl.DataFrame:
     """The rows without the time that they took."""
     return read(folder).drop("wall_s")
@@ -51,3 +73,21 @@ def contents(folder: Path) -> pl.DataFrame:
 
 def parts(folder: Path) -> int:
     return len(list((folder / "rows").glob("part-*.parquet")))
+
+
+class Here:
+    """An engine in the process of the test: starting others costs a second each."""
+
+    def __init__(self, job: Job, workers: int | None, options: Mapping[str, str]) -> None:
+        self.workers = workers or 1
+        self._worker, self._waiting = Worker(job), list[Cases]()
+
+    def submit(self, cases: Cases) -> None:
+        self._waiting.append(cases)
+
+    def wait(self, seconds: float) -> list[Finished]:
+        waiting, self._waiting = self._waiting, []
+        return [Finished(cases, list(self._worker.run(cases))) for cases in waiting]
+
+    def close(self) -> None:
+        self._waiting.clear()

@@ -41,7 +41,7 @@ def main(world: str, out: Path) -> None:
             variation("bodies[ball].geometry[0].mass", "1,2,3"),
         ),
         RUNS,
-        measures=("final_pose(ball)", "max(pose[ball].z)"),
+        measures=("final_pose(ball)", "max(pose[ball].z)", str(Path(world).with_name("patient.py"))),
         every=0.1,
     )
     # More batches than two raylets run at once, so that some are under way when one of them ends.

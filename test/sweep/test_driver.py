@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from sweeping import WORLD
+from sweeping import WORLD, Here
 
 from sim_node import loads
-from sim_node.sweep import DatasetFault, read, run
+from sim_node.sweep import SWEEP_ENGINES, DatasetFault, read, run
 from sim_node.sweep.components import BLOCK
 from sim_node.sweep.job import Case, Outcome
 from sim_node.sweep.payload import payload_of
@@ -37,12 +37,12 @@ def test_a_case_that_ends_its_worker_is_found_and_costs_no_other(tmp_path: Path)
     rows = run(
         loads(WORLD),
         duration=0.02,
-        vary={"bodies[ball].joint.qd[0]": [0, 1, 2, 3, 4]},
+        vary={"bodies[ball].joint.qd[0]": [1, 3, 4]},
         measures=[str(file)],
         workers=1,
     )
-    assert rows["status"].to_list() == ["ok", "ok", "ok", "crashed", "ok"]
-    assert rows["deadly"].to_list() == [0.0, 1.0, 2.0, None, 4.0]
+    assert rows["status"].to_list() == ["ok", "crashed", "ok"]
+    assert rows["deadly"].to_list() == [1.0, None, 4.0]
 
 
 SCRIPT = """\
@@ -100,7 +100,8 @@ def test_a_payload_brings_the_meshes_of_a_world(tmp_path: Path) -> None:
 def test_results_are_not_mixed_with_those_of_another_sweep(tmp_path: Path) -> None:
     world, out = loads(WORLD), tmp_path / "out"
     few = {"bodies[ball].joint.qd[0]": [1.0, 2.0]}
-    run(world, duration=0.02, vary=few, out=out, workers=1)
+    with SWEEP_ENGINES.extended({"here": Here}):
+        run(world, duration=0.02, vary=few, out=out, engine="here")
     with pytest.raises(DatasetFault, match="has results already"):
         run(world, duration=0.02, vary=few, out=out)
     with pytest.raises(DatasetFault, match="duration is another"):

@@ -87,7 +87,7 @@ def assert_same(world: World, samples: dict[str, list[float]], values: dict[str,
 
 @given(st.data())
 # Not shrunk: each example compiles a dozen models.
-@settings(max_examples=10, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=6, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 def test_numbers_written_in_place_equal_a_fresh_compile_to_the_bit(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from((*SHIPPED, "lift")))
     world = world_of(name)

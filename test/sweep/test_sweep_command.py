@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from in_process import exit_code
-from sweeping import arguments, contents, family, parts, start
+from sweeping import Here, arguments, contents, family, parts, start, workers_of
 from waiting import has_ended, until, until_ended
 
 from sim_node import Simulation
 from sim_node.recording import open_bag
-from sim_node.sweep import read
+from sim_node.sweep import SWEEP_ENGINES, read
 from sim_node.sweep.about import repeated
 
 RUNS = 60
@@ -47,29 +48,26 @@ def test_each_case_has_a_row_with_its_numbers_and_measures(undisturbed: Path) ->
 
 
 def test_a_killed_sweep_is_gone_on_with_and_no_case_is_lost_or_doubled(undisturbed: Path, tmp_path: Path) -> None:
-    """Kill -9 of the driver or of a worker, at random moments."""
+    """Kill -9 of the driver or of a worker, at random moments. The first kill is one of a worker."""
     chance = random.Random(int.from_bytes(os.urandom(4), "little"))
     results = tmp_path / "results"
     words = arguments(tmp_path, RUNS, "--workers", "1")
-    for stop in range(5):
-        process = start(words if stop == 0 else ["sweep", "--resume", str(results), "--workers", "1"])
-        seen = parts(results)
-        until(lambda: process.poll() is not None or parts(results) > seen, "rows", poll_s=0.002)  # noqa: B023
-        if process.poll() is not None:
-            break
-        until(lambda: chance.random() < 0.2, poll_s=0.01)
-        try:
+    process = start(words)
+    for kill in range(5):
+        until(lambda: process.poll() is not None or workers_of(process), "a worker", poll_s=0.2)  # noqa: B023
+        moment = time.monotonic() + chance.uniform(0.0, 1.5)
+        until(lambda: process.poll() is not None or time.monotonic() > moment, "the moment", poll_s=0.05)  # noqa: B023
+        if process.poll() is None:
             everyone = family(process)
-            workers = [each for each in everyone[1:] if "spawn_main" in " ".join(each.cmdline())]
-            victim = chance.choice([everyone[0], *workers])
-            victim.kill()
-        except Exception:  # it has just ended by itself
+            victims = workers_of(process) if kill == 0 else everyone[:1]
+            for victim in victims:
+                victim.kill()
+            if kill > 0:
+                until_ended(*everyone)
+        if process.poll() is not None and kill > 0:
             process.wait()
-            break
-        if victim.pid == process.pid:
-            until_ended(*everyone)
-            process.wait()
-    process = start(["sweep", "--resume", str(results), "--workers", "1"])
+            has_begun = (results / "sweep.json").exists()
+            process = start(["sweep", "--resume", str(results), "--workers", "1"] if has_begun else words)
     output, _ = process.communicate()
     assert process.returncode == 0, output
     assert contents(results).equals(contents(undisturbed))
@@ -104,8 +102,9 @@ def test_a_case_is_repeated_to_the_same_bytes(undisturbed: Path) -> None:
 
 def test_kept_topics_columns_and_pictures(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A repeated run, recorded by the command `run`, has the messages that the sweep has kept."""
-    more = ["--keep", "/tf", "--keep-columns", "qvel", "--workers", "1"]
-    assert exit_code(arguments(tmp_path, 2, *more, duration=0.2)) == 0, capfd.readouterr().err
+    more = ["--keep", "/tf", "--keep-columns", "qvel", "--engine", "here"]
+    with SWEEP_ENGINES.extended({"here": Here}):
+        assert exit_code(arguments(tmp_path, 2, *more, duration=0.2)) == 0, capfd.readouterr().err
     kept = tmp_path / "results" / "cases" / "000001"
     frame = pl.read_parquet(kept / "columns" / "qvel.parquet")
     assert frame["time"].to_list() == pytest.approx([0.0, 0.1, 0.2])
@@ -169,7 +168,8 @@ def test_a_study_in_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     arguments(tmp_path, 1)
     study = tmp_path / "study.yaml"
     study.write_text(STUDY)
-    assert exit_code(["sweep", str(study), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
+    with SWEEP_ENGINES.extended({"here": Here}):
+        assert exit_code(["sweep", str(study), "--out", str(tmp_path / "out"), "--engine", "here"]) == 0
     rows = read(tmp_path / "out")
     assert rows["seed"].to_list() == [7, 8, 9]
     assert rows["fell"].to_list() == pytest.approx([0.45] * 3)
