@@ -53,6 +53,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.bag:STORAGES",),
     "sim_node.sweep_engines": ("sim_node.sweep.engine:SWEEP_ENGINES",),
+    "sim_node.tools": ("sim_node.tools.registry:TOOLS",),
     "sim_node.translations": (
         "sim_node.autopilot.translation.registry:TRANSLATIONS",
         "sim_node.autopilot.topics:TOPICS",

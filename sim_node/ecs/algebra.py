@@ -76,7 +76,14 @@ class SpatialTransform(Spatial):
         return SpatialTransform.from_array(jnp.concatenate([q / jnp.linalg.norm(q), arr[4:] + other.arr[3:]]))
 
     def rotated(self, q: Any) -> Any:
-        """Return the pose rotated by a quaternion (4,) about the origin."""
+        """Rotate the pose about the origin, as `Quaternion @ pose` does.
+
+        Args:
+            q: The quaternion (4,).
+
+        Returns:
+            A new one.
+        """
         turned = multiply(q, self.arr[:4]), rotate(q, jnp.asarray(self.arr[4:]))
         return SpatialTransform.from_array(jnp.concatenate(turned))
 
@@ -108,7 +115,14 @@ class SpatialMotion(Spatial):
         return jnp.asarray(self.arr)[:3]
 
     def rotated(self, q: Any) -> Any:
-        """Return both parts rotated by a quaternion (4,)."""
+        """Rotate both parts, as `Quaternion @ this` does.
+
+        Args:
+            q: The quaternion (4,).
+
+        Returns:
+            A new one.
+        """
         parts = rotate(q, jnp.asarray(self.arr[:3])), rotate(q, jnp.asarray(self.arr[3:]))
         return type(self).from_array(jnp.concatenate(parts))
 
@@ -150,7 +164,14 @@ class SpatialForce(Spatial):
     linear, angular = force, torque
 
     def rotated(self, q: Any) -> Any:
-        """Return both parts rotated by a quaternion (4,)."""
+        """Rotate both parts, as `Quaternion @ this` does.
+
+        Args:
+            q: The quaternion (4,).
+
+        Returns:
+            A new one.
+        """
         parts = rotate(q, jnp.asarray(self.arr[:3])), rotate(q, jnp.asarray(self.arr[3:]))
         return type(self).from_array(jnp.concatenate(parts))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sim_node.sweep.case_run import Run
     from sim_node.sweep.dataset import DatasetFault, read
     from sim_node.sweep.driver import run
-    from sim_node.sweep.engine import SWEEP_ENGINES, Engine, EngineFault, sweep_engine
+    from sim_node.sweep.engine import SWEEP_ENGINES, EngineFault, SweepEngine, sweep_engine
     from sim_node.sweep.functions import records
     from sim_node.sweep.job import Keep
     from sim_node.sweep.measures import MEASURES, Measure, measure
@@ -20,12 +20,12 @@ __all__ = [
     "MEASURES",
     "SWEEP_ENGINES",
     "DatasetFault",
-    "Engine",
     "EngineFault",
     "Keep",
     "Measure",
     "MeasureFault",
     "Run",
+    "SweepEngine",
     "measure",
     "read",
     "records",
@@ -39,7 +39,7 @@ __getattr__, __dir__ = public(
         "MEASURES": "measures",
         "SWEEP_ENGINES": "engine",
         "DatasetFault": "dataset",
-        "Engine": "engine",
+        "SweepEngine": "engine",
         "EngineFault": "engine",
         "Keep": "job",
         "Measure": "measures",

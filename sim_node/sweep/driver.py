@@ -14,7 +14,7 @@ import numpy as np
 
 from sim_node.sweep.about import describe
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
-from sim_node.sweep.engine import SWEEP_ENGINES, Engine
+from sim_node.sweep.engine import SWEEP_ENGINES, SweepEngine
 from sim_node.sweep.job import CRASHED, OK, Cases, Keep, Outcome
 from sim_node.sweep.study import Prepared, Study, prepare
 from sim_node.sweep.variations import Variation, variation
@@ -53,7 +53,7 @@ class Driver:
     def __init__(
         self,
         prepared: Prepared,
-        engine: Engine,
+        engine: SweepEngine,
         dataset: Dataset,
         progress: Progress = lambda done, failures: None,
         stop: Callable[[], bool] = lambda: False,

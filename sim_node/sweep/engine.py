@@ -25,7 +25,7 @@ class Finished(NamedTuple):
     outcomes: list[Outcome] | None
 
 
-class Engine(Protocol):
+class SweepEngine(Protocol):
     """Runs batches of cases in workers.
 
     An engine decides neither which cases run nor in which order: outcomes depend on their cases only.
@@ -61,7 +61,7 @@ class Engine(Protocol):
 
 
 # Opens an engine on a job: the job, the number of workers (None for the engine's own), and options by name.
-Opener = Callable[[Job, "int | None", Mapping[str, str]], Engine]
+Opener = Callable[[Job, "int | None", Mapping[str, str]], SweepEngine]
 SWEEP_ENGINES: Registry[str, Opener] = Registry(
     "sweep engine",
     shipped=("sim_node.sweep.processes", "sim_node.sweep.ray_tasks"),

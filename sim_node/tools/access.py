@@ -11,7 +11,13 @@ from sim_node.tools.graph import ToolRefused
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of flights. distance: from home, m; height: above home, m; speed: m/s."""
+    """Limits of flights.
+
+    Attributes:
+        distance: From home, m.
+        height: Above home, m.
+        speed: Over ground, m/s.
+    """
 
     distance: float = 100.0
     height: float = 50.0

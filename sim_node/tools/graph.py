@@ -95,10 +95,45 @@ class Graph(Protocol):
         """Return the services of all nodes, with their types."""
 
     def messages(self, topic: str, patience: Patience, timeout_s: float) -> AbstractContextManager[Messages]:
-        """Subscribe to a topic. Raises ToolRefused if it has no publisher in time."""
+        """Subscribe to a topic while a block runs.
+
+        Args:
+            topic: Its name.
+            patience: Of the caller.
+            timeout_s: How long to wait for a publisher, s.
+
+        Returns:
+            A context manager that gives the messages.
+
+        Raises:
+            ToolRefused: There is no publisher in time, or the type is not installed.
+        """
 
     def call(self, service: str, values: Mapping[str, Any], patience: Patience, timeout_s: float) -> dict[str, Any]:
-        """Call a service and return its reply as plain data. Raises ToolRefused."""
+        """Call a service.
+
+        Args:
+            service: Its name.
+            values: Fields of the request.
+            patience: Of the caller.
+            timeout_s: How long to wait for the service, and then for the reply, s.
+
+        Returns:
+            The reply as plain data.
+
+        Raises:
+            ToolRefused: There is no such service, or no reply in time.
+        """
 
     def publish(self, topic: str, type: str, values: Mapping[str, Any], patience: Patience) -> None:
-        """Publish a message once somebody subscribes. Raises ToolRefused if nobody does in time."""
+        """Publish a message once somebody subscribes.
+
+        Args:
+            topic: Its name.
+            type: Its type.
+            values: Fields of the message.
+            patience: Of the caller.
+
+        Raises:
+            ToolRefused: Nobody subscribes in time.
+        """
