@@ -31,6 +31,7 @@ def deadly(run):
 """
 
 
+@pytest.mark.peers  # five processes start
 def test_a_case_that_ends_its_worker_is_found_and_costs_no_other(tmp_path: Path) -> None:
     file = tmp_path / "deadly.py"
     file.write_text(DEADLY)
