@@ -3,6 +3,7 @@
 Run from the repository: python -m bench.sweep [--out bench/results/sweep.json]
 
 - cases of 0.1 s and more by the pool, beside the same Simulation cases in as many bare processes, 1 and 2 workers
+- the same by Ray, where it is installed, once it has started
 - a world without sensors and vehicles, beside raw mj_step in bare processes
 - 10,000 one-second runs of cart_pole, beside mujoco.rollout with as many threads
 - CPU that a case costs beside its steps and its reset
@@ -15,6 +16,7 @@ Exit code 1 where a ratio is below its target.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -37,8 +39,10 @@ from sim_node.simulation import Simulation
 from sim_node.sweep.about import describe
 from sim_node.sweep.dataset import Dataset
 from sim_node.sweep.driver import Driver
+from sim_node.sweep.engine import Engine
 from sim_node.sweep.job import Case, Cases, Outcome
 from sim_node.sweep.processes import Processes
+from sim_node.sweep.ray_tasks import open_ray
 from sim_node.sweep.runner import Runner
 from sim_node.sweep.study import Prepared, Study, prepare
 from sim_node.sweep.variations import variation
@@ -68,6 +72,9 @@ def main() -> int:
         compare(rows, f"pool beside mj_step, {workers} worker(s)", study(40, LONG_S), workers, raw, 0.9)
         one_second = study(arguments.runs, 1.0)
         compare(rows, f"{arguments.runs} one-second runs, {workers}", one_second, workers, rolled_out, 0.8, rounds=1)
+        if importlib.util.find_spec("ray") is not None:
+            name = f"Ray, cases of {LONG_S:g} s, {workers} worker(s)"
+            compare(rows, name, study(40, LONG_S), workers, bare, 0.9, engine=lambda job, n: open_ray(job, n, {}))
     overhead(rows)
     memory(rows)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
@@ -83,10 +90,11 @@ def compare(
     rival: Callable[[Prepared, int], Any],
     target: float,
     rounds: int = ROUNDS,
+    engine: Callable[[Any, int], Any] = Processes,
 ) -> None:
     """Measure the pool and a rival in turns. The ratio is that of their rates: 1 is as fast as the rival."""
     ratios, ours_s, theirs_s = [], [], []
-    with closing(Processes(prepared.job, workers)) as pool, rival(prepared, workers) as run_rival:
+    with closing(engine(prepared.job, workers)) as pool, rival(prepared, workers) as run_rival:
         warm(pool, prepared)
         for turn in range(rounds):
             for contestant in ("ours", "theirs") if turn % 2 == 0 else ("theirs", "ours"):
@@ -101,7 +109,7 @@ def compare(
     note(rows, name, statistics.median(ratios), target, ours_s=min(ours_s), theirs_s=min(theirs_s))
 
 
-def sweep_once(pool: Processes, prepared: Prepared) -> None:
+def sweep_once(pool: Engine, prepared: Prepared) -> None:
     """All cases, with rows written, by a pool that has started."""
     study_of_it = Study("cart_pole", 1.0)
     with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +118,7 @@ def sweep_once(pool: Processes, prepared: Prepared) -> None:
             assert Driver(prepared, pool, dataset).run()
 
 
-def warm(pool: Processes, prepared: Prepared) -> None:
+def warm(pool: Engine, prepared: Prepared) -> None:
     """Let all workers start and open the world."""
     for _ in range(4 * pool.workers):
         pool.submit(prepared.cases.part(slice(0, 1)))
