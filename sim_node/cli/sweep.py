@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("results and workers")
     where.add_argument("--out", metavar="DIR", type=Path, help="a new folder for the results")
     resume = "go on with the results in DIR (default: those of --out)"
-    add_optional(where, "--resume", "DIR", lambda word: True, type=Path, const=Path(), help=resume)
+    add_optional(where, "--resume", "DIR", lambda word: Path(word).is_dir(), type=Path, const=Path(), help=resume)
     where.add_argument("--plot", action="store_true", help="draw the results to plot.png in their folder")
     where.add_argument("--workers", metavar="N", type=_count, help="how many run at once (default: all cores)")
     where.add_argument("--engine", metavar="NAME", default="processes", help="processes (the default) or ray")

@@ -44,8 +44,9 @@ class Station(Running):
                 if message.get_type() == kind and fits(message):
                     return message
 
-    def heard(self, name: str, fits: Callable[[Any], bool]) -> None:
+    def _receives(self, name: str, fits: Callable[[Any], bool]) -> bool:
         self.wait(name, fits)
+        return True
 
     def ask(self, command: int, *params: float) -> int:
         values = [*params, *[0.0] * (7 - len(params))]

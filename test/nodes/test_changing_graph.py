@@ -19,7 +19,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
+from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
@@ -48,8 +48,12 @@ class Graph:
     def names(self) -> set[str]:
         """The topics that the simulation publishes or subscribes to now, as others see it."""
         of = self.node.get_name(), self.node.get_namespace()
-        found = self.listener.get_publisher_names_and_types_by_node(*of)
-        return {name for name, _ in found + self.listener.get_subscriber_names_and_types_by_node(*of)}
+        try:
+            found = self.listener.get_publisher_names_and_types_by_node(*of)
+            found += self.listener.get_subscriber_names_and_types_by_node(*of)
+        except NodeNameNonExistentError:  # not discovered yet
+            return set()
+        return {name for name, _ in found}
 
     def received(self, kind: Any, topic: str, qos: QoSProfile = STREAM) -> list[Any]:
         messages: list[Any] = []

@@ -40,7 +40,8 @@ KEYS = {
     "trimesh": "python3-trimesh-pip",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"}
+OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"gymnasium", "ray"}
+OPTIONAL |= {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
 OPTIONAL |= {"lz4", "mcap", "pyarrow", "zstandard"} | {"av", "msgspec", "rich", "viser", "websockets"}
 
 

@@ -59,6 +59,7 @@ READY = {
     "lookup": "",
     "pub": "publishing #1",
     "mcp": "token: ",
+    "scene": "following",
 }
 
 

@@ -102,6 +102,8 @@ TAKEN = {
     "joint_commands",
     "body_commands",
     "vehicle_commands",
+    "actors",
+    "resources",
 }
 TOLD = {"origin", "time", "physics", "wind", "processes", "ground", "lights", "sky"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
