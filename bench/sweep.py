@@ -39,7 +39,7 @@ from sim_node.simulation import Simulation
 from sim_node.sweep.about import describe
 from sim_node.sweep.dataset import Dataset
 from sim_node.sweep.driver import Driver
-from sim_node.sweep.engine import Engine
+from sim_node.sweep.engine import SweepEngine
 from sim_node.sweep.job import Case, Cases, Outcome
 from sim_node.sweep.processes import Processes
 from sim_node.sweep.ray_tasks import open_ray
@@ -109,7 +109,7 @@ def compare(
     note(rows, name, statistics.median(ratios), target, ours_s=min(ours_s), theirs_s=min(theirs_s))
 
 
-def sweep_once(pool: Engine, prepared: Prepared) -> None:
+def sweep_once(pool: SweepEngine, prepared: Prepared) -> None:
     """All cases, with rows written, by a pool that has started."""
     study_of_it = Study("cart_pole", 1.0)
     with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ def sweep_once(pool: Engine, prepared: Prepared) -> None:
             assert Driver(prepared, pool, dataset).run()
 
 
-def warm(pool: Engine, prepared: Prepared) -> None:
+def warm(pool: SweepEngine, prepared: Prepared) -> None:
     """Let all workers start and open the world."""
     for _ in range(4 * pool.workers):
         pool.submit(prepared.cases.part(slice(0, 1)))
