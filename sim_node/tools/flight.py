@@ -105,7 +105,7 @@ def flight_command(
     if command == "mode":
         if not mode:
             raise ToolRefused("the mode is missing")
-        return _topic_command(call, name, "set_mode", "std_msgs/msg/String", {"data": mode}, f"mode {mode.upper()}")
+        return _topic_command(call, name, "set_mode", "std_msgs/msg/String", {"data": mode}, "mode")
     if command == "takeoff" and height is not None:
         call.access.refuse_target(0.0, 0.0, height, None)
         return _topic_command(call, name, "cmd/takeoff_to", "std_msgs/msg/Float64", {"data": height}, "takeoff")

@@ -108,6 +108,9 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
         assert await refusal(client, "flight_goto", x=200.0, y=0.0, z=5.0) == (
             "200 m from home; the limit is 100 m (--max-distance)"
         )
+        unknown = await answer(client, "flight_command", command="mode", mode="AUTO.LOITR")
+        assert unknown["status"] == "refused"
+        assert "did you mean AUTO.LOITER?" in unknown["message"]
         assert (await answer(client, "flight_command", command="arm"))["status"] == "accepted"
         assert (await answer(client, "flight_command", command="takeoff", height=3.0))["status"] == "accepted"
         with anyio.fail_after(PATIENCE_S):
