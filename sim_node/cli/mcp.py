@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -98,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _world_run(world: str, graph: Graph) -> Iterator[Callable[[], Graph]]:
     """Run a world as a node in a process of its own; yield what gives the graph while it lives."""
+    from sim_node.tools.commands import end
     from sim_node.tools.graph import ToolRefused
 
     process = subprocess.Popen(
@@ -115,10 +115,4 @@ def _world_run(world: str, graph: Graph) -> Iterator[Callable[[], Graph]]:
     try:
         yield running
     finally:
-        for number in (signal.SIGINT, signal.SIGKILL):
-            if process.poll() is None:
-                os.killpg(process.pid, number)
-                try:
-                    process.wait(_END_S)
-                except subprocess.TimeoutExpired:
-                    continue
+        end(process, _END_S)

@@ -28,7 +28,8 @@ from sim_node.frames.conversions import (
     yaw_ned_from_enu,
 )
 from sim_node.frames.positions import convert_position
-from sim_node.frames.tagged import Altitude, Orientation, Position, Transform, Velocity, convert
+from sim_node.frames.tagged import Orientation, Position, Transform, Velocity, convert
+from sim_node.frames.tagged_altitudes import Altitude
 from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frd, Ned
 
 __all__ = [

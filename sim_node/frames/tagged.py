@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.altitudes import VerticalDatum, convert_altitude
 from sim_node.frames.conventions import Frame, FrameKind, FrameMismatch
 from sim_node.frames.conversions import FramePair, convert_orientation, convert_transform, convert_velocity
 from sim_node.frames.positions import convert_position
@@ -160,7 +159,39 @@ class Velocity:
 
 
 @dataclass(frozen=True, eq=False)
-class Orientation:
+class _Between:
+    """Values of one frame in another. A subclass states the width of a row and what the values are."""
+
+    values: FloatArray
+    frames: FramePair
+    __array_ufunc__ = None
+    _width: ClassVar[int]
+
+    def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
+        object.__setattr__(self, "values", _frozen(values, self._width, type(self).__name__.lower(), *frames))
+        object.__setattr__(self, "frames", frames)
+
+    def in_frames(self, outer: Frame, inner: Frame) -> FloatArray:
+        """Return the array if it is of `inner` in `outer`.
+
+        Args:
+            outer: The expected world or parent frame.
+            inner: The expected body or child frame.
+
+        Returns:
+            The values, read-only.
+
+        Raises:
+            FrameMismatch: The values are of other frames.
+        """
+        if self.frames != (outer, inner):
+            found = f"{self.frames[1]} in {self.frames[0]}"
+            raise FrameMismatch(f"{type(self).__name__.lower()} is of {found}, {inner} in {outer} was expected")
+        return self.values
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Orientation(_Between):
     """Orientations of a body frame in a world frame.
 
     Args:
@@ -172,13 +203,7 @@ class Orientation:
         ValueError: The shape is wrong.
     """
 
-    values: FloatArray
-    frames: FramePair
-    __array_ufunc__ = None
-
-    def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
-        object.__setattr__(self, "values", _frozen(values, 4, "orientation", *frames))
-        object.__setattr__(self, "frames", frames)
+    _width: ClassVar[int] = 4
 
     def to(self, world: Frame, body: Frame, origin: Origin | None = None) -> Orientation:
         """Convert to another pair of frames, as convert_orientation does.
@@ -196,24 +221,6 @@ class Orientation:
         """
         frames = (world, body)
         return Orientation(convert_orientation(self.values, self.frames, frames, origin), frames)
-
-    def in_frames(self, world: Frame, body: Frame) -> FloatArray:
-        """Return the array if it is the orientation of `body` in `world`.
-
-        Args:
-            world: The expected world frame.
-            body: The expected body frame.
-
-        Returns:
-            The quaternions (..., 4), read-only.
-
-        Raises:
-            FrameMismatch: The orientation is of other frames.
-        """
-        if self.frames != (world, body):
-            found = f"{self.frames[1]} in {self.frames[0]}"
-            raise FrameMismatch(f"orientation is of {found}, {body} in {world} was expected")
-        return self.values
 
     def rotate(self, velocity: Velocity) -> Velocity:
         """Rotate a velocity from body axes into world axes.
@@ -246,8 +253,8 @@ class Orientation:
         return Velocity(quaternions.rotate(quaternions.conjugate(self.values), velocity.in_frame(world)), body)
 
 
-@dataclass(frozen=True, eq=False)
-class Transform:
+@dataclass(frozen=True, eq=False, init=False)
+class Transform(_Between):
     """Poses of a child frame in a parent frame.
 
     Args:
@@ -260,13 +267,7 @@ class Transform:
         ValueError: The shape is wrong.
     """
 
-    values: FloatArray
-    frames: FramePair
-    __array_ufunc__ = None
-
-    def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
-        object.__setattr__(self, "values", _frozen(values, 7, "transform", *frames))
-        object.__setattr__(self, "frames", frames)
+    _width: ClassVar[int] = 7
 
     def to(self, parent: Frame, child: Frame, origin: Origin | None = None) -> Transform:
         """Convert to another pair of frames, as convert_transform does.
@@ -284,80 +285,6 @@ class Transform:
         """
         frames = (parent, child)
         return Transform(convert_transform(self.values, self.frames, frames, origin), frames)
-
-    def in_frames(self, parent: Frame, child: Frame) -> FloatArray:
-        """Return the array if it is of `child` in `parent`.
-
-        Args:
-            parent: The expected parent frame.
-            child: The expected child frame.
-
-        Returns:
-            The poses (..., 7), read-only.
-
-        Raises:
-            FrameMismatch: The transform is of other frames.
-        """
-        if self.frames != (parent, child):
-            found = f"{self.frames[1]} in {self.frames[0]}"
-            raise FrameMismatch(f"transform is of {found}, {child} in {parent} was expected")
-        return self.values
-
-
-@dataclass(frozen=True, eq=False)
-class Altitude:
-    """Altitudes above a vertical datum.
-
-    Args:
-        values: Metres above `datum`, of any shape. It is copied.
-        datum: The reference surface.
-    """
-
-    values: FloatArray
-    datum: VerticalDatum
-    __array_ufunc__ = None
-
-    def __init__(self, values: npt.ArrayLike, datum: VerticalDatum) -> None:
-        object.__setattr__(self, "values", _locked(np.array(values, dtype=np.float64)))
-        object.__setattr__(self, "datum", datum)
-
-    def to(self, datum: VerticalDatum, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Altitude:
-        """Convert to another datum, as convert_altitude does.
-
-        Args:
-            datum: The datum to convert to.
-            latitude: Degrees.
-            longitude: Degrees.
-
-        Returns:
-            The converted altitude.
-
-        Raises:
-            InvalidCoordinates: A latitude or longitude is out of range.
-        """
-        return Altitude(convert_altitude(self.values, self.datum, datum, latitude, longitude), datum)
-
-    def above(self, datum: VerticalDatum) -> FloatArray:
-        """Return the array if its datum is `datum`.
-
-        Args:
-            datum: The expected datum.
-
-        Returns:
-            The altitudes in metres, read-only.
-
-        Raises:
-            FrameMismatch: The altitude has another datum.
-        """
-        if self.datum is not datum:
-            raise FrameMismatch(f"altitude is above {self.datum.value}, above {datum.value} was expected")
-        return self.values
-
-    def __sub__(self, other: Altitude) -> FloatArray:
-        """Return the difference in height, in metres."""
-        if not isinstance(other, Altitude):
-            return NotImplemented
-        return np.asarray(self.values - other.above(self.datum))
 
 
 @overload
@@ -420,10 +347,6 @@ def _frozen(values: npt.ArrayLike, width: int, what: str, *frames: Frame) -> Flo
     for frame in frames:
         if not isinstance(frame, Frame):
             raise TypeError(f"{frame!r} is not a Frame; Frame.named() finds one by its name")
-    return _locked(np.array(as_rows(values, width, what)))
-
-
-def _locked(values: FloatArray) -> FloatArray:
-    """Make an array read-only. It is the tagged value's own copy."""
-    values.flags.writeable = False
-    return values
+    own = np.array(as_rows(values, width, what))
+    own.flags.writeable = False
+    return own

@@ -13,18 +13,29 @@ from sim_node.tree import TransformTree
 
 
 class LiveGraph:
-    """Receives /tf and /tf_static while it is entered. tree: the received transforms."""
+    """Receives /tf and /tf_static while it is entered, in a thread of its own.
 
-    def __init__(self) -> None:
+    Args:
+        name: Name of its node.
+        rosout: Whether the node's log goes to /rosout.
+
+    Attributes:
+        tree: The received transforms.
+        node: The node; there once it is entered.
+        clock: The graph's time; there once it is entered.
+    """
+
+    def __init__(self, name: str = "sim_node_live", *, rosout: bool = True) -> None:
         self.tree = TransformTree(detect_jumps=True)
+        self._name, self._rosout = name, rosout
 
     def __enter__(self) -> LiveGraph:
         with ExitStack() as stack:
-            node, executor = stack.enter_context(participant("sim_node_live"))
-            self._statistics = TfStatistics(lambda: clock.now_ns())
-            clock = GraphClock(node, found=self._statistics.forget_delays)
+            self.node, executor = stack.enter_context(participant(self._name, rosout=self._rosout))
+            self._statistics = TfStatistics(lambda: self.clock.now_ns())
+            self.clock = GraphClock(self.node, found=self._statistics.forget_delays)
             listener = TransformListener(
-                Buffer(tree=self.tree), node, spin_thread=False, on_batch=self._statistics.on_batch
+                Buffer(tree=self.tree), self.node, spin_thread=False, on_batch=self._statistics.on_batch
             )
             stack.callback(listener.unregister)
             stack.enter_context(spinning(executor))

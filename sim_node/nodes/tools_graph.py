@@ -9,20 +9,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
 from rclpy.publisher import Publisher
 from rclpy.serialization import deserialize_message
 
-from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.live_graph import LiveGraph
 from sim_node.nodes.message_values import BadValue, as_data, filled, parsed, type_named
 from sim_node.nodes.orders import Orders
-from sim_node.nodes.participant import participant, spinning
 from sim_node.nodes.publishers import profile, qos_of, subscription_qos
-from sim_node.nodes.tf2 import Buffer, TransformListener
-from sim_node.nodes.tf_statistics import TfStatistics
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.tools.graph import Patience, ToolRefused, TopicInfo
 from sim_node.tree import TransformTree
@@ -35,40 +32,34 @@ T = TypeVar("T")
 
 
 class ToolsGraph:
-    """A participant of the graph while it is entered. Its executor has a thread; all methods may be called from any."""
+    """A participant of the graph while it is entered. All methods may be called from any thread."""
 
     def __init__(self) -> None:
-        self.tree = TransformTree(detect_jumps=True)
+        self._live = LiveGraph(f"_sim_node_tools_{secrets.token_hex(4)}", rosout=False)
         self._publishers: dict[tuple[str, str], Publisher] = {}
 
     def __enter__(self) -> ToolsGraph:
-        with ExitStack() as stack:
-            self._node, executor = stack.enter_context(
-                participant(f"_sim_node_tools_{secrets.token_hex(4)}", rosout=False)
-            )
-            self._statistics = TfStatistics(lambda: self._clock.now_ns())
-            self._clock = GraphClock(self._node, found=self._statistics.forget_delays)
-            listener = TransformListener(
-                Buffer(tree=self.tree), self._node, spin_thread=False, on_batch=self._statistics.on_batch
-            )
-            stack.callback(listener.unregister)
-            self._orders = Orders(self._node)
-            stack.enter_context(spinning(executor))
-            self._leave = stack.pop_all()
+        self._node = self._live.__enter__().node
+        self._orders = Orders(self._node)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._leave.close()
+        self._live.__exit__(kind, error, trace)
+
+    @property
+    def tree(self) -> TransformTree:
+        """The transforms received so far."""
+        return self._live.tree
 
     def now_ns(self) -> int | None:
         """Return the graph's time in ns; None while it is unknown."""
-        return self._clock.now_ns()
+        return self._live.clock.now_ns()
 
     def silent_for(self) -> dict[str, float]:
         """Return for each moving frame how long ago its last transform came in, s."""
-        return {name: traffic.silent_for for name, traffic in self._statistics.traffic().items()}
+        return {name: traffic.silent_for for name, traffic in self._live.traffic().items()}
 
     def topics(self) -> list[TopicInfo]:
         """Return the topics of other nodes, by name."""
@@ -91,19 +82,7 @@ class ToolsGraph:
 
     @contextmanager
     def messages(self, topic: str, patience: Patience, timeout_s: float) -> Iterator[Received]:
-        """Subscribe to a topic while a block runs.
-
-        Args:
-            topic: Its name.
-            patience: Of the caller.
-            timeout_s: How long to wait for a publisher, s.
-
-        Yields:
-            The messages.
-
-        Raises:
-            ToolRefused: There is no publisher in time, or the type is not installed.
-        """
+        """Subscribe to a topic while a block runs; see `Graph.messages`."""
         name = self._full(topic)
         offered: list[Any] = []
 
@@ -130,25 +109,16 @@ class ToolsGraph:
                 self._ordered(lambda: self._node.destroy_subscription(subscription))
 
     def call(self, service: str, values: Mapping[str, Any], patience: Patience, timeout_s: float) -> dict[str, Any]:
-        """Call a service.
+        """Call a service; see `Graph.call`."""
+        known: dict[str, tuple[str, ...]] = {}
 
-        Args:
-            service: Its name.
-            values: Fields of the request.
-            patience: Of the caller.
-            timeout_s: How long to wait for the service, and then for the reply, s.
+        def offered() -> bool:
+            known.update(self.services())
+            return service in known
 
-        Returns:
-            The reply as plain data.
-
-        Raises:
-            ToolRefused: There is no such service, or no reply in time.
-        """
-        if not patience.until(lambda: service in self.services(), timeout_s):
-            raise ToolRefused(
-                f"no service {shown(service)} within {timeout_s:g} s{did_you_mean(service, self.services())}"
-            )
-        kind = _type(self.services()[service][0], "srv")
+        if not patience.until(offered, timeout_s):
+            raise ToolRefused(f"no service {shown(service)} within {timeout_s:g} s{did_you_mean(service, known)}")
+        kind = _type(known[service][0], "srv")
         request = filled(kind.Request, _written(values))
         client = self._ordered(lambda: self._node.create_client(kind, service))
         try:
@@ -163,17 +133,7 @@ class ToolsGraph:
                 self._ordered(lambda: self._node.destroy_client(client))
 
     def publish(self, topic: str, type: str, values: Mapping[str, Any], patience: Patience) -> None:
-        """Publish a message once somebody subscribes.
-
-        Args:
-            topic: Its name.
-            type: Its type.
-            values: Fields of the message.
-            patience: Of the caller.
-
-        Raises:
-            ToolRefused: Nobody subscribes in time.
-        """
+        """Publish a message once somebody subscribes; see `Graph.publish`."""
         name, kind = self._full(topic), _type(type, "msg")
         message = filled(kind, _written(values), time.time_ns())
         publisher = self._ordered(lambda: self._publisher(kind, type, name))

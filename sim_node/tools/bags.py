@@ -6,10 +6,9 @@ import shlex
 from typing import Annotated, Any
 
 from sim_node.recording.opening import is_bag
-from sim_node.tools.commands import finished, shortened
+from sim_node.tools.commands import as_json, finished, shortened
 from sim_node.tools.registry import Call, ToolRefused, tool
 from sim_node.tools.topics import DATA
-from sim_node.tools.worlds import as_json
 
 READ_S = 120.0
 MAX_SIGNALS = 12

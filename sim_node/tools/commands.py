@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from contextlib import suppress
+from typing import Any
 
 from sim_node.text import printable
 from sim_node.tools.graph import Cancelled
@@ -16,7 +18,7 @@ from sim_node.tools.registry import Call, ToolRefused
 # Characters of a report.
 MAX_TEXT = 4000
 # What a command has to end in after it was asked to, s.
-_END_S = 5.0
+END_S = 5.0
 
 
 def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
@@ -47,24 +49,30 @@ def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
         try:
             in_time = call.patience.until(lambda: process.poll() is not None, timeout_s)
         except Cancelled:
-            _end(process)
+            end(process)
             raise
         if not in_time:
-            _end(process)
+            end(process)
             raise ToolRefused(f"{arguments[0]} was not done within {timeout_s:g} s and has been stopped")
         output.seek(0)
         text = output.read(20 * MAX_TEXT).decode("utf-8", "replace")
     return process.returncode, text
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a command to end, then make it."""
+def end(process: subprocess.Popen[bytes], patience_s: float = END_S) -> None:
+    """Ask a program that has a session of its own, and all that it has started there, to end; then make them.
+
+    Args:
+        process: The program.
+        patience_s: How long it may take after being asked, s.
+    """
     for number in (signal.SIGINT, signal.SIGKILL):
+        if process.poll() is not None:
+            return
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_END_S)
-            return
+            process.wait(patience_s)
 
 
 def shortened(text: str) -> str:
@@ -72,3 +80,11 @@ def shortened(text: str) -> str:
     lines = [printable(line) for line in text.strip().splitlines()]
     joined = "\n".join(lines)
     return joined if len(joined) <= MAX_TEXT else joined[:MAX_TEXT] + "..."
+
+
+def as_json(text: str) -> Any:
+    """Return what a command printed as JSON. Raises ToolRefused."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ToolRefused(shortened(text)) from None

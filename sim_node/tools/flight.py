@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from sim_node.text import did_you_mean, shown
@@ -54,17 +55,16 @@ def flight_goto(
             "position": {"x": x, "y": y, "z": z},
             "orientation": {"z": math.sin(yaw / 2), "w": math.cos(yaw / 2)},
         }
-        goto = {"header": {"frame_id": _map_of(call, name)}, "pose": pose}
+        if not call.patience.until(follow.update, MESSAGE_S):
+            raise ToolRefused(f"nothing came on {shown(name)}/{_ODOMETRY} within {MESSAGE_S:g} s")
+        goto = {"header": {"frame_id": follow.frame}, "pose": pose}
         graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", goto, call.patience)
         outcome: list[dict[str, Any]] = []
 
         def ended() -> bool:
             outcome.extend(each for each in results.take() if _concerns(each, "goto"))
             follow.update()
-            if follow.begun and follow.distance is not None:
-                call.progress(
-                    1.0 - follow.distance / max(follow.begun, follow.distance), f"{follow.distance:.1f} m left"
-                )
+            call.progress(follow.part, f"{follow.distance:.1f} m left")
             return bool(outcome)
 
         try:
@@ -74,7 +74,7 @@ def flight_goto(
         except BaseException:
             _stop(call, name)
             raise
-        answer = {"vehicle": name, "distance": follow.distance, "position": follow.from_home(home)}
+        answer = {"vehicle": name, "distance": follow.distance, "position": _from_home(follow.at, home)}
         if not in_time:
             return {
                 "status": "timed out",
@@ -134,15 +134,13 @@ def telemetry(call: Call, *, vehicle: Vehicle = "") -> dict[str, Any]:
     name = _named(call, vehicle)
     state = _latest(call, f"/{name}/state")
     home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]
-    odometry = _latest(call, f"/{name}/{_ODOMETRY}")
-    follow = _Approach(None, (0.0, 0.0, 0.0))
-    follow.observe(odometry)
+    at, speed = _motion(_latest(call, f"/{name}/{_ODOMETRY}"))
     found = {
         "vehicle": name,
         "mode": shown(str(state["message"])),
         "state": {shown(str(each["key"])): shown(str(each["value"])) for each in state["values"]},
-        "position_from_home": follow.from_home(home),
-        "speed": follow.speed,
+        "position_from_home": _from_home(at, home),
+        "speed": speed,
     }
     if battery := _latest(call, f"/{name}/battery", optional=True):
         found["battery"] = {key: battery[key] for key in ("voltage", "percentage")}
@@ -150,36 +148,41 @@ def telemetry(call: Call, *, vehicle: Vehicle = "") -> dict[str, Any]:
 
 
 class _Approach:
-    """Position, speed and distance to a target (m, in the map), from odometry."""
+    """A flight to a target (m, in the map), by odometry. The numbers are there after the first message."""
 
-    def __init__(self, odometry: Messages | None, target: tuple[float, float, float]) -> None:
+    def __init__(self, odometry: Messages, target: Sequence[float]) -> None:
         self._odometry, self._target = odometry, target
-        self._at: tuple[float, float, float] | None = None
-        self.distance: float | None = None
-        self.begun: float | None = None
-        self.speed: float | None = None
+        self._begun: float | None = None
+        self.frame = ""
 
-    def observe(self, message: dict[str, Any]) -> None:
-        at, twist = message["pose"]["pose"]["position"], message["twist"]["twist"]["linear"]
-        self._at = at["x"], at["y"], at["z"]
-        self.speed = math.hypot(twist["x"], twist["y"], twist["z"])
-        self.distance = math.dist(self._at, self._target)
-        self.begun = self.distance if self.begun is None else self.begun
+    def update(self) -> bool:
+        """Take what has come in. Return whether anything has come so far."""
+        for message in self._odometry.take():
+            self.frame = message["header"]["frame_id"]
+            self.at, self.speed = _motion(message)
+            self.distance = math.dist(self.at, self._target)
+            self._begun = self.distance if self._begun is None else self._begun
+        return bool(self.frame)
 
-    def update(self) -> None:
-        for message in self._odometry.take() if self._odometry else ():
-            self.observe(message)
+    @property
+    def part(self) -> float:
+        """The part of the way that is done, 0 to 1."""
+        whole = max(self._begun or 0.0, self.distance)
+        return 1.0 - self.distance / whole if whole else 1.0
 
     def settled(self) -> bool:
         self.update()
-        if self.speed is None or self.distance is None:
-            return False
         return self.speed < SETTLED_SPEED and self.distance < SETTLED_DISTANCE
 
-    def from_home(self, home: dict[str, float]) -> list[float] | None:
-        if self._at is None:
-            return None
-        return [value - home[axis] for value, axis in zip(self._at, "xyz", strict=True)]
+
+def _motion(odometry: dict[str, Any]) -> tuple[list[float], float]:
+    """Return the position in the map (m) and the speed (m/s)."""
+    at, along = odometry["pose"]["pose"]["position"], odometry["twist"]["twist"]["linear"]
+    return [at[axis] for axis in "xyz"], math.hypot(*(along[axis] for axis in "xyz"))
+
+
+def _from_home(at: Sequence[float], home: dict[str, float]) -> list[float]:
+    return [value - home[axis] for value, axis in zip(at, "xyz", strict=True)]
 
 
 def vehicles(graph: Graph) -> list[str]:
@@ -234,10 +237,6 @@ def _latest(call: Call, topic: str, *, optional: bool = False) -> dict[str, Any]
     if optional:
         return {}
     raise ToolRefused(f"nothing came on {shown(topic)} within {MESSAGE_S:g} s")
-
-
-def _map_of(call: Call, name: str) -> str:
-    return str(_latest(call, f"/{name}/{_POSE}")["header"]["frame_id"])
 
 
 def _service(call: Call, name: str, service: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from sim_node.tools.commands import finished, shortened
@@ -76,11 +75,3 @@ def world_path(call: Call, given: str) -> str:
     if not path.exists():
         raise ToolRefused(f"no world {given!r} (shipped: {', '.join(shipped_worlds())})")
     return str(path)
-
-
-def as_json(text: str) -> Any:
-    """Return what a command printed as JSON. Raises ToolRefused."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise ToolRefused(shortened(text)) from None
