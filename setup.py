@@ -88,6 +88,7 @@ setup(
             "pytest-xdist",
             "pytest-timeout",
             "hypothesis",
+            "jsonschema",
             "psutil",
             "pyproj",
             "pymap3d",

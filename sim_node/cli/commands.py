@@ -20,7 +20,7 @@ SHIPPED = (
     *("view", "render", "rviz", "tree", "lookup"),
     *("topics", "echo", "pub", "call", "mcp"),
     *("spawn", "remove", "attach", "detach", "set"),
-    *("check", "snap", "convert", "urdf", "scene"),
+    *("check", "schema", "snap", "convert", "urdf", "scene"),
     *("info", "plot", "export", "diff", "repair"),
     "doctor",
 )

@@ -14,10 +14,32 @@ from sim_node.world.model import World
 from sim_node.world.part import PARTS, Kind, Refer, Rename, part
 from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+from sim_node.world.readers.keys import ANYTHING, Keys, by_name, frame, listing, text
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value
 
-ACTOR_KEYS = ("frame", "id", "asset", "effectors", "sensor", "components", "extra")
+_MAPPING = {"type": "object"}
+EFFECTOR_KEYS = Keys(
+    {
+        "frame": frame("The frame of the effector."),
+        "id": text("Its id in the scene graph."),
+        "path": text("Where it is in the asset."),
+        "extra": _MAPPING,
+    },
+    required=("frame", "id"),
+)
+ACTOR_KEYS = Keys(
+    {
+        "frame": frame("The frame that is an entity of a scene graph."),
+        "id": text("Its id in the scene graph."),
+        "asset": text("Where its 3D model is."),
+        "effectors": listing("Its effectors.", EFFECTOR_KEYS),
+        "sensor": _MAPPING,
+        "components": _MAPPING,
+        "extra": _MAPPING,
+    },
+    required=("frame",),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,12 +171,12 @@ def _fields(each: Part) -> tuple[Any, ...]:
     return each.frame, each.id, each.path, dict(each.extra)
 
 
-@section("actors")
+@section("actors", listing("What scene graphs say of frames.", ACTOR_KEYS))
 def read_actors(value: Value, context: Context) -> None:
     """Read a list of actors."""
     for entry in value.items():
         errors = len(entry.report.errors)
-        table = entry.table(ACTOR_KEYS, required=("frame",))
+        table = entry.table(ACTOR_KEYS)
         frame, id, asset, effectors = (table.get(key) for key in ("frame", "id", "asset", "effectors"))
         name = frame_name(frame)
         fields: dict[str, Any] = {
@@ -171,7 +193,7 @@ def read_actors(value: Value, context: Context) -> None:
             context.add(Actor(name, place=entry.place if frame is None else frame.place, **fields))
 
 
-@section("resources")
+@section("resources", by_name("Resources of scene graphs, such as weather.", ANYTHING))
 def read_resources(value: Value, context: Context) -> None:
     """Read a mapping of resources."""
     for name, given in keys_of(value).items():
@@ -179,7 +201,7 @@ def read_resources(value: Value, context: Context) -> None:
 
 
 def _effector(value: Value) -> Part:
-    table = value.table(("frame", "id", "path", "extra"), required=("frame", "id"))
+    table = value.table(EFFECTOR_KEYS)
     id, path, extra = (table.get(key) for key in ("id", "path", "extra"))
     return Part(
         frame_name(table.get("frame")),

@@ -16,6 +16,7 @@ from sim_node.world.mesh_files import mesh_fault
 from sim_node.world.model import World
 from sim_node.world.problems import WorldError, counted, quoted, shown_key
 from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.readers.keys import Keys, by_name, choice, text
 from sim_node.world.readers.registry import read_file, reader
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_include import include_reader
@@ -32,7 +33,16 @@ def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: 
     return _read(path, shown, report, Options())
 
 
-@include_reader(".json", keys=("convention", "effectors", "assets"))
+@include_reader(
+    ".json",
+    keys=Keys(
+        {
+            "convention": choice("Axes of a scene graph's root.", ROOTS),
+            "effectors": choice("Axes of a scene graph's effectors.", EFFECTOR_CONVENTIONS),
+            "assets": by_name("Meshes and models by the names of a scene graph's assets.", text("A file.")),
+        }
+    ),
+)
 def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
     """Return the world of an included scene graph, with the conventions and assets of the include."""
     options = Options(

@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor
 from sim_node.world.problems import Place, Problem, quoted, shortened, shown_key
+from sim_node.world.readers import keys
+from sim_node.world.readers.keys import Form, Keys
 
 PERFECT = "none"
 _T = TypeVar("_T")
@@ -69,6 +71,29 @@ def group(default: object, unit: str, meaning: str) -> Any:
 def spec_of(part: Any) -> Spec:
     """Return the Spec of a dataclass field."""
     return cast(Spec, part.metadata["spec"])
+
+
+def keys_of(kind: type[Any]) -> Keys:
+    """Return the parameters of a dataclass as keys of world files."""
+    return _keys(kind(), "")
+
+
+def _keys(default: Any, unit: str) -> Keys:
+    forms: dict[str, Form] = {}
+    for part in fields(default):
+        spec, standing = spec_of(part), getattr(default, part.name)
+        # The unit of a group replaces "unit" in the units of its parts.
+        of = spec.unit.replace("unit", unit) if unit else spec.unit
+        about = spec.meaning + (f" ({of})" if of not in ("", "1") else "")
+        if isinstance(standing, int):
+            forms[part.name] = keys.whole(about, spec.low, spec.high)
+        elif isinstance(standing, float):
+            forms[part.name] = keys.number(about, spec.low, spec.high, spec.above)
+        elif isinstance(standing, tuple):
+            forms[part.name] = keys.listing(about, keys.text(""), least=1)
+        else:
+            forms[part.name] = keys.either(about, keys.word("", PERFECT), _keys(standing, spec.unit))
+    return Keys(forms)
 
 
 def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:

@@ -15,8 +15,10 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.sensors.context import SensorContext
 from sim_node.sensors.noise import NoiseBank, Quantities
+from sim_node.sensors.parameters import keys_of
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
+from sim_node.world.readers.keys import Keys
 from sim_node.world.sensor_types import SENSOR_TYPES
 
 # A numpy index: a slice, the name of a field of a structured type, or ... for all.
@@ -145,6 +147,11 @@ class SensorType(ABC):
     needs_origin: ClassVar[bool] = False
     needs_package: ClassVar[str] = ""
     optical: ClassVar[bool] = False
+
+    @classmethod
+    def keys(cls) -> Keys:
+        """Return the parameters as keys of world files."""
+        return keys_of(cls)
 
     def in_world(self, mounting: Sensor, world: World) -> SensorType:
         """Return the sensor with what depends on the world that it is mounted in.

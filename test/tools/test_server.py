@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from jsonschema import Draft7Validator
 from mcp.client import Client
 
 from sim_node.recording.opening import open_bag
@@ -150,6 +151,9 @@ def test_pages_and_worlds_can_be_read(tmp_path: Path) -> None:
         assert page.text.startswith("# The bridge")
         world = (await client.read_resource("world://quadrotor")).contents[0]
         assert "world: quadrotor" in world.text
+        schema = json.loads((await client.read_resource("schema://world")).contents[0].text)
+        Draft7Validator.check_schema(schema)
+        assert list(Draft7Validator(schema).iter_errors({"frams": []}))
 
     talk(Access(tmp_path), act)
 

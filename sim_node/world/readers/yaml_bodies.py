@@ -13,26 +13,124 @@ from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, VOLUMES, Body, G
 from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, MIN_TIMESTEP_NS
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import mesh_fault
-from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import Place
+from sim_node.world.readers.keys import (
+    Form,
+    Keys,
+    choice,
+    either,
+    flag,
+    frame,
+    listing,
+    number,
+    one_or_each,
+    text,
+    vector,
+    word,
+)
 from sim_node.world.readers.yaml_joints import MOTION_KEYS, read_motion
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
-from sim_node.world.readers.yaml_poses import ROUNDING, read_pose, scale_of
+from sim_node.world.readers.yaml_poses import POSE_KEYS, ROUNDING, SCALE, read_pose, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
-from sim_node.world.readers.yaml_surfaces import SOLVER_KEYS, SURFACE_KEYS, read_colour, read_solver, read_surface
+from sim_node.world.readers.yaml_surfaces import (
+    COLOUR,
+    SOLVER_KEYS,
+    SURFACE_KEYS,
+    read_colour,
+    read_solver,
+    read_surface,
+)
 from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 
-PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature", *SOLVER_KEYS)
-BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
+
+def shape_form(shape: str) -> Form:
+    """Return the form of the value of a shape."""
+    names = SHAPES[shape]
+    about = f"Sizes, m: {', '.join(names)}."
+    if shape == "mesh":
+        return text("A file of triangles, relative to this file.")
+    if not names:
+        return word("An endless plane that faces z.", True)
+    size = number("", high=MAX_DISTANCE, above=0.0)
+    return one_or_each(about, size, 1) if len(names) == 1 else listing(about, size, len(names), len(names))
+
+
+PHYSICS_KEYS = Keys(
+    {
+        "engine": choice("What simulates bodies.", ENGINES),
+        "integrator": choice("How their motion is integrated.", INTEGRATORS),
+        "timestep": number("Timestep of the integrator, s.", MIN_TIMESTEP_NS / 1e9, MAX_STAMP_NS / 1e9),
+        "gravity": vector("Gravity in the fixed frame, m/s^2.", 3, MAX_GRAVITY),
+        "contact": flag("Whether shapes make contact."),
+        "armature": number("Inertia added to every degree of freedom, kg or kg m^2.", 0.0, MAX_MASS),
+        **SOLVER_KEYS,
+    },
+    about="How bodies are simulated.",
+)
 # Values per degree of freedom, or per coordinate: one number for all, or a list.
-PER_DOF = ("damping", "armature", "spring_stiff", "friction_loss")
-JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd", *MOTION_KEYS)
-GEOMETRY_KEYS = (*SHAPES, "scale", "mass", "density", "pose", "color", *SURFACE_KEYS)
-INERTIAL_KEYS = ("mass", "center", "inertia")
+PER_DOF = {
+    "damping": "Damping, N s/m or N m s/rad.",
+    "armature": "Added inertia, kg or kg m^2.",
+    "spring_stiff": "Stiffness of a spring, N/m or N m/rad.",
+    "friction_loss": "Dry friction, N or N m.",
+}
+JOINT_KEYS = Keys(
+    {
+        "type": choice("The type of joint.", JOINTS),
+        "axis": either("The axis, or a list of several.", vector("", 3), listing("", vector("", 3))),
+        **{key: one_or_each(about, number("", 0.0)) for key, about in PER_DOF.items()},
+        "spring_zero": one_or_each("Where the spring rests, m or rad.", number("")),
+        "q": one_or_each("Initial position, m or rad; quaternions are [x, y, z, w].", number("")),
+        "qd": one_or_each("Initial velocity, m/s or rad/s.", number("")),
+        **MOTION_KEYS,
+    },
+    required=("type",),
+)
+GEOMETRY_KEYS = Keys(
+    {
+        **{shape: shape_form(shape) for shape in SHAPES},
+        "scale": {**SCALE, "description": "Scale of a mesh."},
+        "mass": number("Mass, kg.", 0.0, MAX_MASS),
+        "density": number("Density, kg/m^3, instead of a mass.", 0.0, MAX_MASS),
+        "pose": POSE_KEYS,
+        "color": COLOUR,
+        **SURFACE_KEYS,
+    },
+    exactly_one=(SHAPES,),
+    at_most_one=(("mass", "density"),),
+    about="A shape.",
+    define="shape",
+)
+INERTIA = either(
+    "Inertia about the centre of mass, kg m^2: [ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz].",
+    vector("", 3),
+    vector("", 6),
+)
+INERTIAL_KEYS = Keys(
+    {
+        "mass": number("Mass, kg.", 0.0, MAX_MASS),
+        "center": vector("Centre of mass in the body, m.", 3, MAX_DISTANCE),
+        "inertia": INERTIA,
+    },
+    required=("mass", "inertia"),
+    about="Mass, centre of mass and inertia.",
+)
+BODY_KEYS = Keys(
+    {
+        "name": frame("Name of the body and its frame."),
+        "parent": frame("The frame that its joint is in."),
+        "pose": POSE_KEYS,
+        "joint": either("How it moves in its parent.", choice("", JOINTS), JOINT_KEYS),
+        "geometry": listing("Its shapes.", GEOMETRY_KEYS),
+        "inertial": INERTIAL_KEYS,
+    },
+    required=("name",),
+)
 AXES_SEED = 1
 
 
-@section("physics")
+@section("physics", PHYSICS_KEYS)
 def read_physics(value: Value, context: Context) -> None:
     """Read how bodies are simulated."""
     table = value.table(PHYSICS_KEYS)
@@ -56,13 +154,13 @@ def read_physics(value: Value, context: Context) -> None:
             part.sets(getattr(context.physics, field), "physics", field)
 
 
-@section("bodies")
+@section("bodies", listing("Rigid bodies.", BODY_KEYS))
 def read_bodies(value: Value, context: Context) -> None:
     """Read a list of rigid bodies."""
     random = np.random.default_rng(AXES_SEED)
     for entry in value.items():
         errors = len(entry.report.errors)
-        table = entry.table(BODY_KEYS, required=("name",))
+        table = entry.table(BODY_KEYS)
         name, place = named(table, "name")
         pose_value = table.get("pose")
         pose, scale = read_pose(pose_value)
@@ -92,7 +190,7 @@ def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
     if isinstance(value.node, Scalar):
         name = value.choice(JOINTS, "frozen")
         return {"joint": name, "axes": _axes(None, value, JOINTS[name], random)}
-    table = value.table(JOINT_KEYS, required=("type",))
+    table = value.table(JOINT_KEYS)
     joint = JOINTS[table.choice("type", JOINTS, "frozen")]
     fields: dict[str, Any] = {"joint": joint.name, "axes": _axes(table.get("axis"), value, joint, random)}
     for key in PER_DOF:
@@ -165,7 +263,7 @@ def read_geometry(value: Value | None, context: Context) -> tuple[Geometry, ...]
     return () if value is None else tuple(g for entry in value.items() if (g := read_shape(entry, context)) is not None)
 
 
-def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY_KEYS) -> Geometry | None:
+def read_shape(entry: Value, context: Context, known: Keys = GEOMETRY_KEYS) -> Geometry | None:
     """Read a shape from a mapping with `known` keys. Return None with the fault recorded."""
     table = entry.table(known)
     given = [name for name in SHAPES if name in table]
@@ -238,8 +336,8 @@ def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
         value.error(f"sizes {', '.join(names)} (m) are needed, found {value.found()}")
         return np.ones(len(names))
     sizes = [size.number(0.0, MAX_DISTANCE) for size in values]
-    for size, number in zip(values, sizes, strict=True):
-        if number == 0.0 and isinstance(size.node, Scalar) and size.node.text.strip("0.+-") == "":
+    for size, length in zip(values, sizes, strict=True):
+        if length == 0.0 and isinstance(size.node, Scalar) and size.node.text.strip("0.+-") == "":
             size.error("a size must be above zero")
     return np.array(sizes)
 
@@ -248,7 +346,7 @@ def read_inertial(value: Value | None) -> Inertial | None:
     """Read mass, centre of mass and inertia."""
     if value is None:
         return None
-    table = value.table(INERTIAL_KEYS, required=("mass", "inertia"))
+    table = value.table(INERTIAL_KEYS)
     mass, centre, moments = (table.get(key) for key in INERTIAL_KEYS)
     if mass is None or moments is None:
         return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.registry import Registry
+from sim_node.registry import Registry, calling_module
 from sim_node.world.force_checks import (
     MAX_DENSITY,
     MAX_EXPONENT,
@@ -21,6 +21,19 @@ from sim_node.world.force_checks import (
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import Place
+from sim_node.world.readers.keys import (
+    ANYTHING,
+    Form,
+    Keys,
+    by_key,
+    choice,
+    frame,
+    listing,
+    number,
+    one_or_each,
+    vector,
+    word,
+)
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Table, Value
@@ -30,11 +43,97 @@ ForceReader = Callable[[Value, Context], None]
 FORCES: Registry[str, ForceReader] = Registry(
     "type of force", shipped=("sim_node.world.readers.yaml_forces",), group="sim_node.forces"
 )
-# Registers the reader of forces of a `type`.
-force = FORCES.add
+# The keys of types, for the JSON Schema. Those of types that say nothing may be anything.
+FORCE_KEYS: dict[str, Keys] = {}
+F = TypeVar("F", bound=ForceReader)
 
 
-@section("forces")
+def force(type: str, keys: Keys | None = None) -> Callable[[F], F]:
+    """Return a decorator that registers the reader of forces of a `type`, and their keys."""
+    module = calling_module()
+
+    def enter(read: F) -> F:
+        FORCES.add(type, module=module)(read)
+        if keys is not None:
+            FORCE_KEYS[type] = keys
+        return read
+
+    return enter
+
+
+_BODY, _AXES = frame("The body that it acts on."), "along the body's axes: one number for all three, or three."
+_MAX_TIME = MAX_STAMP_NS / 1e9
+_COEFFICIENT = number("", 0.0, MAX_FORCE)
+CONSTANT_KEYS = Keys(
+    {
+        "type": word("", "constant"),
+        "body": _BODY,
+        "force": vector("Force, N.", 3, MAX_FORCE),
+        "torque": vector("Torque, N m.", 3, MAX_FORCE),
+        "point": vector("Where the force acts, in the body, m.", 3, MAX_DISTANCE),
+        "axes": choice("Whose axes the force is along.", AXES),
+        "from": number("When it begins, s.", -_MAX_TIME, _MAX_TIME),
+        "until": number("When it ends, s.", -_MAX_TIME, _MAX_TIME),
+    },
+    required=("body",),
+    at_least_one=(("force", "torque"),),
+)
+COEFFICIENTS = {
+    "linear": one_or_each(f"N s/m, {_AXES}", _COEFFICIENT, 3),
+    "quadratic": one_or_each(f"N s^2/m^2, {_AXES}", _COEFFICIENT, 3),
+    "angular_linear": one_or_each(f"N m s/rad, {_AXES}", _COEFFICIENT, 3),
+    "angular_quadratic": one_or_each(f"N m s^2/rad^2, {_AXES}", _COEFFICIENT, 3),
+}
+DRAG_KEYS = Keys(
+    {
+        "type": word("", "drag"),
+        "body": _BODY,
+        **COEFFICIENTS,
+        "center": vector("Where it acts, in the body, m.", 3, MAX_DISTANCE),
+    },
+    required=("body",),
+    at_least_one=(COEFFICIENTS,),
+)
+BUOYANCY_KEYS = Keys(
+    {
+        "type": word("", "buoyancy"),
+        "body": _BODY,
+        "volume": number("Volume, m^3.", 0.0, MAX_VOLUME),
+        "height": number("Height of the volume, m.", high=MAX_DISTANCE, above=0.0),
+        "density": number("Density of the liquid, kg/m^3.", 0.0, MAX_DENSITY),
+        "surface": number("Height of the surface, m.", -MAX_DISTANCE, MAX_DISTANCE),
+        "center": vector("Centre of the volume, in the body, m.", 3, MAX_DISTANCE),
+        "shape": choice("Shape of the volume.", SUBMERGED),
+    },
+    required=("body", "volume", "height"),
+)
+GUST_KEYS = Keys(
+    {
+        "intensity": one_or_each("Standard deviation along, across and up, m/s.", number("", 0.0, MAX_WIND_SPEED), 3),
+        "scale_length": one_or_each(
+            "Scale length along, across and up, m.", number("", MIN_SCALE_LENGTH, MAX_DISTANCE), 3
+        ),
+        "speed": number("Speed at which the vehicle meets the gusts, m/s.", MIN_GUST_SPEED, MAX_WIND_SPEED),
+    },
+    required=("intensity", "scale_length"),
+    about="Dryden gusts.",
+)
+WIND_KEYS = Keys(
+    {
+        "type": word("", "wind"),
+        "velocity": vector("Mean velocity in the fixed frame, m/s.", 3, MAX_WIND_SPEED),
+        "exponent": number("Exponent of the wind profile over height.", 0.0, MAX_EXPONENT),
+        "reference_height": number("Height at which the velocity holds, m.", high=MAX_DISTANCE, above=0.0),
+        "gusts": GUST_KEYS,
+    }
+)
+
+
+def _force_keys() -> dict[str, Form]:
+    return {name: FORCE_KEYS.get(name, ANYTHING) for name in FORCES}
+
+
+@section("forces", listing("Forces on bodies, and the wind.", by_key("A force.", "type", _force_keys)))
 def read_forces(value: Value, context: Context) -> None:
     """Read a list of forces, each with a type."""
     for entry in value.items():
@@ -49,10 +148,10 @@ def read_forces(value: Value, context: Context) -> None:
             FORCES[word](entry, context)
 
 
-@force("constant")
+@force("constant", CONSTANT_KEYS)
 def read_constant(entry: Value, context: Context) -> None:
     """Read a constant force and torque."""
-    table = entry.table(("type", "body", "force", "torque", "point", "axes", "from", "until"), required=("body",))
+    table = entry.table(CONSTANT_KEYS)
     if "force" not in table and "torque" not in table:
         entry.error("a force or a torque is needed")
     start, end = (_time(table.get(key)) for key in ("from", "until"))
@@ -70,23 +169,21 @@ def read_constant(entry: Value, context: Context) -> None:
     context.add(ConstantForce(*_body(table), **_given(of), place=_place(table)))
 
 
-@force("drag")
+@force("drag", DRAG_KEYS)
 def read_drag(entry: Value, context: Context) -> None:
     """Read drag, linear and quadratic."""
-    coefficients = ("linear", "quadratic", "angular_linear", "angular_quadratic")
-    table = entry.table(("type", "body", *coefficients, "center"), required=("body",))
-    if not any(key in table for key in coefficients):
-        entry.error(f"a coefficient is needed: {', '.join(coefficients)}")
-    of = {key: _three(table.get(key), 0.0, MAX_FORCE) for key in coefficients}
+    table = entry.table(DRAG_KEYS)
+    if not any(key in table for key in COEFFICIENTS):
+        entry.error(f"a coefficient is needed: {', '.join(COEFFICIENTS)}")
+    of = {key: _three(table.get(key), 0.0, MAX_FORCE) for key in COEFFICIENTS}
     of["center"] = _vector(table, "center", MAX_DISTANCE)
     context.add(Drag(*_body(table), **_given(of), place=_place(table)))
 
 
-@force("buoyancy")
+@force("buoyancy", BUOYANCY_KEYS)
 def read_buoyancy(entry: Value, context: Context) -> None:
     """Read the buoyancy of a body."""
-    keys = ("type", "body", "volume", "height", "density", "surface", "center", "shape")
-    table = entry.table(keys, required=("body", "volume", "height"))
+    table = entry.table(BUOYANCY_KEYS)
     of = {
         "volume": _number(table, "volume", 0.0, MAX_VOLUME),
         "height": _positive(table, "height"),
@@ -98,10 +195,10 @@ def read_buoyancy(entry: Value, context: Context) -> None:
     context.add(Buoyancy(*_body(table), **_given(of), place=_place(table)))
 
 
-@force("wind")
+@force("wind", WIND_KEYS)
 def read_wind(entry: Value, context: Context) -> None:
     """Read the wind, at most one in a world."""
-    table = entry.table(("type", "velocity", "exponent", "reference_height", "gusts"))
+    table = entry.table(WIND_KEYS)
     if context.of(Wind):
         entry.error(f"a second wind, the first is at {context.of(Wind)[0].place.where}")
         return
@@ -121,7 +218,7 @@ def _gusts(value: Value | None, mean_speed: float) -> Gusts | None:
     """Read gusts. By default, the vehicle meets them at the speed of the mean wind."""
     if value is None:
         return None
-    table = value.table(("intensity", "scale_length", "speed"), required=("intensity", "scale_length"))
+    table = value.table(GUST_KEYS)
     intensity = _three(table.get("intensity"), 0.0, MAX_WIND_SPEED)
     scale = _three(table.get("scale_length"), MIN_SCALE_LENGTH, MAX_DISTANCE)
     speed = _number(table, "speed", MIN_GUST_SPEED, MAX_WIND_SPEED)

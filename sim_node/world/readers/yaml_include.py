@@ -13,24 +13,34 @@ from sim_node.world.locate import is_program
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import PARTS, Rename, all_parts
 from sim_node.world.problems import Place, quoted
+from sim_node.world.readers.keys import Keys, either, frame, listing, text
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
 from sim_node.world.readers.yaml_nodes import Scalar
-from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Number of files of a world, and depth of includes: a few small files could include each other
 # more often than any machine could read.
 MAX_FILES, MAX_DEPTH = 1000, 32
-INCLUDE_KEYS = ("file", "prefix", "parent", "pose", *MODEL_KEYS)
+INCLUDE_KEYS = Keys(
+    {
+        "file": text("A world or model, relative to this file."),
+        "prefix": text("What the names of its frames begin with here."),
+        "parent": frame("The frame that its fixed frame becomes, or is placed in."),
+        "pose": POSE_KEYS,
+        **MODEL_KEYS,
+    },
+    required=("file",),
+)
 
 
 class IncludeReader(NamedTuple):
     """A reader of included files that takes further keys of the include: these keys, and the function."""
 
-    keys: tuple[str, ...]
+    keys: Keys
     read: Callable[[Path, Path, Report, Table, Context], World | None]
 
 
@@ -39,9 +49,7 @@ INCLUDE_READERS: Registry[str, IncludeReader] = Registry(
 )
 
 
-def include_reader(
-    *suffixes: str, keys: tuple[str, ...]
-) -> Callable[[Callable[..., World | None]], Callable[..., World | None]]:
+def include_reader(*suffixes: str, keys: Keys) -> Callable[[Callable[..., World | None]], Callable[..., World | None]]:
     """Register how files with a suffix are included, in addition to `reader`, with further keys of the include."""
 
     def enter(read: Callable[..., World | None]) -> Callable[..., World | None]:
@@ -51,7 +59,16 @@ def include_reader(
     return enter
 
 
-@section("include")
+def include_keys() -> Keys:
+    """Return the keys of an include, with those of all formats."""
+    further = {key: form for each in INCLUDE_READERS.values() for key, form in each.keys.items()}
+    return Keys({**INCLUDE_KEYS, **further}, required=INCLUDE_KEYS.required)
+
+
+INCLUDES = listing("Other worlds and models, as parts of this one.", either("", text("A path."), include_keys))
+
+
+@section("include", INCLUDES)
 def read_include(value: Value, context: Context) -> None:
     """Read a list of world files: a path each, or file with prefix, parent and pose."""
     for entry in value.items():
@@ -70,8 +87,7 @@ def _read_entry(entry: Value, context: Context) -> None:
 
     Without a pose the included world's fixed frame is `parent` itself, else a frame below `parent`.
     """
-    further = dict.fromkeys(key for each in INCLUDE_READERS.values() for key in each.keys)
-    table = entry.table((*INCLUDE_KEYS, *further), required=("file",))
+    table = entry.table(include_keys())
     parent_value, pose_value = table.get("parent"), table.get("pose")
     parent = frame_name(parent_value) or context.fixed_frame
     parent_place = entry.place if parent_value is None else parent_value.place

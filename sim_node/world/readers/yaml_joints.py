@@ -21,24 +21,73 @@ from sim_node.world.joint_motion import (
 )
 from sim_node.world.joints import JointType
 from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.readers.keys import Keys, choice, either, listing, number, text
 from sim_node.world.readers.numbers import NON_FINITE
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import NULL, Table, Value
 
 # Keys of a joint besides those of its state and of forces per degree of freedom.
-MOTION_KEYS = ("limits", "stop", "mimic")
-STOP_KEYS = ("stiffness", "damping")
-MIMIC_KEYS = ("joint", "multiplier", "offset")
-ACTUATOR_KEYS = (
-    *("joint", "type", "stiffness", "damping", "force", "speed", "target", "amplitude", "period", "phase"),
+MAX_STIFFNESS = 1e12
+STOP_KEYS = Keys(
+    {
+        "stiffness": number("N/m or N m/rad.", high=MAX_STIFFNESS, above=0.0),
+        "damping": number("N s/m or N m s/rad.", 0.0, MAX_STIFFNESS),
+    },
+    required=("stiffness",),
+    about="How limits give way.",
 )
-COMMAND_KEYS = ("name", "joints", "accept", "timeout", "path_tolerance", "goal_tolerance", "goal_time")
-# As controllers name gains.
-ACTUATOR_ALIASES = {"kp": "stiffness", "kv": "damping"}
+MIMIC_KEYS = Keys(
+    {
+        "joint": text("The joint that this one follows."),
+        "multiplier": number("Factor of its position.", -MAX_DISTANCE, MAX_DISTANCE),
+        "offset": number("Added to its position, m or rad.", -MAX_MASS, MAX_MASS),
+    },
+    required=("joint",),
+    about="The joint follows another one.",
+)
+# Limits may be infinite, which no range of JSON Schema says.
+_BOUND = {"type": "number"}
+_LIMITS = listing("", _BOUND, 2, 2)
+_PART_LIMITS = listing("", either("", _LIMITS, {"type": "null"}))
+MOTION_KEYS = Keys(
+    {
+        "limits": either("[low, high], m or rad, or one for each part of the joint.", _LIMITS, _PART_LIMITS),
+        "stop": STOP_KEYS,
+        "mimic": MIMIC_KEYS,
+    }
+)
+_TARGET = number("", -MAX_MASS, MAX_MASS)
+ACTUATOR_KEYS = Keys(
+    {
+        "joint": text("The joint that it moves, by the name of its body."),
+        "type": choice("What it controls.", ACTUATOR_TYPES),
+        "stiffness": number("Gain on the position, N/m or N m/rad.", 0.0, MAX_MASS),
+        "damping": number("Gain on the speed, N s/m or N m s/rad.", 0.0, MAX_MASS),
+        "force": number("Maximum force or torque, N or N m.", 0.0, MAX_MASS),
+        "speed": number("Maximum speed of the target, m/s or rad/s.", high=MAX_MASS, above=0.0),
+        "target": {**_TARGET, "description": "The target without a command: position, speed or effort."},
+        "amplitude": {**_TARGET, "description": "Amplitude of a sine around the target."},
+        "period": number("Period of the sine, s.", 1e-6, MAX_MASS),
+        "phase": {**_TARGET, "description": "Phase of the sine, rad."},
+    },
+    required=("joint",),
+    # As controllers name gains.
+    aliases={"kp": "stiffness", "kv": "damping"},
+)
+COMMAND_KEYS = Keys(
+    {
+        "name": text("Name of the group, in its topics."),
+        "joints": listing("The joints that are commanded; all, if none are named.", text("")),
+        "accept": listing("Which commands it takes.", choice("", ACCEPTED)),
+        "timeout": number("How long a command holds, s.", 0.0, MAX_MASS),
+        "path_tolerance": number("Maximum deviation on the way, m or rad.", 0.0, MAX_MASS),
+        "goal_tolerance": number("Maximum deviation at the goal, m or rad.", 0.0, MAX_MASS),
+        "goal_time": number("How late the goal may be reached, s.", 0.0, MAX_MASS),
+    }
+)
 # What the force of each type is made of.
 _GAINS = {"position": ("stiffness",), "velocity": ("damping",), "effort": ()}
-MAX_STIFFNESS = 1e12
 
 
 def read_motion(table: Table, joint: JointType, q: FloatArray | None) -> dict[str, Any]:
@@ -115,7 +164,7 @@ def _bound(value: Value) -> float:
 
 
 def _stop(value: Value) -> Stop | None:
-    table = value.table(STOP_KEYS, required=("stiffness",))
+    table = value.table(STOP_KEYS)
     stiffness, damping = (table.get(key) for key in STOP_KEYS)
     if stiffness is None:
         return None
@@ -123,7 +172,7 @@ def _stop(value: Value) -> Stop | None:
 
 
 def _mimic(value: Value) -> Mimic | None:
-    table = value.table(MIMIC_KEYS, required=("joint",))
+    table = value.table(MIMIC_KEYS)
     joint = table.get("joint")
     if joint is None:
         return None
@@ -131,12 +180,12 @@ def _mimic(value: Value) -> Mimic | None:
     return Mimic(joint.text(), multiplier, _number(table, "offset", 0.0), joint.place)
 
 
-@section("actuators")
+@section("actuators", listing("Actuators of joints.", ACTUATOR_KEYS))
 def read_actuators(value: Value, context: Context) -> None:
     """Read a list of actuators."""
     for entry in value.items():
         errors = len(entry.report.errors)
-        table = entry.table(ACTUATOR_KEYS, required=("joint",), aliases=ACTUATOR_ALIASES)
+        table = entry.table(ACTUATOR_KEYS)
         kind = table.choice("type", ACTUATOR_TYPES, "position")
         joint, force, speed = (table.get(key) for key in ("joint", "force", "speed"))
         if len(entry.report.errors) == errors:
@@ -163,15 +212,15 @@ def read_actuators(value: Value, context: Context) -> None:
             context.add(actuator)
 
 
-@section("joint_commands")
+@section("joint_commands", listing("Topics on which joints are commanded.", COMMAND_KEYS))
 def read_joint_commands(value: Value, context: Context) -> None:
     """Read a list of groups of joints that are commanded on topics."""
     default = JointCommands()
     for entry in value.items():
         errors = len(entry.report.errors)
         table = entry.table(COMMAND_KEYS)
-        name, joints, accept = (table.get(key) for key in COMMAND_KEYS[:3])
-        numbers = {key: _number(table, key, getattr(default, key), low=0.0) for key in COMMAND_KEYS[3:]}
+        name, joints, accept = (table.get(key) for key in ("name", "joints", "accept"))
+        numbers = {key: _number(table, key, getattr(default, key), low=0.0) for key in list(COMMAND_KEYS)[3:]}
         words = default.accept if accept is None else tuple(each.choice(ACCEPTED, "") for each in accept.items())
         group = JointCommands(
             name="" if name is None else name.text(),

@@ -8,12 +8,23 @@ import numpy as np
 
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.readers.keys import Form, Keys, either, flag, listing, number, text, vector
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value, boolean
 from sim_node.world.systems import Attachment, Mate, MateConnector, RedirectedMateConnector, axes_fault
 
-CONNECTOR_KEYS = ("position", "main_axis", "normal", "body")
+CONNECTOR_KEYS = Keys(
+    {
+        "position": vector("Position in the body or system, m.", 3, MAX_DISTANCE),
+        "main_axis": vector("The axis that mates align.", 3),
+        "normal": vector("An axis across the main axis.", 3),
+        "body": text("The body that the connector stands for."),
+    },
+    about="A point and axes that a mate connects.",
+    define="connector",
+)
+_PER_VALUE = either("", number(""), listing("", number("")))
 
 
 def value_names() -> tuple[str, ...]:
@@ -21,14 +32,44 @@ def value_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for mate in MATES.values() for name in mate.values))
 
 
-def mate_keys() -> tuple[str, ...]:
+def _initial_values() -> dict[str, Form]:
+    about = "Initial value of the free motion, m or rad."
+    return {name: number(about, -MAX_DISTANCE, MAX_DISTANCE) for name in value_names()}
+
+
+def mate_keys() -> Keys:
     """Return the keys of a mate between two connectors."""
-    return (*MATES, *value_names(), "near", "speed", "damping", "enabled", "snap", "name")
+    ends = listing("Two connectors.", text(""), 2, 2)
+    return Keys(
+        {
+            **dict.fromkeys(MATES, ends),
+            **_initial_values(),
+            "near": {**_PER_VALUE, "description": "The initial values that a solution is to be near."},
+            "speed": {**_PER_VALUE, "description": "Initial speeds of the free motions, m/s or rad/s."},
+            "damping": number("Damping of the free motions, N s/m or N m s/rad.", 0.0),
+            "enabled": flag("Whether it is there."),
+            "snap": flag("Whether it moves parts when the world is assembled."),
+            "name": text("The name of the mate."),
+        },
+        exactly_one=(tuple(MATES),),
+        about="What connects two connectors.",
+        define="mate",
+    )
 
 
-def attachment_keys() -> tuple[str, ...]:
+def attachment_keys() -> Keys:
     """Return the keys of the mate of a frame. A distance mate cannot determine a pose."""
-    return (*(kind for kind in MATES if not MATES[kind].distance), *value_names(), "connector")
+    kinds = tuple(kind for kind in MATES if not MATES[kind].distance)
+    return Keys(
+        {
+            **dict.fromkeys(kinds, text("The connector it is mounted on: SYSTEM/CONNECTOR.")),
+            **_initial_values(),
+            "connector": CONNECTOR_KEYS,
+        },
+        exactly_one=(kinds,),
+        about="The connector that a frame is mounted on, instead of a pose.",
+        define="attachment",
+    )
 
 
 def read_connector(name: str, value: Value) -> MateConnector | None:
@@ -106,7 +147,7 @@ def read_attachment(value: Value | None, frame: str, context: Context) -> None:
         context.add(Attachment(frame, connector, attached, value.place))
 
 
-def _kind(table: Table, keys: tuple[str, ...]) -> tuple[MateType, Value] | None:
+def _kind(table: Table, keys: Keys) -> tuple[MateType, Value] | None:
     """Return the type of mate that a mapping gives, and the value under it. Return None with the fault recorded."""
     given = [kind for kind in MATES if kind in keys and kind in table]
     if len(given) == 1:

@@ -14,6 +14,7 @@ from sim_node.world.model import MAX_DISTANCE, World
 from sim_node.world.models import Model, Start
 from sim_node.world.mujoco_source import Source, refusals, spec_of
 from sim_node.world.problems import NOWHERE, Problem, WorldError
+from sim_node.world.readers.keys import Keys, by_name, either, flag, listing, number, text
 from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
@@ -103,7 +104,16 @@ def _refuse(message: str) -> None:
 EDITS: dict[str, Callable[[Element, bool], None]] = {"mujoco": _mjcf, "robot": _urdf}
 
 
-MODEL_KEYS = ("q", "keyframe", "free")
+MODEL_KEYS = Keys(
+    {
+        "q": by_name(
+            "Initial joint positions of an MJCF or URDF model by joint, m or rad.",
+            either("", number("", -MAX_DISTANCE, MAX_DISTANCE), listing("", number(""))),
+        ),
+        "keyframe": text("The keyframe that an MJCF model starts in."),
+        "free": flag("Whether the base of an MJCF or URDF model is on a free joint."),
+    }
+)
 
 
 def read_start(world: World, table: Table) -> World:

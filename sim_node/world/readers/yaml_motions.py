@@ -8,23 +8,56 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.model import INTERPOLATIONS, MAX_STAMP_NS, OUTSIDE, Motion
 from sim_node.world.readers.keyframe_csv import read_keyframes
+from sim_node.world.readers.keys import Keys, choice, either, frame, listing, number, text
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
-from sim_node.world.readers.yaml_poses import ROTATIONS, pose_of, scale_of
+from sim_node.world.readers.yaml_poses import (
+    CONVENTION,
+    POSITION,
+    ROTATION_FORMS,
+    ROTATIONS,
+    SCALE,
+    pose_of,
+    scale_of,
+)
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import Value
 
-MOTION_KEYS = ("frame", "parent", "interpolation", "before", "after", "convention", "scale", "keyframes")
-KEYFRAME_KEYS = ("t", "position", *ROTATIONS, "convention")
+KEYFRAME_KEYS = Keys(
+    {
+        "t": number("Time, s. Times increase.", -MAX_STAMP_NS / 1e9, MAX_STAMP_NS / 1e9),
+        "position": POSITION,
+        **ROTATION_FORMS,
+        "convention": CONVENTION,
+    },
+    required=("t",),
+    at_most_one=(ROTATIONS,),
+    about="The frame's pose at a time.",
+    define="keyframe",
+)
+CSV_KEYS = Keys({"csv": text("A table of keyframes, relative to this file.")}, required=("csv",))
+MOTION_KEYS = Keys(
+    {
+        "frame": frame("The frame that moves."),
+        "parent": frame("The frame that it moves in."),
+        "interpolation": choice("How poses between keyframes are computed.", INTERPOLATIONS),
+        "before": choice("What the frame does before the first keyframe.", OUTSIDE),
+        "after": choice("What the frame does after the last keyframe.", OUTSIDE),
+        "convention": CONVENTION,
+        "scale": SCALE,
+        "keyframes": either("The poses over time.", listing("", KEYFRAME_KEYS, least=1), CSV_KEYS),
+    },
+    required=("frame", "keyframes"),
+)
 
 # Replaces keyframes that cannot be read, so that the rest can be checked.
 _PLACEHOLDER = np.zeros(1, dtype=np.int64), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
-@section("motions")
+@section("motions", listing("Frames that move through keyframes.", MOTION_KEYS))
 def read_motions(value: Value, context: Context) -> None:
     """Read a list of moving frames."""
     for entry in value.items():
-        table = entry.table(MOTION_KEYS, required=("frame", "keyframes"))
+        table = entry.table(MOTION_KEYS)
         name, place = named(table, "frame")
         convention = table.choice("convention", CONVENTIONS, "ENU")
         keyframes = table.get("keyframes")
@@ -56,7 +89,7 @@ def _inline(value: Value, convention: str) -> tuple[IntArray, FloatArray] | None
     times_ns: list[int] = []
     poses: list[FloatArray] = []
     for entry in value.items():
-        table = entry.table(KEYFRAME_KEYS, required=("t",))
+        table = entry.table(KEYFRAME_KEYS)
         poses.append(pose_of(table, convention))
         time = table.get("t")
         time_ns = None if time is None else time.nanoseconds(-MAX_STAMP_NS)
@@ -74,7 +107,7 @@ def _inline(value: Value, convention: str) -> tuple[IntArray, FloatArray] | None
 
 
 def _from_csv(value: Value, context: Context, convention: str) -> tuple[IntArray, FloatArray] | None:
-    reference = value.table(("csv",), required=("csv",)).get("csv")
+    reference = value.table(CSV_KEYS).get("csv")
     found = None if reference is None else context.find(reference)
     if found is None:
         return None

@@ -7,15 +7,57 @@ import math
 import numpy as np
 
 from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, vector, whole, word
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import MAX_INSTANCES, PILOT_RANGES, WAYPOINT_RANGES
 from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, LIKE, Autopilot, Pilot, Waypoint
 
-AUTOPILOT_KEYS = ("type", "instance", "start", "links", "like", "signing_key")
-PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
-WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
+AUTOPILOT_KEYS = Keys(
+    {
+        "type": choice("The type of autopilot.", AUTOPILOT_TYPES),
+        "instance": whole("Its number, from which its ports and MAVLink system id follow.", 0, MAX_INSTANCES - 1),
+        "start": flag("Whether the run starts it, if it is part of sim_node."),
+        "links": listing("Additional ground links, as in udpout:127.0.0.1:14550.", text("")),
+        "like": choice("What the built-in autopilot presents itself as.", LIKE),
+        "signing_key": text("File with the MAVLink 2 signing key of its links."),
+    },
+    required=("type",),
+    about="An autopilot in a process of its own.",
+)
+_LIMITS = {
+    "wait": "Time before the take-off, s.",
+    "take_off": "Height of the take-off, m.",
+    "speed": "Maximum speed, m/s.",
+    "acceleration": "Maximum acceleration, m/s^2.",
+    "landing_speed": "Speed of descent when landing, m/s.",
+    "yaw_rate": "Maximum yaw rate, rad/s.",
+    "rate": "Rate of the controller, Hz.",
+    "yaw": "Yaw, rad.",
+    "hold": "How long the vehicle stays, s.",
+    "radius": "How close the vehicle has to come, m.",
+}
+POINT = vector("Position [x, y, z], ENU, m.", 3, MAX_DISTANCE)
+WAYPOINT_KEYS = Keys(
+    {
+        "position": POINT,
+        "yaw_deg": number("Yaw, degrees.", *map(math.degrees, WAYPOINT_RANGES["yaw"])),
+        **{key: number(_LIMITS[key], *limits) for key, limits in WAYPOINT_RANGES.items()},
+    },
+    required=("position",),
+    at_most_one=(("yaw", "yaw_deg"),),
+)
+PILOT_KEYS = Keys(
+    {
+        **{key: number(_LIMITS[key], *limits) for key, limits in PILOT_RANGES.items()},
+        "after": choice("What to do after the last waypoint.", AFTER),
+        "waypoints": listing("The mission.", either("", POINT, WAYPOINT_KEYS)),
+    },
+    about="The built-in controller and its mission.",
+)
+PILOT = either("The built-in controller and its mission.", word("", "none", None), PILOT_KEYS)
+AUTOPILOT = either("An autopilot in a process of its own.", word("", "none", None), AUTOPILOT_KEYS)
 
 
 def read_pilot(value: Value | None) -> Pilot | None:
@@ -42,7 +84,7 @@ def read_autopilot(value: Value | None, context: Context) -> Autopilot | None:
     """
     if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
         return None
-    table = value.table(AUTOPILOT_KEYS, required=("type",))
+    table = value.table(AUTOPILOT_KEYS)
     instance = table.get("instance")
     number = 0.0 if instance is None else instance.number(0, MAX_INSTANCES - 1)
     if instance is not None and number % 1.0:
@@ -72,7 +114,7 @@ def _waypoint(entry: Value) -> Waypoint | None:
     if isinstance(entry.node, Sequence):
         position = entry.vector(3, limit=MAX_DISTANCE)
         return None if position is None else Waypoint(np.array(position))
-    table = entry.table(WAYPOINT_KEYS, required=("position",))
+    table = entry.table(WAYPOINT_KEYS)
     value, degrees = table.get("position"), table.get("yaw_deg")
     position = None if value is None else value.vector(3, limit=MAX_DISTANCE)
     fields = _numbers(table, WAYPOINT_RANGES)

@@ -12,6 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers import numbers
+from sim_node.world.readers.keys import Keys, choice, listing, number, one_or_each, vector
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -21,6 +22,18 @@ SILENT, NORMALISED = 1e-6, 1e-3
 # A quaternion whose deviation is at most this, the rounding of doubles, is not changed, so that it reads back exactly.
 ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
+
+
+AXIS_ANGLE_KEYS = Keys(
+    {
+        "axis": vector("The axis of the rotation.", 3),
+        "angle": number("The angle, rad."),
+        "angle_deg": number("The angle, degrees."),
+    },
+    required=("axis",),
+    exactly_one=(("angle", "angle_deg"),),
+    about="Rotation about an axis.",
+)
 
 
 def _quaternion(value: Value) -> FloatArray | None:
@@ -77,7 +90,7 @@ def _matrix(value: Value) -> FloatArray | None:
 
 
 def _axis_angle(value: Value) -> FloatArray | None:
-    table = value.table(("axis", "angle", "angle_deg"), required=("axis",))
+    table = value.table(AXIS_ANGLE_KEYS)
     axis_value, angle, degrees = table.get("axis"), table.get("angle"), table.get("angle_deg")
     if axis_value is None:
         return None
@@ -102,7 +115,23 @@ ROTATIONS: dict[str, Callable[[Value], FloatArray | None]] = {
     "matrix": _matrix,
     "axis_angle": _axis_angle,
 }
-POSE_KEYS = ("position", *ROTATIONS, "scale", "convention")
+_ROWS = listing("", vector("", 3, 2.0), 3, 3)
+ROTATION_FORMS = {
+    "quaternion": vector("Rotation as [x, y, z, w] with norm 1.", 4),
+    "rpy": vector("Rotation as [roll, pitch, yaw], rad.", 3),
+    "rpy_deg": vector("Rotation as [roll, pitch, yaw], degrees.", 3),
+    "matrix": {**_ROWS, "description": "Rotation as three rows; the columns are the frame's axes in its parent."},
+    "axis_angle": AXIS_ANGLE_KEYS,
+}
+POSITION = vector("Position [x, y, z] in the parent, m.", 3, MAX_DISTANCE)
+CONVENTION = choice("The axes in which the pose is given.", CONVENTIONS)
+SCALE = one_or_each("Scale of the shapes, along the frame's axes.", number("", above=0.0), 3)
+POSE_KEYS = Keys(
+    {"position": POSITION, **ROTATION_FORMS, "scale": SCALE, "convention": CONVENTION},
+    at_most_one=(ROTATIONS,),
+    about="A pose in the parent frame: a position and one representation of a rotation.",
+    define="pose",
+)
 
 
 def read_pose(value: Value | None) -> tuple[FloatArray, FloatArray | None]:

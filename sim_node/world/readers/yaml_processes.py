@@ -7,17 +7,30 @@ import shlex
 
 from sim_node.world.problems import quoted, shown_key
 from sim_node.world.processes import MAX_DELAY_S, RESTARTS, Process
+from sim_node.world.readers.keys import Keys, by_name, choice, number, one_or_each, text
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import NULL, Value
 
-PROCESS_KEYS = ("command", "cwd", "env", "restart", "log", "delay")
+_ARGUMENT = {"type": ["string", "number", "boolean"]}
+PROCESS_KEYS = Keys(
+    {
+        "command": one_or_each("The program with its arguments: a list, or a text as for a shell.", _ARGUMENT),
+        "cwd": text("The folder that it runs in, relative to this file."),
+        "env": by_name("Environment variables.", _ARGUMENT),
+        "restart": choice("When it is started again after it has ended.", RESTARTS),
+        "log": text("The file that its output goes to."),
+        "delay": number("Wait before it is started, s.", 0.0, MAX_DELAY_S),
+    },
+    required=("command",),
+    about="A program that runs beside the simulation.",
+)
 # Names of processes, which also name log files, and of environment variables.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-@section("processes")
+@section("processes", by_name("Programs that run beside the simulation, by name.", PROCESS_KEYS))
 def read_processes(value: Value, context: Context) -> None:
     """Read a mapping of names to programs."""
     if not isinstance(value.node, Mapping):
@@ -35,7 +48,7 @@ def read_processes(value: Value, context: Context) -> None:
 
 
 def _process(name: str, entry: Value) -> Process:
-    table = entry.table(PROCESS_KEYS, required=("command",))
+    table = entry.table(PROCESS_KEYS)
     command, cwd, env, log, delay = (table.get(key) for key in ("command", "cwd", "env", "log", "delay"))
     return Process(
         name,

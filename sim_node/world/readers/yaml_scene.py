@@ -12,28 +12,71 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world.image_files import image_fault
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import quoted
+from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, vector, word
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, section
-from sim_node.world.readers.yaml_surfaces import CONTACT_KEYS, read_colour, read_rgb, read_surface
+from sim_node.world.readers.yaml_surfaces import (
+    COLOUR,
+    CONTACT_KEYS,
+    MATERIAL_KEYS,
+    RGB,
+    read_colour,
+    read_rgb,
+    read_surface,
+)
 from sim_node.world.readers.yaml_values import Table, Value, boolean
 from sim_node.world.scene import ARRAYS, LIGHT_TYPES, Ground, Heightmap, Light, Sky
 from sim_node.world.scene_checks import MAX_HEIGHT, heightmap_faults
 from sim_node.world.surfaces import TEXTURES
 
 PLANE = "plane"
-GROUND_KEYS = ("height", "heightmap", "color", *CONTACT_KEYS, "material")
-HEIGHTMAP_KEYS = ("file", "heights", "size", "range", "center")
-LIGHT_KEYS = ("type", "position", "direction", "color", "angle", "angle_deg", "attenuation", "shadows")
+HEIGHTMAP_KEYS = Keys(
+    {
+        "file": text("An image, or an array in .npy, relative to this file."),
+        "heights": listing("Rows of heights from south to north, m.", listing("", number("", -MAX_HEIGHT, MAX_HEIGHT))),
+        "size": vector("Extent along x and y, m.", 2),
+        "range": vector("Heights of black and white, m.", 2),
+        "center": vector("Position of the centre, m.", 2),
+    },
+    required=("size",),
+    exactly_one=(("file", "heights"),),
+    about="Heights on a grid.",
+)
+GROUND_KEYS = Keys(
+    {
+        "height": number("Height of the plane, m.", -MAX_HEIGHT, MAX_HEIGHT),
+        "heightmap": HEIGHTMAP_KEYS,
+        "color": COLOUR,
+        **CONTACT_KEYS,
+        "material": MATERIAL_KEYS,
+    }
+)
+LIGHT_KEYS = Keys(
+    {
+        "type": choice("The kind of light.", LIGHT_TYPES),
+        "position": vector("Position in the fixed frame, m.", 3, MAX_DISTANCE),
+        "direction": vector("Where the light goes, in the fixed frame.", 3, MAX_DISTANCE),
+        "color": RGB,
+        "angle": number("Half the angle of the cone, rad.", 1e-5, math.pi / 2.0),
+        "angle_deg": number("Half the angle of the cone, degrees.", 1e-3, 90.0),
+        "attenuation": vector("Constant, linear (1/m) and quadratic (1/m^2) attenuation.", 3, MAX_DISTANCE),
+        "shadows": flag("Whether it casts shadows."),
+    },
+    at_most_one=(("angle", "angle_deg"),),
+)
 # Keys that have no effect on a type of light.
 UNUSED_KEYS = {
     "directional": ("position", "angle", "angle_deg", "attenuation"),
     "point": ("direction", "angle", "angle_deg", "shadows"),
     "spot": (),
 }
-SKY_KEYS = ("zenith", "horizon", "ambient")
+SKY_KEYS = Keys(
+    {"zenith": RGB, "horizon": RGB, "ambient": number("Brightness of the light from everywhere.", 0.0, 1.0)},
+    about="Colours of the sky, and its light.",
+)
 
 
-@section("ground")
+@section("ground", either("An endless plane, or a heightmap.", word("", PLANE), GROUND_KEYS))
 def read_ground(value: Value, context: Context) -> None:
     """Read the word `plane`, or a mapping."""
     ground = Ground(place=value.place)
@@ -55,7 +98,7 @@ def read_ground(value: Value, context: Context) -> None:
     value.sets(ground, "ground")
 
 
-@section("lights")
+@section("lights", listing("Lights of pictures.", LIGHT_KEYS))
 def read_lights(value: Value, context: Context) -> None:
     """Read a list of lights."""
     lights = [light for entry in value.items() if (light := _light(entry)) is not None]
@@ -64,7 +107,7 @@ def read_lights(value: Value, context: Context) -> None:
     value.sets(tuple(lights), "lights")
 
 
-@section("sky")
+@section("sky", SKY_KEYS)
 def read_sky(value: Value, context: Context) -> None:
     """Read the colours of the sky and the brightness of its light."""
     table = value.table(SKY_KEYS)
@@ -82,7 +125,7 @@ def read_sky(value: Value, context: Context) -> None:
 def _heightmap(value: Value, context: Context) -> Heightmap | None:
     """Read a heightmap, and check its file. Return None with the faults recorded."""
     errors = len(value.report.errors)
-    table = value.table(HEIGHTMAP_KEYS, required=("size",))
+    table = value.table(HEIGHTMAP_KEYS)
     given = {key: each for key in HEIGHTMAP_KEYS if (each := table.get(key)) is not None}
     if ("file" in given) == ("heights" in given):
         value.error("one of file (an image, or an array in .npy) and heights (rows from south to north, m) is needed")

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.registry import Registry
+from sim_node.registry import Registry, calling_module
 from sim_node.world.bodies import Physics
 from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
 from sim_node.world.part import kind_of
 from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
+from sim_node.world.readers.keys import ANYTHING, Form
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -116,6 +117,9 @@ def named(table: Table, name_key: str) -> tuple[str, Named]:
 
 
 Section = Callable[[Value, Context], None]
+# What the values of sections are, for the JSON Schema. Those of sections that say nothing may be anything.
+SECTION_FORMS: dict[str, Form] = {}
+S = TypeVar("S", bound=Section)
 # Sections are read in this order, independent of their order in the file.
 SECTIONS: Registry[str, Section] = Registry(
     "section",
@@ -131,7 +135,27 @@ SECTIONS: Registry[str, Section] = Registry(
     ),
     group="sim_node.parts",
 )
-# Registers the function that reads a top-level key.
-section = SECTIONS.add
+
+
+def section(key: str, form: Form = ANYTHING) -> Callable[[S], S]:
+    """Return a decorator that registers the function that reads a top-level key.
+
+    Args:
+        key: The key.
+        form: What its value may be; see `keys`.
+
+    Returns:
+        The decorator. It raises ValueError for a key that another module reads.
+    """
+    module = calling_module()
+
+    def enter(read: S) -> S:
+        SECTIONS.add(key, module=module)(read)
+        SECTION_FORMS[key] = form
+        return read
+
+    return enter
+
+
 # Former names of sections, which files may still use.
 SECTION_ALIASES = {"drives": "actuators", "recipes": "processes"}

@@ -10,6 +10,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place, quoted
+from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, whole
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
@@ -26,11 +27,54 @@ from sim_node.world.surfaces import (
     Surface,
 )
 
-SOLVER_KEYS = ("cone", "impratio", "iterations", "flags")
-CONTACT_KEYS = ("friction", "restitution", "contact_time", "layer", "touches")
-SURFACE_KEYS = (*CONTACT_KEYS, "only", "material")
-FRICTION_KEYS = ("sliding", "torsional", "rolling")
-MATERIAL_KEYS = ("texture", "texture_size", "roughness")
+FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
+SOLVER_KEYS = Keys(
+    {
+        "cone": choice("Shape of friction cones.", CONES),
+        "impratio": number("Ratio of frictional to normal constraint impedance.", *IMPRATIO_RANGE),
+        "iterations": whole("Maximum number of iterations of the solver.", *ITERATIONS_RANGE),
+        "flags": FLAG_KEYS,
+    }
+)
+FRICTION_KEYS = Keys(
+    {
+        "sliding": number("Coefficient of sliding friction.", *RANGES["sliding"][:2]),
+        "torsional": number("Coefficient of torsional friction, m.", *RANGES["torsional"][:2]),
+        "rolling": number("Coefficient of rolling friction, m.", *RANGES["rolling"][:2]),
+    }
+)
+MATERIAL_KEYS = Keys(
+    {
+        "texture": text("An image, relative to this file."),
+        "texture_size": number("Edge of the square that the image covers, m.", *RANGES["texture_size"][:2]),
+        "roughness": number("0 for a mirror, 1 for a dull surface.", *RANGES["roughness"][:2]),
+    },
+    about="Texture and roughness.",
+    define="material",
+)
+CONTACT_KEYS = Keys(
+    {
+        "friction": either(
+            "Friction: a number, against sliding, or each kind.",
+            FRICTION_KEYS["sliding"],
+            {"allOf": [FRICTION_KEYS], "minProperties": 1},
+        ),
+        "restitution": number("Share of the speed that a bounce keeps.", *RANGES["restitution"][:2]),
+        "contact_time": number("Time constant of contacts, s.", *RANGES["contact_time"][:2]),
+        "layer": text("The collision layer of the shape.", least=1),
+        "touches": listing("Layers that the shape makes contact with.", text("", least=1)),
+    }
+)
+SURFACE_KEYS = Keys(
+    {
+        **CONTACT_KEYS,
+        "only": choice("Whether the shape is only seen, or only makes contact.", ONLY),
+        "material": MATERIAL_KEYS,
+    }
+)
+_SHARE = number("", 0.0, 1.0)
+COLOUR = listing("Colour: [red, green, blue] or [red, green, blue, opacity], each 0 to 1.", _SHARE, 3, 4)
+RGB = listing("Colour: [red, green, blue], each 0 to 1.", _SHARE, 3, 3)
 
 
 def read_solver(table: Table) -> dict[str, Any]:
@@ -47,7 +91,7 @@ def read_solver(table: Table) -> dict[str, Any]:
             iterations.error(f"a whole number is needed, found {number:g}")
         fields["iterations"] = int(number)
     if flags is not None:
-        given = flags.table(FLAGS)
+        given = flags.table(FLAG_KEYS)
         values = {name: value for name in FLAGS if (value := given.get(name)) is not None}
         fields["flags"] = {name: value.choice((*TRUE, *FALSE), "true") in TRUE for name, value in values.items()}
     return fields

@@ -10,13 +10,15 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import SHAPES
 from sim_node.world.body_checks import MAX_MASS
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import Place, shown_key
-from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, read_inertia, read_shape
-from sim_node.world.readers.yaml_mates import read_connector, read_mate
+from sim_node.world.readers.keys import Form, Keys, by_name, flag, frame, listing, number, text, vector
+from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIA, read_inertia, read_shape
+from sim_node.world.readers.yaml_mates import CONNECTOR_KEYS, mate_keys, read_connector, read_mate
 from sim_node.world.readers.yaml_nodes import Mapping
-from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Table, Value, boolean
 from sim_node.world.systems import (
@@ -26,19 +28,60 @@ from sim_node.world.systems import (
     System,
 )
 
-PART_KEYS = ("systems", "bodies", "geometry", "connectors", "mates")
-SYSTEM_KEYS = ("name", "parent", "pose", *PART_KEYS)
-INNER_KEYS = ("name", "pose", *PART_KEYS)
-BODY_KEYS = ("name", "pose", "geometry", "connectors", "mass", "center", "inertia", "static", "velocity", "spin")
 # A mesh has no known volume, and thus no density.
-SHAPE_KEYS = (*(key for key in GEOMETRY_KEYS if key not in ("mesh", "scale")), "name")
+SHAPE_KEYS = Keys(
+    {**{key: form for key, form in GEOMETRY_KEYS.items() if key not in ("mesh", "scale")}, "name": text("Its name.")},
+    exactly_one=(tuple(shape for shape in SHAPES if shape != "mesh"),),
+    at_most_one=(("mass", "density"),),
+    about="A shape.",
+    define="contact geometry",
+)
+_NAME = text("Its name, unique in its system.", least=1)
+_CONNECTORS = by_name("Points and axes that mates connect, by name.", CONNECTOR_KEYS)
+_SHAPES = listing("Shapes, which have a density (kg/m^3) or a mass (kg).", SHAPE_KEYS)
+BODY_KEYS = Keys(
+    {
+        "name": _NAME,
+        "pose": POSE_KEYS,
+        "geometry": _SHAPES,
+        "connectors": _CONNECTORS,
+        "mass": number("Mass, kg.", 0.0, MAX_MASS),
+        "center": vector("Centre of mass in the body, m.", 3, MAX_DISTANCE),
+        "inertia": INERTIA,
+        "static": flag("Whether it is fixed in its system."),
+        "velocity": vector("Initial velocity, m/s.", 3),
+        "spin": vector("Initial angular velocity, rad/s.", 3),
+    },
+    required=("name",),
+    about="A body of a system.",
+    define="system body",
+)
 
 
-@section("systems")
+def _inner_systems() -> Form:
+    return listing("Systems within this one.", INNER_KEYS)
+
+
+PART_KEYS: dict[str, Form] = {
+    "systems": _inner_systems,
+    "bodies": listing("Its bodies.", BODY_KEYS),
+    "geometry": _SHAPES,
+    "connectors": _CONNECTORS,
+    "mates": lambda: listing("What connects its connectors.", mate_keys()),
+}
+INNER_KEYS = Keys(
+    {"name": _NAME, "pose": POSE_KEYS, **PART_KEYS}, required=("name",), about="A system in a system.", define="system"
+)
+SYSTEM_KEYS = Keys(
+    {"name": _NAME, "parent": frame("The frame that it stands in."), "pose": POSE_KEYS, **PART_KEYS}, required=("name",)
+)
+
+
+@section("systems", listing("Parts that are connected by mates.", SYSTEM_KEYS))
 def read_systems(value: Value, context: Context) -> None:
     """Read a list of systems."""
     for entry in value.items():
-        table = entry.table(SYSTEM_KEYS, required=("name",))
+        table = entry.table(SYSTEM_KEYS)
         parent = table.get("parent")
         system = _system(entry, table, context)
         if system is not None:
@@ -53,7 +96,7 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
     systems: list[System] = []
     bodies: list[RigidBody] = []
     for inner in _items(table, "systems"):
-        system = _system(inner, inner.table(INNER_KEYS, required=("name",)), context)
+        system = _system(inner, inner.table(INNER_KEYS), context)
         if system is not None and owned.add(system.name, inner):
             systems.append(system)
     for part in _items(table, "bodies"):
@@ -97,7 +140,7 @@ class _Names:
 
 
 def _body(entry: Value, context: Context) -> RigidBody | None:
-    table = entry.table(BODY_KEYS, required=("name",))
+    table = entry.table(BODY_KEYS)
     name = frame_name(table.get("name"))
     errors = len(entry.report.errors)
     mass, centre, inertia, velocity, spin = (

@@ -11,6 +11,7 @@ from typing import Any
 from sim_node.text import did_you_mean
 from sim_node.world.model import MAX_STAMP_NS
 from sim_node.world.problems import MAX_SHOWN, KeyPlace, Place, Problem, Where, quoted, shortened, shown_key
+from sim_node.world.readers.keys import Keys
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report, Setting
 from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
@@ -207,7 +208,12 @@ class Value:
     def table(
         self, known: Collection[str], required: Iterable[str] = (), aliases: AnyMapping[str, str] = NO_ALIASES
     ) -> Table:
-        """Read a mapping with `known` keys, by these names or their `aliases`. Record unknown and missing keys."""
+        """Read a mapping with `known` keys, by these names or their `aliases`. Record unknown and missing keys.
+
+        `Keys` bring what is required, and aliases, themselves.
+        """
+        if isinstance(known, Keys):
+            return Table(self, known, known.required, known.aliases)
         return Table(self, known, required, aliases)
 
 

@@ -19,23 +19,85 @@ from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame
 from sim_node.world.problems import WorldError, quoted, shown_key
 from sim_node.world.readers.files import read_text
-from sim_node.world.readers.yaml_bodies import read_geometry, read_inertial
-from sim_node.world.readers.yaml_frames import read_frames, read_sensors
+from sim_node.world.readers.keys import Keys, by_name, choice, either, frame, listing, number, one_or_each, text, vector
+from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIAL_KEYS, read_geometry, read_inertial
+from sim_node.world.readers.yaml_frames import FRAME_KEYS, SENSORS_FORM, read_frames, read_sensors
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence, compose
-from sim_node.world.readers.yaml_pilots import read_autopilot, read_pilot
-from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_pilots import AUTOPILOT, PILOT, read_autopilot, read_pilot
+from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 from sim_node.world.vehicle_checks import MAX_DRAG, MAX_ROTORS, ROTOR_RANGES
 from sim_node.world.vehicles import SPINS, Multirotor, Rotor
 
-VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "autopilot", "sensors")
-# Keys of a vehicle on a body of the world, whose frames and sensors are in the world, too.
-ON_BODY_KEYS = ("name", "body", "rotor", "rotors", "drag", "pilot", "autopilot")
-MODEL_KEYS = ("inertial", "geometry", "rotor", "rotors", "drag", "frames", "sensors")
-COEFFICIENTS = ("thrust_coefficient", "moment_coefficient", "max_speed", "min_speed", "drag_coefficient")
-ROTOR_KEYS = ("position", "axis", "spin", *COEFFICIENTS, "time_constant")
+COEFFICIENTS = {
+    "thrust_coefficient": "Thrust over the square of the speed, N s^2/rad^2.",
+    "moment_coefficient": "Torque over thrust, m.",
+    "max_speed": "Maximum speed, rad/s.",
+    "min_speed": "Minimum speed, rad/s.",
+    "drag_coefficient": "Drag across the axis, kg/rad.",
+}
+SHARED_ROTOR_KEYS = Keys(
+    {
+        "axis": vector("Direction of the thrust in the body.", 3, MAX_DISTANCE),
+        "spin": choice("Rotation about the axis, seen from above.", SPINS),
+        **{key: number(about, *ROTOR_RANGES[key]) for key, about in COEFFICIENTS.items()},
+        "time_constant": one_or_each(
+            "Time constant of the speed, or [up, down], s.", number("", *ROTOR_RANGES["time_constant_up"]), 2
+        ),
+    },
+    about="What all rotors have in common.",
+)
+ROTOR_KEYS = Keys(
+    {"position": vector("Position in the body, m.", 3, MAX_DISTANCE), **SHARED_ROTOR_KEYS}, define="rotor"
+)
+ROTORS = listing("The rotors, in the order of their commands.", ROTOR_KEYS, 1, MAX_ROTORS)
 NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "position")
+_PER_AXIS = number("", 0.0, MAX_DRAG)
+DRAG_KEYS = Keys(
+    {"linear": one_or_each("N s/m.", _PER_AXIS, 3), "quadratic": one_or_each("N s^2/m^2.", _PER_AXIS, 3)},
+    about="Drag along the axes of the body.",
+)
+_NAME = frame("Name of the vehicle, which the names of its frames begin with.")
+VEHICLE_KEYS = Keys(
+    {
+        "name": _NAME,
+        "model": text("A shipped model, or the path of a model file."),
+        "parent": frame("The frame that it starts in."),
+        "pose": POSE_KEYS,
+        "pilot": PILOT,
+        "autopilot": AUTOPILOT,
+        "sensors": {"type": ["boolean", "string"], "description": "Whether it has its model's sensors, or which set."},
+    },
+    required=("name", "model"),
+)
+# Keys of a vehicle on a body of the world, whose frames and sensors are in the world, too.
+ON_BODY_KEYS = Keys(
+    {
+        "name": _NAME,
+        "body": frame("The body that has the rotors."),
+        "rotor": SHARED_ROTOR_KEYS,
+        "rotors": ROTORS,
+        "drag": DRAG_KEYS,
+        "pilot": PILOT,
+        "autopilot": AUTOPILOT,
+    },
+    required=("name", "rotors"),
+)
+MODEL_KEYS = Keys(
+    {
+        "inertial": INERTIAL_KEYS,
+        "geometry": listing("Shapes of the vehicle.", GEOMETRY_KEYS),
+        "rotor": SHARED_ROTOR_KEYS,
+        "rotors": ROTORS,
+        "drag": DRAG_KEYS,
+        "frames": listing("Frames on the vehicle.", FRAME_KEYS),
+        "sensors": either("A list of sensors, or sets of them by name.", SENSORS_FORM, by_name("", SENSORS_FORM)),
+    },
+    required=("rotors", "geometry"),
+    about="A model of a vehicle.",
+)
+_VEHICLE = {"type": "object", "if": {"required": ["body"]}, "then": ON_BODY_KEYS, "else": VEHICLE_KEYS}
 
 
 @dataclass(frozen=True)
@@ -54,7 +116,7 @@ class VehicleModel:
     sensors: AnyMapping[str, tuple[Sensor, ...]]
 
 
-@section("vehicles")
+@section("vehicles", listing("Multirotors.", _VEHICLE))
 def read_vehicles(value: Value, context: Context) -> None:
     """Read a list of vehicles.
 
@@ -66,7 +128,7 @@ def read_vehicles(value: Value, context: Context) -> None:
         if isinstance(entry.node, Mapping) and "body" in entry.node.entries:
             _read_on_body(entry, context)
             continue
-        table = entry.table(VEHICLE_KEYS, required=("name", "model"))
+        table = entry.table(VEHICLE_KEYS)
         name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
         pose, _ = read_pose(table.get("pose"))
@@ -102,7 +164,7 @@ def read_vehicles(value: Value, context: Context) -> None:
 def _read_on_body(entry: Value, context: Context) -> None:
     """Read a vehicle on a body of the world. The world also contains its frames and sensors."""
     errors = len(entry.report.errors)
-    table = entry.table(ON_BODY_KEYS, required=("name", "rotors"))
+    table = entry.table(ON_BODY_KEYS)
     drags = _drag(table.get("drag"))
     rotors = _rotors(table.get("rotors"), table.get("rotor"))
     vehicle = Multirotor(
@@ -196,7 +258,7 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
             report.error("is empty; a vehicle has at least rotors")
         return None
     inside = Context(path, shown, context.roots.around(path), report)
-    table = Value(root, report).table(MODEL_KEYS, required=("rotors", "geometry"))
+    table = Value(root, report).table(MODEL_KEYS)
     frames, sensors = table.get("frames"), table.get("sensors")
     if frames is not None:
         read_frames(frames, inside)
@@ -235,7 +297,7 @@ def _sensor_set(value: Value, inside: Context) -> tuple[Sensor, ...]:
 def _drag(value: Value | None) -> tuple[FloatArray, FloatArray]:
     if value is None:
         return np.zeros(3), np.zeros(3)
-    table = value.table(("linear", "quadratic"))
+    table = value.table(DRAG_KEYS)
     linear, quadratic = (_along_axes(table.get(key)) for key in ("linear", "quadratic"))
     return linear, quadratic
 
@@ -252,7 +314,7 @@ def _along_axes(value: Value | None) -> FloatArray:
 
 def _rotors(value: Value | None, shared: Value | None) -> tuple[Rotor, ...]:
     """Read a list of rotors. `rotor` contains the defaults of all."""
-    common = None if shared is None else shared.table(tuple(key for key in ROTOR_KEYS if key != "position"))
+    common = None if shared is None else shared.table(SHARED_ROTOR_KEYS)
     if value is None:
         return ()
     entries = list(value.items())
