@@ -40,6 +40,17 @@ class ForceElement(Protocol):
 
 
 @runtime_checkable
+class Solved(Protocol):
+    """A force element some of whose forces MuJoCo's solver finds, as dry friction."""
+
+    def act_on(self, data: MjData) -> None:
+        """Act between the halves of a timestep of other data, such as a copy that is integrated ahead."""
+
+    def add_efforts(self) -> None:
+        """Add these forces to qfrc_actuator, when the forces of the present state are known."""
+
+
+@runtime_checkable
 class Flown(Protocol):
     """A force element of vehicles that can be commanded from outside."""
 
@@ -54,7 +65,8 @@ Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], For
 FORCE_ELEMENTS: Registry[str, Opener] = Registry(
     "force element",
     shipped=tuple(
-        f"sim_node.physics.{name}" for name in ("ball_springs", "buoyancy", "constant_force", "drag", "vehicles")
+        f"sim_node.physics.{name}"
+        for name in ("actuators", "ball_springs", "buoyancy", "constant_force", "drag", "vehicles")
     ),
     group="sim_node.forces",
 )

@@ -9,6 +9,8 @@ import mujoco
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actuators import TARGET
+from sim_node.physics.drives import TYPES
+from sim_node.physics.transmissions import terms_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +45,24 @@ def drives_of(model: mujoco.MjModel, data: mujoco.MjData, columns: Columns) -> d
     own = {name: row for row, name in enumerate(columns.column(TARGET).entities or ())} if TARGET in columns else {}
     found: dict[int, dict[str, Drive]] = {}
     for index in range(model.nu):
-        kind = _type_of(model, index)
-        if kind is None:
-            continue
         name = str(model.actuator(index).name)
+        joint = _joint_of(model, index)
+        kind = TYPES.get(name.rpartition("#")[2]) if name in own else _type_of(model, index)
+        if kind is None or joint is None:
+            continue
         array, at = (columns[TARGET], own[name]) if name in own else (data.ctrl, index)
-        joint = int(model.actuator_trnid[index, 0])
         found.setdefault(joint, {}).setdefault(kind, Drive(name, array, at))
     return found
+
+
+def _joint_of(model: mujoco.MjModel, index: int) -> int | None:
+    """Return the joint that an actuator drives, directly or by a tendon of its own; None for another actuator."""
+    at = int(model.actuator_trnid[index, 0])
+    if model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT:
+        return at
+    drives = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_TENDON and model.tendon(at).name.endswith("#drive")
+    joints = terms_of(model, at)[0].tolist() if drives else []
+    return int(joints[0]) if len(joints) == 1 else None
 
 
 def _type_of(model: mujoco.MjModel, index: int) -> str | None:

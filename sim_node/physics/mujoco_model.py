@@ -19,6 +19,7 @@ from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
 from sim_node.physics.scene import add_ground, add_lights_and_sky
 from sim_node.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
+from sim_node.physics.transmissions import add_transmissions, set_transmissions
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
@@ -139,6 +140,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for first, second in world.contact_exclusions:
         spec.add_exclude(bodyname1=first, bodyname2=second)
     add_mimics(spec, world)
+    add_transmissions(spec, world)
     add_actuators(spec, world)
     return _compiled(spec, world, layout, free, offsets, followed)
 
@@ -251,6 +253,7 @@ def _compiled(
     check_damping(model, world)
     start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)
     set_targets(model, world, qpos, ctrl)
+    set_transmissions(model, world, qpos)
 
     ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}
     ids |= {row: model.body(link.name).id for row, link in layout.links}

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import Engine, engine
-from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, force_elements_for
+from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, Solved, force_elements_for
 from sim_node.physics.handles import BodyRecord, VehicleRecord
 from sim_node.physics.joint_handles import JointRecord
 from sim_node.physics.mocap_bodies import MocapBodies
@@ -104,6 +104,7 @@ class RigidBodyEngine:
         declared: list[str] = []
         if self._moves:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
+        self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
@@ -347,6 +348,8 @@ class RigidBodyEngine:
             done = self._velocity_stage
             self._checkpoint.restore(now[1:])
         self._mujoco.mj_forwardSkip(model, data, done, 1)
+        for solved in self._solved:
+            solved.add_efforts()
         self._mujoco.mj_rnePostConstraint(model, data)
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
@@ -366,11 +369,20 @@ class RigidBodyEngine:
         """Integrate the copy ahead: whole timesteps, and a shorter one for the rest."""
         now, timestep = self._now(), self.model.opt.timestep
         whole, rest = divmod(ahead_ns * 1e-9, timestep)
-        if whole:
-            self._mujoco.mj_step(self.model, now, int(whole))
+        self._step_ahead(now, int(whole))
         try:
             self.model.opt.timestep = rest
-            if rest > 0.0:
-                self._mujoco.mj_step(self.model, now)
+            self._step_ahead(now, int(rest > 0.0))
         finally:
             self.model.opt.timestep = timestep
+
+    def _step_ahead(self, data: MjData, timesteps: int) -> None:
+        """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""
+        if timesteps and not (self._solved and self._in_two_halves):
+            self._mujoco.mj_step(self.model, data, timesteps)
+            return
+        for _ in range(timesteps):
+            self._mujoco.mj_step1(self.model, data)
+            for solved in self._solved:
+                solved.act_on(data)
+            self._mujoco.mj_step2(self.model, data)

@@ -22,6 +22,7 @@ from sim_node.world.systems import (
     RigidBody,
     System,
 )
+from sim_node.world.transmissions import Transmission
 from sim_node.world.vehicles import Autopilot, Multirotor, Pilot, Rotor, Waypoint
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "Surface",
     "System",
     "TimeGrid",
+    "Transmission",
     "Waypoint",
     "Where",
     "Wind",

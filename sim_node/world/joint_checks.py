@@ -30,6 +30,16 @@ def actuated_joints(world: World) -> dict[str, str]:
     return joints
 
 
+def driven_joints(world: World) -> dict[str, str]:
+    """Return what actuators can move: `actuated_joints`, and BODY#K for the slides and hinges of other bodies."""
+    joints = actuated_joints(world)
+    for body in world.bodies:
+        if body.type.qd_size > 1:
+            parts = enumerate(body.type.parts)
+            joints.update({f"{body.name}#{k}": f"{body.name}#{k}" for k, part in parts if part.kind != "ball"})
+    return joints
+
+
 def joint_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of limits, stops, friction and mimics of a world's bodies."""
     for body in world.bodies:
@@ -112,16 +122,23 @@ def _circle(body: Body, bodies: dict[str, Body]) -> list[str]:
 
 def actuator_problems(world: World) -> Iterator[Problem]:
     """Yield every fault of a world's actuators."""
-    known = actuated_joints(world)
+    transmissions = {each.name for each in world.transmissions}
+    known = {*driven_joints(world), *transmissions}
     seen: set[tuple[str, str]] = set()
     for actuator in world.actuators:
+        key = (actuator.name or actuator.joint, actuator.type)
         if actuator.joint not in known:
             hint = did_you_mean(actuator.joint, known)
             yield _of(actuator, "", f"{quoted(actuator.joint)} is no joint for an actuator{hint}")
-        elif (actuator.joint, actuator.type) in seen:
+        elif key in seen:
             message = f"a second actuator of {quoted(actuator.joint)} of type {actuator.type}; one of each is possible"
-            yield _of(actuator, "", message)
-        seen.add((actuator.joint, actuator.type))
+            yield _of(actuator, "", f"{message} without a name")
+        seen.add(key)
+        if actuator.speed is not None and not actuator.implicit and actuator.joint in transmissions:
+            yield _of(actuator, "speed", "only implicit velocity actuators of transmissions have a limit of speed")
+        if actuator.implicit and world.physics.integrator == "rk4":
+            message = "rk4 determines forces within a timestep; set physics: {integrator: implicitfast}"
+            yield _of(actuator, "implicit", message)
         yield from (_of(actuator, key, message) for key, message in actuator.faults())
 
 

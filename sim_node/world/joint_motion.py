@@ -62,32 +62,53 @@ class Actuator:
     The target at time t (s) in the run is target + amplitude sin(2 pi (t / period + phase)).
 
     Attributes:
-        joint: A joint of a model, with its prefix, or the body whose joint it is.
+        joint: A joint of a model, with its prefix; the body whose joint it is, as BODY#K for part K of several; or a
+            transmission. In a world with systems also a mate, by its path.
         stiffness: N/m or N m/rad; only for position.
         damping: N s/m or N m s/rad; not for effort.
-        force: Limit of the force or torque in both directions, N or N m; None for no limit.
+        force: Limit of the force or torque in both directions, or its smallest and largest value, N or N m; None for no
+            limit, and infinite for none in one direction.
         target: m or rad; m/s or rad/s; N or N m.
         amplitude: In the unit of the target.
         period: s.
         phase: In turns.
-        type: One of ACTUATOR_TYPES. A joint may have one actuator of each.
+        type: One of ACTUATOR_TYPES. A joint may have one actuator of each without a name.
         speed: Limit of the speed in both directions, m/s or rad/s; None for no limit. A position actuator moves its
             setpoint towards the target no faster, a velocity actuator clips its target, and an effort actuator does not
             push a joint that moves faster already.
+        implicit: Whether position and velocity at the end of the timestep determine the force, within its limits: then
+            no stiffness or damping is too large, and a velocity actuator at its limit of force does not chatter.
+        name: Unique in the world, where a joint has several actuators of a type; empty for none.
+        enabled: Whether it acts at the start of a run.
         place: Where the file names the joint.
     """
 
     joint: str
     stiffness: float = 0.0
     damping: float = 0.0
-    force: float | None = None
+    force: float | tuple[float, float] | None = None
     target: float = 0.0
     amplitude: float = 0.0
     period: float = 1.0
     phase: float = 0.0
     type: str = "position"
     speed: float | None = None
+    implicit: bool = False
+    name: str = ""
+    enabled: bool = True
     place: Place = field(default=NO_PLACE, compare=False)
+
+    @property
+    def forces(self) -> tuple[float, float]:
+        """Its smallest and largest force or torque, which may be infinite."""
+        if self.force is None:
+            return UNLIMITED
+        return self.force if isinstance(self.force, tuple) else (-self.force, self.force)
+
+    @property
+    def is_commanded(self) -> bool:
+        """Whether its limits can change, and it can be switched, while a run goes on."""
+        return self.implicit or (self.type == "effort" and bool(self.name))
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield the key and the message of each fault of its numbers."""
@@ -102,10 +123,22 @@ class Actuator:
                 yield key, f"{_article(self.type)} actuator has no {key}"
         if self.type == "velocity" and not self.damping:
             yield "damping", "a velocity actuator needs a damping above 0: its force is damping (target - qd)"
-        for key in ("force", "speed"):
-            value = getattr(self, key)
-            if value is not None and not 0.0 < value < math.inf and not (key == "force" and value == 0.0):
-                yield key, f"{value:g} is out of range; it must be above zero, and finite"
+        if isinstance(self.force, tuple):
+            if not self.force[0] <= self.force[1]:
+                yield (
+                    "force",
+                    f"[{self.force[0]:g}, {self.force[1]:g}]: the lower limit must not be above the upper one",
+                )
+        elif self.force is not None and not 0.0 <= self.force < math.inf:
+            yield "force", f"{self.force:g} is out of range; it must be above zero, and finite"
+        if self.speed is not None and not 0.0 < self.speed < math.inf:
+            yield "speed", f"{self.speed:g} is out of range; it must be above zero, and finite"
+        if self.implicit and self.type == "effort":
+            yield "implicit", "the force of an effort actuator does not depend on the motion; leave out implicit"
+        if self.implicit and self.type == "position" and self.speed is not None:
+            yield "speed", "an implicit position actuator has no limit of speed; use one that is not implicit"
+        if not (self.enabled or self.is_commanded):
+            yield "enabled", "only implicit actuators, and effort actuators with a name, can be switched off"
         if not 0.0 < self.period < math.inf:
             yield "period", f"{self.period:g} is out of range; it must be above zero, and finite"
         for key in ("target", "amplitude", "phase"):

@@ -177,6 +177,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
             f"sim_node.world.parts.{name}"
             for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "commands", "processes")
         ),
+        "sim_node.world.parts.transmissions",
         "sim_node.world.parts.scene",
         "sim_node.scene.part",
         "sim_node.ecs.part",

@@ -67,13 +67,19 @@ def _begins_at(start: Start, keyframe: Start) -> bool:
 class Actuators(Kind[Actuator]):
     """Actuators of joints."""
 
+    def data(self, part: Actuator, refer: Refer) -> dict[str, Any]:
+        """Return its fields; name and switches only where they are given."""
+        data = super().data(part, refer)
+        plain = {"implicit": False, "name": "", "enabled": True}
+        return {key: value for key, value in data.items() if key not in plain or value != plain[key]}
+
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of joints and numbers."""
         return actuator_problems(world)
 
     def renamed(self, part: Actuator, rename: Rename) -> Actuator:
         """Return it on the same joint."""
-        return replace(part, joint=rename.under(part.joint))
+        return replace(part, joint=rename.under(part.joint), name=rename.under(part.name) if part.name else "")
 
 
 @part("joint_commands", JointCommands)

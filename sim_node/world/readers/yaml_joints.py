@@ -21,11 +21,13 @@ from sim_node.world.joint_motion import (
 )
 from sim_node.world.joints import JointType
 from sim_node.world.model import MAX_DISTANCE
-from sim_node.world.readers.keys import Keys, choice, either, listing, number, text
+from sim_node.world.problems import shown_key
+from sim_node.world.readers.keys import Keys, by_name, choice, either, flag, listing, number, text
 from sim_node.world.readers.numbers import NON_FINITE
-from sim_node.world.readers.yaml_nodes import Scalar, Sequence
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, section
-from sim_node.world.readers.yaml_values import NULL, Table, Value
+from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
+from sim_node.world.transmissions import Transmission
 
 # Keys of a joint besides those of its state and of forces per degree of freedom.
 MAX_STIFFNESS = 1e12
@@ -64,16 +66,31 @@ ACTUATOR_KEYS = Keys(
         "type": choice("What it controls.", ACTUATOR_TYPES),
         "stiffness": number("Gain on the position, N/m or N m/rad.", 0.0, MAX_MASS),
         "damping": number("Gain on the speed, N s/m or N m s/rad.", 0.0, MAX_MASS),
-        "force": number("Maximum force or torque, N or N m.", 0.0, MAX_MASS),
+        "force": either(
+            "Maximum force or torque in both directions, or [least, largest], N or N m.",
+            number("", 0.0, MAX_MASS),
+            _LIMITS,
+        ),
         "speed": number("Maximum speed of the target, m/s or rad/s.", high=MAX_MASS, above=0.0),
         "target": {**_TARGET, "description": "The target without a command: position, speed or effort."},
         "amplitude": {**_TARGET, "description": "Amplitude of a sine around the target."},
         "period": number("Period of the sine, s.", 1e-6, MAX_MASS),
         "phase": {**_TARGET, "description": "Phase of the sine, rad."},
+        "implicit": flag("Whether the motion at the end of the timestep determines the force: for any gain."),
+        "name": text("The name of one of several actuators."),
+        "enabled": flag("Whether it acts from the start."),
     },
     required=("joint",),
     # As controllers name gains.
     aliases={"kp": "stiffness", "kv": "damping"},
+)
+TRANSMISSION_KEYS = Keys(
+    {
+        "name": text("What actuators call it."),
+        "joints": by_name("Coefficients of the positions of joints.", number("", -MAX_MASS, MAX_MASS)),
+        "held": flag("Whether the sum stays what it is at the start."),
+    },
+    required=("name", "joints"),
 )
 COMMAND_KEYS = Keys(
     {
@@ -187,7 +204,7 @@ def read_actuators(value: Value, context: Context) -> None:
         errors = len(entry.report.errors)
         table = entry.table(ACTUATOR_KEYS)
         kind = table.choice("type", ACTUATOR_TYPES, "position")
-        joint, force, speed = (table.get(key) for key in ("joint", "force", "speed"))
+        joint, force, speed, name = (table.get(key) for key in ("joint", "force", "speed", "name"))
         if len(entry.report.errors) == errors:
             for key in _GAINS[kind]:
                 if key not in table:
@@ -196,13 +213,16 @@ def read_actuators(value: Value, context: Context) -> None:
             joint="" if joint is None else joint.text(),
             stiffness=_number(table, "stiffness", 0.0, low=0.0),
             damping=_number(table, "damping", 0.0, low=0.0),
-            force=None if force is None else force.number(0.0, MAX_MASS),
+            force=None if force is None else _force(force),
             target=_number(table, "target", 0.0),
             amplitude=_number(table, "amplitude", 0.0),
             period=_number(table, "period", 1.0, low=1e-6),
             phase=_number(table, "phase", 0.0),
             type=kind,
             speed=None if speed is None else _above_zero(speed, MAX_MASS),
+            implicit=boolean(table, "implicit", default=False),
+            name="" if name is None else name.text(),
+            enabled=boolean(table, "enabled", default=True),
             place=entry.place if joint is None else joint.place,
         )
         if len(entry.report.errors) == errors:
@@ -210,6 +230,32 @@ def read_actuators(value: Value, context: Context) -> None:
                 (table.get(key) or entry).error(message)
         if len(entry.report.errors) == errors:
             context.add(actuator)
+
+
+def _force(value: Value) -> float | tuple[float, float]:
+    """Read a limit in both directions, or [least, largest]."""
+    if not isinstance(value.node, Sequence):
+        return value.number(0.0, MAX_MASS)
+    return _pair(value, optional=False) or UNLIMITED
+
+
+@section("transmissions", listing("Sums of joint positions: gears, differentials, clutches.", TRANSMISSION_KEYS))
+def read_transmissions(value: Value, context: Context) -> None:
+    """Read a list of transmissions."""
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        table = entry.table(TRANSMISSION_KEYS)
+        name, joints = (table.get(key) for key in ("name", "joints"))
+        held = boolean(table, "held", default=True)
+        terms: list[tuple[str, float]] = []
+        if joints is not None and not isinstance(joints.node, Mapping):
+            joints.error(f"a mapping of joints to coefficients is needed, found {joints.found()}")
+        elif joints is not None:
+            for joint, (_, node) in joints.node.entries.items():  # type: ignore[union-attr]
+                term = Value(node, joints.report, shown_key(joint), joints)
+                terms.append((joint, term.number(-MAX_MASS, MAX_MASS)))
+        if len(entry.report.errors) == errors and name is not None:
+            context.add(Transmission(name.text(), tuple(terms), held, name.place))
 
 
 @section("joint_commands", listing("Topics on which joints are commanded.", COMMAND_KEYS))

@@ -1,0 +1,118 @@
+"""Drives whose limits and switches can change in a run: implicit actuators, and effort actuators with a name."""
+
+from __future__ import annotations
+
+import warnings
+
+import mujoco
+import numpy as np
+
+from sim_node.columns import Column, Columns
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import drive_kernels as kernels
+from sim_node.physics.joint_motion import MIN_MOBILITY
+from sim_node.physics.transmissions import terms_of
+from sim_node.world.joint_motion import Actuator
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldWarning, shown_key
+
+# Names in MuJoCo, and of rows of columns, by type.
+NAMES = {"position": "{}#actuator", "velocity": "{}#velocity", "effort": "{}#effort"}
+TYPES = {name.rpartition("#")[2]: kind for kind, name in NAMES.items()}
+# The columns of drives by the names of their actuators: smallest and largest force, and whether they act.
+LIMITS, ENABLED = "drive_limits", "drive_enabled"
+# A spring whose angular frequency times the timestep is less keeps its energy if its force is that of the present
+# position; stiffer ones take that at the end of the timestep.
+MAX_PHASE = 0.5
+_FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
+
+
+def name_of(actuator: Actuator) -> str:
+    """Return the name of an actuator in MuJoCo, and of its rows in columns."""
+    return NAMES[actuator.type].format(actuator.name or actuator.joint)
+
+
+def add_drive(spec: mujoco.MjSpec, world: World, actuator: Actuator, joints: dict[str, str]) -> str:
+    """Add the tendon of an implicit drive, whose dry friction MuJoCo's solver limits. Return its name."""
+    terms = next((each.joints for each in world.transmissions if each.name == actuator.joint), ((actuator.joint, 1.0),))
+    # Islands have copies of the rows that are written here.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+    tendon = spec.add_tendon(name=f"{name_of(actuator)}#drive")
+    for joint, coefficient in terms:
+        tendon.wrap_joint(joints[joint], coefficient)
+    tendon.frictionloss = 1.0  # any that makes MuJoCo have the row
+    return str(tendon.name)
+
+
+class Drives:
+    """All drives of a world that can change in a run, implicit ones first."""
+
+    def __init__(
+        self, actuators: tuple[Actuator, ...], model: mujoco.MjModel, data: mujoco.MjData, columns: Columns
+    ) -> None:
+        self._model, self._data = model, data
+        names = tuple(name_of(actuator) for actuator in actuators)
+        self._controls = np.array([model.actuator(name).id for name in names])
+        self._is_implicit = np.array([actuator.implicit for actuator in actuators])
+        self._begin = np.array([actuator.forces for actuator in actuators])
+        self._on = np.array([float(actuator.enabled) for actuator in actuators])
+        meaning = "smallest and largest forces of drives"
+        self._limits = columns.add(Column(LIMITS, names, (2,), unit="N, N m", meaning=meaning))
+        self._enabled = columns.add(Column(ENABLED, names, meaning="1 where a drive acts, else 0"))
+        self._constant = np.zeros(len(names))
+        self._table = np.zeros((len(names), kernels.DRIVE_COLUMNS))
+        self._place = np.full(max(model.ntendon, 1), -1, dtype=np.int64)
+        # The degrees of freedom that each drive acts on, and how much.
+        terms: list[list[tuple[int, float]]] = [[] for _ in names]
+        for k, actuator in enumerate(actuators):
+            if actuator.implicit:
+                tendon = int(model.tendon(f"{names[k]}#drive").id)
+                self._place[tendon] = k
+                joints, coefficients = terms_of(model, tendon)
+                terms[k] = list(zip(model.jnt_dofadr[joints].tolist(), coefficients.tolist(), strict=True))
+                self._table[k] = _row(actuator, model, tendon)
+        width = max(1, *map(len, terms))
+        self._joints = np.full((len(names), width), -1, dtype=np.int64)
+        self._coefficients = np.zeros((len(names), width))
+        for k, some in enumerate(terms):
+            for j, (dof, coefficient) in enumerate(some):
+                self._joints[k, j], self._coefficients[k, j] = dof, coefficient
+
+    def reset(self) -> None:
+        """Set limits and switches to those of the world."""
+        self._limits[:], self._enabled[:] = self._begin, self._on
+
+    def act(self, targets: FloatArray, data: mujoco.MjData) -> None:
+        """Hold targets (I,) in this timestep: between the halves of MuJoCo's timestep, when its rows are known."""
+        forces = np.clip(targets, self._limits[:, 0], self._limits[:, 1])
+        self._constant[:] = np.where(self._enabled > 0.0, forces, 0.0)
+        if self._place.max() >= 0:
+            arrays = (data.efc_vel, data.efc_R, data.efc_D, data.efc_frictionloss, data.efc_aref, self._constant)
+            kernels.hold_targets(
+                *(self._table, targets, self._limits, self._enabled, self._place, float(self._model.opt.timestep)),
+                *(data.ne, data.nf, data.efc_type, data.efc_id, _FRICTION, data.ten_length, arrays),
+            )
+        data.ctrl[self._controls] = self._constant
+
+    def add_efforts(self) -> None:
+        """Add the forces that the solver found to qfrc_actuator, which has the constant ones."""
+        data = self._data
+        kernels.add_efforts(
+            *(self._place, data.ne, data.nf, data.efc_type, data.efc_id, _FRICTION, data.efc_force),
+            *(self._joints, self._coefficients, data.qfrc_actuator),
+        )
+
+
+def _row(actuator: Actuator, model: mujoco.MjModel, tendon: int) -> FloatArray:
+    """Return the row of an implicit drive in the table. Warn if its gain is more than the timestep can carry."""
+    mobility = max(float(model.tendon_invweight0[tendon]), MIN_MOBILITY)
+    timestep = float(model.opt.timestep)
+    ahead = actuator.stiffness * mobility * timestep**2 > MAX_PHASE**2
+    gain = actuator.stiffness * timestep * ahead + actuator.damping
+    most = kernels.MOST / (mobility * timestep)
+    if gain > most:
+        place = actuator.place
+        key = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.name or actuator.joint)}]"
+        message = f"a gain of {gain:.4g} is reduced to {most:.4g}, the most for what the joint moves in {timestep:g} s"
+        warnings.warn(str(Problem(place.where, key, message)), WorldWarning, stacklevel=2)
+    return np.array((actuator.stiffness, actuator.damping, mobility, float(ahead)))

@@ -1,0 +1,30 @@
+"""Transmissions as parts of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.problems import Problem
+from sim_node.world.transmissions import Transmission, transmission_problems
+
+
+@part("transmissions", Transmission)
+class Transmissions(Kind[Transmission]):
+    """Gears, differentials, and sums of positions for actuators."""
+
+    def data(self, part: Transmission, refer: Refer) -> dict[str, Any]:
+        """Return it with a mapping of its joints."""
+        return {"name": part.name, "joints": dict(part.joints), **({} if part.held else {"held": False})}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        return transmission_problems(world)
+
+    def renamed(self, part: Transmission, rename: Rename) -> Transmission:
+        """Return it on the same joints."""
+        joints = tuple((rename.under(joint), coefficient) for joint, coefficient in part.joints)
+        return replace(part, name=rename.under(part.name), joints=joints)

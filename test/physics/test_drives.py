@@ -1,0 +1,236 @@
+"""Implicit drives and transmissions against the equations of motion of what they move."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim_node.simulation import Simulation
+from sim_node.world import Actuator, Transmission, World, WorldError, WorldWarning, lay_out, loads
+from sim_node.world.bodies import Body, Inertial, Physics
+from sim_node.world.model import TimeGrid
+
+GRAVITY = 9.81
+
+
+def lift(*actuators: Actuator, mass: float = 2.0, step_ns: int = 1_000_000, **physics: Any) -> World:
+    """A body that moves up and down."""
+    physics = {"integrator": "implicitfast", "timestep_ns": step_ns, **physics}
+    body = Body("cart", "map", "pz", inertial=Inertial(mass, np.eye(3)))
+    time = TimeGrid(step_ns=step_ns)
+    return World("w", time=time, bodies=(body,), actuators=actuators, physics=Physics(**physics))
+
+
+def motor(gain: float, **fields: Any) -> Actuator:
+    return Actuator("cart", damping=gain, type="velocity", implicit=True, **fields)
+
+
+@pytest.mark.parametrize("gain", [20.0, 1e3, 1e5, 1e8])
+def test_a_motor_settles_at_its_target_plus_load_over_gain(gain: float) -> None:
+    run = Simulation(lift(motor(gain, target=0.5)))
+    run.run(2.0)
+    assert run.joints["cart"].velocity[0] == pytest.approx(0.5 - 2.0 * GRAVITY / gain, abs=1e-7)
+    assert run.joints["cart"].effort[0] == pytest.approx(2.0 * GRAVITY, rel=1e-6)
+
+
+def test_a_transient_converges_at_first_order() -> None:
+    """v = target (1 - exp(-gain t / m)) without a load."""
+    errors = []
+    for step_ns in (2_000_000, 1_000_000, 500_000):
+        run = Simulation(lift(motor(20.0, target=1.0), step_ns=step_ns, gravity=np.zeros(3)))
+        run.run(0.1)
+        errors.append(abs(float(run.joints["cart"].velocity[0]) - (1.0 - math.exp(-1.0))))
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.05)
+    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.05)
+
+
+def test_a_saturated_motor_accelerates_by_its_limit_and_does_not_chatter() -> None:
+    run = Simulation(lift(motor(1e8, target=1.0, force=30.0)))
+    run.run(0.1)
+    assert run.joints["cart"].velocity[0] == pytest.approx(0.1 * (30.0 / 2.0 - GRAVITY), rel=1e-9)
+    run.run(0.4)
+    for _ in range(50):
+        run.step()
+        assert run.joints["cart"].effort[0] == pytest.approx(2.0 * GRAVITY, rel=1e-5)
+
+
+def test_a_brake_holds_at_half_its_limit() -> None:
+    run = Simulation(lift(motor(1e8, force=4.0 * GRAVITY)))
+    run.run(10.0)
+    creep = 2.0 * GRAVITY / 1e8 * 10.0
+    assert run.joints["cart"].position[0] == pytest.approx(-creep, rel=1e-3)
+
+
+def test_a_brake_slips_above_its_limit() -> None:
+    run = Simulation(lift(motor(1e8, force=GRAVITY)))
+    run.run(1.0)
+    assert run.joints["cart"].velocity[0] == pytest.approx(-GRAVITY / 2.0, rel=1e-9)
+
+
+def test_a_limit_in_one_direction_only_pulls() -> None:
+    """A winch lets go what falls no faster than it winds off, and holds what would."""
+    held = Simulation(lift(motor(1e8, target=-0.1, force=(0.0, math.inf))))
+    held.run(0.5)
+    assert held.joints["cart"].velocity[0] == pytest.approx(-0.1, abs=1e-5)
+    slack = Simulation(lift(motor(1e8, target=-20.0, force=(0.0, math.inf))))
+    slack.run(0.5)
+    assert slack.joints["cart"].velocity[0] == pytest.approx(-GRAVITY * 0.5, rel=1e-9)
+
+
+numbers = st.floats(-5.0, 5.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    gain=st.floats(0.1, 1e6),
+    mass=st.floats(0.01, 100.0),
+    target=numbers,
+    speed=numbers,
+    low=st.floats(-50.0, 0.0),
+    high=st.floats(0.0, 50.0),
+)
+def test_a_step_is_the_limited_implicit_euler_step(
+    gain: float, mass: float, target: float, speed: float, low: float, high: float
+) -> None:
+    """v' = v + h (F - m g) / m, with F = gain (target - v') within its limits."""
+    run = Simulation(lift(motor(gain, target=target, force=(low, high)), mass=mass))
+    run.joints["cart"].velocity = speed
+    run.step()
+    h = 1e-3
+    force = gain * (target - speed + h * GRAVITY) / (1.0 + gain * h / mass)
+    force = min(max(force, low), high)
+    expected = speed + h * (force / mass - GRAVITY)
+    assert run.joints["cart"].velocity[0] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_a_stiff_spring_neither_diverges_nor_creeps() -> None:
+    spring = Actuator("cart", 1e8, 1e3, target=0.2, implicit=True)
+    run = Simulation(lift(spring))
+    run.run(1.0)
+    assert run.joints["cart"].position[0] == pytest.approx(0.2 - 2.0 * GRAVITY / 1e8, abs=1e-9)
+
+
+def test_a_soft_implicit_spring_keeps_its_energy() -> None:
+    """x = a cos(w t), w = sqrt(k / m)."""
+    run = Simulation(lift(Actuator("cart", 50.0, implicit=True), gravity=np.zeros(3)))
+    run.joints["cart"].position = 0.3
+    run.run(20 * math.pi / 5.0)
+    assert run.joints["cart"].position[0] == pytest.approx(0.3, rel=1e-4)
+
+
+def test_states_go_back_with_targets_and_limits() -> None:
+    run = Simulation(lift(motor(1e5, target=1.0, force=50.0)))
+    run.run(0.05)
+    state = run.state
+    run.run(0.05)
+    after = run.joints["cart"].position.copy()
+    run.joints["cart"].target = -3.0
+    run.run(0.1)
+    run.restore(state)
+    run.run(0.05)
+    assert run.joints["cart"].position == after
+
+
+def test_a_gain_beyond_what_a_timestep_carries_is_reduced_and_named() -> None:
+    world = lift(motor(1e12, target=1.0), mass=1e-4)
+    with pytest.warns(WorldWarning, match=r"actuators\[cart\]: a gain of 1e\+12 is reduced to 1e\+08"):
+        Simulation(world)
+
+
+def test_rk4_refuses_implicit_drives() -> None:
+    with pytest.raises(WorldError, match=r"implicit: rk4 determines .* set physics: \{integrator: implicitfast\}"):
+        lay_out(lift(motor(1.0), integrator="rk4"))
+
+
+def shafts(*inertias: float, actuators: tuple[Actuator, ...] = (), **parts: Any) -> World:
+    bodies = tuple(Body(f"s{k}", "map", "rz", inertial=Inertial(1.0, i * np.eye(3))) for k, i in enumerate(inertias))
+    physics = Physics(integrator="implicitfast")
+    return World("w", time=TimeGrid(step_ns=1_000_000), bodies=bodies, actuators=actuators, physics=physics, **parts)
+
+
+def test_a_gear_adds_inertia_by_the_square_of_its_ratio() -> None:
+    """Torque T on the input of a gear n: T / (I1 + I2 / n^2)."""
+    gear = Transmission("gear", (("s0", 1.0), ("s1", -3.0)))
+    run = Simulation(shafts(0.2, 1.8, actuators=(Actuator("s0", type="effort", target=2.0),), transmissions=(gear,)))
+    run.run(0.5)
+    speed = 0.5 * 2.0 / (0.2 + 1.8 / 9.0)
+    assert run.joints["s0"].velocity[0] == pytest.approx(speed, rel=1e-4)
+    assert run.joints["s1"].velocity[0] == pytest.approx(speed / 3.0, rel=1e-4)
+
+
+def test_a_differential_shares_torque_and_not_speed() -> None:
+    """Each axle has half of the drive's torque: speeds are as 1 / inertia, and their mean is the drive's."""
+    differential = Transmission("differential", (("s0", 1.0), ("s1", -0.5), ("s2", -0.5)))
+    drive = Actuator("s0", damping=1e8, type="velocity", implicit=True, target=1.0)
+    run = Simulation(shafts(1.0, 1.0, 3.0, actuators=(drive,), transmissions=(differential,)))
+    run.run(0.5)
+    speeds = [float(run.joints[f"s{k}"].velocity[0]) for k in range(3)]
+    assert speeds == pytest.approx([1.0, 1.5, 0.5], rel=1e-3)
+
+
+def test_a_clutch_transmits_its_torque_until_both_turn_alike() -> None:
+    """A driven shaft takes up 0.5 N m until it is as fast as the driving one."""
+    slip = Transmission("slip", (("s0", 1.0), ("s1", -1.0)), held=False)
+    drive = Actuator("s0", damping=1e8, type="velocity", implicit=True, target=1.0)
+    clutch = Actuator("slip", damping=1e8, type="velocity", implicit=True, force=0.5)
+    run = Simulation(shafts(1.0, 1.0, actuators=(drive, clutch), transmissions=(slip,)))
+    run.run(1.0)
+    assert run.joints["s1"].velocity[0] == pytest.approx(0.5, rel=2e-3)
+    run.run(2.0)
+    assert run.joints["s1"].velocity[0] == pytest.approx(1.0, rel=1e-4)
+
+
+YAML = """
+physics: {integrator: implicitfast}
+bodies:
+  - {name: a, joint: rx, inertial: {mass: 1, inertia: [1, 1, 1]}}
+  - {name: b, joint: rx, inertial: {mass: 1, inertia: [1, 1, 1]}}
+"""
+
+
+def test_world_files_have_transmissions_and_limits_of_both_directions() -> None:
+    text = """
+transmissions: [{name: gear, joints: {a: 1, b: -2}}]
+actuators: [{joint: gear, name: hand, type: velocity, kv: 1.0e+8, force: [-.inf, 2], implicit: true, enabled: false}]
+"""
+    world = loads(YAML + text)
+    assert world.transmissions == (Transmission("gear", (("a", 1.0), ("b", -2.0))),)
+    hand = Actuator("gear", damping=1e8, type="velocity", implicit=True, force=(-math.inf, 2.0), name="hand")
+    assert world.actuators == (Actuator(**{**_fields(hand), "enabled": False}),)
+    assert loads(YAML + text) == world
+
+
+def _fields(actuator: Actuator) -> dict[str, Any]:
+    return {name: getattr(actuator, name) for name in ("joint", "damping", "type", "implicit", "force", "name")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("transmissions: [{name: gear, joints: {a: 1, bee: -2}}]", "'bee' is no joint with one degree of freedom"),
+        ("transmissions: [{name: gear, joints: {a: 0}}]", r"joints\.a: 0 is out of range"),
+        ("transmissions: [{name: gear, joints: {}}]", "it has no joints"),
+        ("transmissions: [{name: a, joints: {b: 1}}]", "'a' is the name of another"),
+        ("transmissions: [{name: gear, joints: [a, b]}]", "a mapping of joints to coefficients is needed"),
+        ("actuators: [{joint: a, type: effort, implicit: true}]", "does not depend on the motion"),
+        ("actuators: [{joint: a, type: velocity, kv: 1, force: [2, 1]}]", "the lower limit must not be above"),
+        ("actuators: [{joint: a, type: velocity, kv: 1, enabled: false}]", "only implicit actuators"),
+        ("actuators: [{joint: a, kp: 1, speed: 1, implicit: true}]", "no limit of speed"),
+    ],
+)
+def test_faults_are_named(text: str, message: str) -> None:
+    with pytest.raises(WorldError, match=message):
+        lay_out(loads(YAML + text))
+
+
+def test_poses_between_steps_are_those_of_the_held_motion() -> None:
+    world = replace(lift(motor(1e8, target=0.5)), time=TimeGrid(step_ns=10_000_000))
+    run = Simulation(world)
+    between = run.seek(23_400_000).poses[run.frames.index("cart"), 2]
+    assert between == pytest.approx(0.5 * 0.0234, abs=2e-6)
