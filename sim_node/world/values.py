@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node import names
 from sim_node.text import did_you_mean
 from sim_node.world.fields import PROVENANCE, equal
 from sim_node.world.model import World
@@ -87,7 +88,7 @@ class _Tree:
         """Change the number at a path, or add it to a mapping. Return its section."""
         if not _is_number(value):
             raise TypeError(f"{path}: a number is needed, found {value!r:.60}")
-        *above, last = steps = self._steps(path)
+        *above, last = steps = self._steps(path, adds=True)
         holder: Any = self.sections
         for step in above:
             key = self._settable(holder, step, path)
@@ -108,10 +109,11 @@ class _Tree:
         is_open = isinstance(holder, dict) and (holder is not self.sections or step in SETTINGS)
         return _key(holder, step) if is_open else _found(holder, step, path)
 
-    def _steps(self, path: str) -> list[str | int]:
+    def _steps(self, path: str, adds: bool = False) -> list[str | int]:
         """Return the keys and labels of a path.
 
-        Names of kinds are replaced by the location of their parts in the sections.
+        Names of kinds are replaced by the location of their parts in the sections. adds: what a world may have once,
+        and has not, is added with the defaults of its kind.
         """
         steps: list[str | int] = []
         at = 0
@@ -127,7 +129,12 @@ class _Tree:
         if name in self.sections or name not in PARTS:
             return steps
         if name not in self._spans:
-            refuse(path, f"the world has no {name}")
+            kind = PARTS[name]
+            if not adds or kind.blank is None:
+                refuse(path, f"the world has no {name}")
+            entries = self.sections.setdefault(kind.section, [])
+            self._spans[name] = (kind.section, len(entries), len(entries) + 1)
+            entries.append(dict(kind.blank))
         section, first, last = self._spans[name]
         if PARTS[name].single:
             return [section, first, *steps[1:]]
@@ -149,7 +156,10 @@ def _found(holder: Any, step: str | int, path: str) -> Any:
     if isinstance(step, int) or (step.isdecimal() and int(step) < len(holder)):
         return int(step)
     labels = [_label(entry) for entry in holder]
-    matching = [index for index, label in enumerate(labels) if label == step]
+    # A vehicle's body may be named as the vehicle.
+    matching = [index for index, label in enumerate(labels) if label == step] or [
+        index for index, label in enumerate(labels) if label == names.prefixed(str(step), names.BASE_LINK)
+    ]
     if len(matching) == 1:
         return matching[0]
     if matching:

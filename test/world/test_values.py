@@ -65,6 +65,23 @@ def test_every_number_put_back_is_the_same_world(name: str) -> None:
     assert world.with_values(numbers_in(name)) == world
 
 
+def test_a_speed_of_the_wind_leaves_its_direction() -> None:
+    """3, 4 and 5 make a right triangle. Without a direction, the wind blows along x; without a wind, there is one."""
+    windy = World(name="windy", wind=Wind([3.0, 4.0, 0.0], exponent=0.2))
+    changed = windy.with_values({"wind.speed": 10})
+    assert changed.wind is not None and changed.wind.velocity == pytest.approx([6.0, 8.0, 0.0], abs=1e-15)
+    assert changed.wind.exponent == 0.2
+    calm = world_of("quadrotor")
+    assert calm.wind is None
+    assert calm.with_values({"wind.speed": 2}).wind == Wind([2.0, 0.0, 0.0])
+    with pytest.raises(WorldError, match=r"unknown key; did you mean speed\?"):
+        calm.with_values({"wind.sped": 2})
+
+
+def test_a_vehicle_s_body_may_have_the_vehicle_s_name() -> None:
+    assert world_of("quadrotor").at("bodies[drone].inertial.mass") == 1.5
+
+
 def test_the_same_path_gives_the_same_number() -> None:
     assert {path: world_of("buoys").at(path) for path in numbers_in("buoys")} == numbers_in("buoys")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from sim_node.world.force_checks import force_problems
@@ -37,6 +38,7 @@ class TheWind(Kind[Wind]):
 
     single = True
     section = "forces"
+    blank = MappingProxyType({"type": "wind"})
 
     def data(self, part: Wind, refer: Refer) -> dict[str, Any]:
         """Return it as a type of force, as in world files."""

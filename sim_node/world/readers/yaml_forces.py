@@ -122,6 +122,7 @@ WIND_KEYS = Keys(
     {
         "type": word("", "wind"),
         "velocity": vector("Mean velocity in the fixed frame, m/s.", 3, MAX_WIND_SPEED),
+        "speed": number("Magnitude of the mean, m/s; `velocity` is its direction only then.", 0.0, MAX_WIND_SPEED),
         "exponent": number("Exponent of the wind profile over height.", 0.0, MAX_EXPONENT),
         "reference_height": number("Height at which the velocity holds, m.", high=MAX_DISTANCE, above=0.0),
         "gusts": GUST_KEYS,
@@ -197,13 +198,17 @@ def read_buoyancy(entry: Value, context: Context) -> None:
 
 @force("wind", WIND_KEYS)
 def read_wind(entry: Value, context: Context) -> None:
-    """Read the wind, at most one in a world."""
+    """Read the wind, at most one in a world. `speed` is for sweeps: it leaves the direction of `velocity`."""
     table = entry.table(WIND_KEYS)
     if context.of(Wind):
         entry.error(f"a second wind, the first is at {context.of(Wind)[0].place.where}")
         return
     velocity = _vector(table, "velocity", MAX_WIND_SPEED)
     mean = np.zeros(3) if velocity is None else velocity
+    speed = _number(table, "speed", 0.0, MAX_WIND_SPEED)
+    if speed is not None:
+        along = float(np.linalg.norm(mean))
+        mean = speed * (mean / along if along else np.array([1.0, 0.0, 0.0]))
     of = {
         "exponent": _number(table, "exponent", 0.0, MAX_EXPONENT),
         "reference_height": _positive(table, "reference_height"),
