@@ -133,7 +133,7 @@ class CameraRenderer:
 
     def wait(self) -> None:
         """Wait for the next finished images and copy them."""
-        if self._worker is None:
+        if not self._ready and not self.fault:
             self._start()
         if self._pending:
             self._process.replies.poll()
@@ -141,6 +141,8 @@ class CameraRenderer:
 
     def hand_over(self, successor: CameraRenderer | None) -> None:
         """Let the renderer of the next generation continue with the process, or end it. Pending images are finished.
+
+        The successor orders what it renders with its first image: several changes may come before it.
 
         Args:
             successor: The renderer, before its first image; None if there is none.
@@ -154,12 +156,10 @@ class CameraRenderer:
             worker.end()
         else:
             successor._worker = worker
-            successor._order()
 
     def _start(self) -> None:
-        """Start the process unless it runs, and wait until it can render."""
-        if self._worker is None:
-            self._order()
+        """Start the process unless it runs, and wait until it can render this model."""
+        self._order()
         if self.fault:
             return
         first = self._process.output.readline()

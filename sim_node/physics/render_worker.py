@@ -87,14 +87,14 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Return the rest of a line on the standard input."""
-    line = b""
+    """Return the rest of a line on the standard input, and leave what follows: it is read byte by byte."""
+    line = bytearray()
     while not line.endswith(b"\n"):
-        part = os.read(0, 65536)
-        if not part:
+        byte = os.read(0, 1)
+        if not byte:
             raise BrokenPipeError
-        line += part
-    return line
+        line += byte
+    return bytes(line)
 
 
 class OffscreenRenderer:

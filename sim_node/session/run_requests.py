@@ -66,7 +66,12 @@ class RunRequests:
     ) -> None:
         self.unloaded = False
         self._loop, self._entities = loop, entities
-        self._reset, self._despawn, self._rewind, self._quit = reset, despawn, rewind, quit
+        self._reset, self._despawn, self._quit = reset, despawn, quit
+        self._again = {
+            Scope.TIME | Scope.STATE: rewind,
+            Scope.TIME: loop.reset_time,
+            Scope.STATE: loop.reset_state,
+        }
         self._paused_at_start = self._quitting = False
 
     def state(self) -> RunState:
@@ -122,22 +127,29 @@ class RunRequests:
             scope: Bits of Scope.
 
         Raises:
-            Rejected: The scope is not supported (FEATURE_UNSUPPORTED), or there is no world (INCORRECT_STATE).
+            Rejected: The scope is not defined (FEATURE_UNSUPPORTED), there is no world (INCORRECT_STATE), or the world
+                cannot be reset in part (OPERATION_FAILED).
         """
         wanted = _EVERYTHING if scope in (Scope.DEFAULT, Scope.ALL) else scope
-        if wanted not in (_EVERYTHING, Scope.TIME | Scope.STATE, Scope.SPAWNED):
-            allowed = "everything (0 or 255), time and state (3), what was spawned (4)"
-            raise Rejected("FEATURE_UNSUPPORTED", f"scope {scope}; supported: {allowed}")
+        if wanted & ~_EVERYTHING:
+            defined = "time (1), state (2), what was spawned (4), their sums, everything (0 or 255)"
+            raise Rejected("FEATURE_UNSUPPORTED", f"scope {scope} is not defined; defined: {defined}")
 
         def act() -> None:
             self._need_world()
             if wanted == _EVERYTHING:
                 self._restart()
-            elif wanted == Scope.SPAWNED:
+                return
+            if wanted & Scope.SPAWNED:
                 self._despawn()
-            else:
+            if wanted & Scope.TIME:
                 self._paused_at_start = False
-                self._rewind()
+            moment = wanted & (Scope.TIME | Scope.STATE)
+            if moment:
+                try:
+                    self._again[moment]()
+                except (Refused, ValueError) as error:
+                    raise Rejected("OPERATION_FAILED", str(error)) from None
 
         self._loop.call(act)
 

@@ -156,6 +156,25 @@ class Generation:
         self.suite.find_due()
         self.suite.publish(self.steps, wait=False)
 
+    def carry_motion(self, before: Generation) -> None:
+        """Stay at the start, with everything but time and sensors in the state of the last generation.
+
+        Columns of time have the name `time` or `ENGINE/time`; what only follows time has that of MuJoCo's mocap bodies.
+        """
+        timed = {name for name in before.columns if name.startswith(("sensor/", "noise/", "mocap_"))}
+        timed |= {name for name in before.columns if name.rpartition("/")[2] == "time"}
+        carry(before.columns, self.columns, without=timed)
+
+    def begin_late(self, before: Generation) -> None:
+        """Begin at the present step of the last generation, with everything else as at the start of the world."""
+        self.steps = before.steps
+        for engine in self.engines.values():
+            if isinstance(engine, Resumable):
+                engine.resume(self.steps)
+        for bank in self.suite.banks:
+            bank.begin_at(self.steps)
+        self.suite.find_due()
+
     def _keep_floating(self, before: Generation) -> None:
         """Keep poses and twists of floating bodies whose joint frame, or whose joint in MuJoCo, is another one now."""
         olds = {body.name: body for body in before.world.bodies if body.joint == "free"}

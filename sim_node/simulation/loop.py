@@ -169,6 +169,14 @@ class Loop(Verbs):
         """
         self.call(lambda: self._reset(lambda: self.simulation.restart(seed)))
 
+    def reset_time(self) -> None:
+        """Go back to the time of the start, and leave what moves; see `Simulation.reset_time`."""
+        self.call(lambda: self._reset(self.simulation.reset_time))
+
+    def reset_state(self) -> None:
+        """Let everything but time be as at the start; see `Simulation.reset_state`."""
+        self.call(lambda: self._reset(self.simulation.reset_state))
+
     def load(self, world: World | str | Path) -> None:
         """Let another world be that of the run, at its start; see `Verbs.load`.
 

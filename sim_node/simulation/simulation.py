@@ -197,6 +197,35 @@ class Simulation(RunView, Verbs):
         self._co_simulators.restart(0)
         self.step(0)
 
+    def reset_time(self) -> None:
+        """Go back to the time of the start. What moves stays where it is, with its velocity; sensors begin anew.
+
+        Raises:
+            ValueError: The world has systems of a Python script.
+            Refused: A co-simulator calls it during a step.
+        """
+        after = self._present.next(self._present.world, self.seed)
+        after.carry_motion(self._present)
+        self._enter(after)
+        self.remainder_ns, self._changed = 0, True
+        self._co_simulators.restart(0)
+        self.step(0)
+
+    def reset_state(self) -> None:
+        """Let everything be as at the start of the present world, except for time, which goes on.
+
+        What follows time, such as motions by keyframes, stays where it is then.
+
+        Raises:
+            ValueError: The world has systems of a Python script.
+            Refused: A co-simulator calls it during a step.
+        """
+        after = self._present.next(self._present.world, self.seed)
+        after.begin_late(self._present)
+        self._enter(after)
+        self._changed = True
+        self.step(0)
+
     @property
     def state(self) -> State:
         """A copy of the run's state, to restore later. It can be pickled."""

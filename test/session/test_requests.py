@@ -261,8 +261,28 @@ def test_a_reset_of_time_and_state_keeps_what_was_spawned(yard: Run) -> None:
     yard.run.reset(3)
     assert yard.simulation.steps == 0
     np.testing.assert_allclose(yard.entities.state("box1")[0].pose[0, :3], [5, 5, 5], atol=1e-12)
-    for scope in (1, 2, 5, 6, 8):
-        assert rejected(lambda scope=scope: yard.run.reset(scope)).startswith("FEATURE_UNSUPPORTED")  # type: ignore[misc]
+    assert rejected(lambda: yard.run.reset(8)).startswith("FEATURE_UNSUPPORTED: scope 8 is not defined")
+
+
+def test_time_and_state_are_reset_each_on_its_own(yard: Run) -> None:
+    yard.structure.spawn("box1", text=BOX, pose=((5, 5, 50), UNTURNED))
+    yard.entities.set_state("box1", "", ((0, 0, 90), UNTURNED), (0,) * 6)
+    yard.loop.step(10)
+    fallen = yard.entities.state("box1")[0]
+    yard.run.reset(1)
+    assert yard.simulation.steps == 0
+    assert np.array_equal(yard.entities.state("box1")[0].pose, fallen.pose)
+    assert np.array_equal(yard.entities.state("box1")[0].twist, fallen.twist)
+    assert yard.run.state() == RunState.STOPPED
+    yard.loop.step(10)
+    yard.run.reset(2)
+    assert yard.simulation.steps == 10
+    np.testing.assert_allclose(yard.entities.state("box1")[0].pose[0, :3], [5, 5, 50], atol=1e-12)
+    yard.run.reset(6)
+    assert yard.simulation.steps == 10
+    assert "box1" not in yard.entities.names(Filters())
+    yard.run.reset(5)
+    assert yard.simulation.steps == 0
 
 
 @pytest.mark.parametrize(

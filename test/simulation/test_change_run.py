@@ -282,6 +282,12 @@ def test_cameras_go_on_with_the_same_process_and_see_what_is_new() -> None:
     assert after[24, 32, 0] > 2 * after[24, 32, 1]
     assert (after[0, 0] == before[0, 0]).all()
     assert children() == [child]
+    for _ in range(4):  # many changes between two images
+        run.add(box("c", (3, 1, 0)))
+        run.remove("c")
+    run.step(10)
+    assert np.array_equal(run.sensors["CAM"].values, after)
+    assert children() == [child]
     run.remove("CAM")
     assert children() == []
 
@@ -386,3 +392,43 @@ def test_a_world_that_exchanges_with_a_script_does_not_change() -> None:
         with pytest.raises(ValueError, match="systems of a Python script exchange with it"):
             coupled.add(box("b"))
     assert plain.generation == coupled.generation == 0
+
+
+def falling() -> Simulation:
+    """A ball that falls from 100 m, a platform that moves at 2 m/s by keyframes, and a sensor on each."""
+    return Simulation(
+        loads("""
+world: falling
+time: {start: 3, step: 0.01}
+physics: {timestep: 0.001, integrator: rk4, gravity: [0, 0, -10]}
+bodies: [{name: ball, joint: {type: free, q: [0, 0, 100, 0, 0, 0, 1]}, geometry: [{sphere: 0.1, mass: 1}]}]
+motions: [{frame: platform, keyframes: [{t: 3, position: [0, 0, 0]}, {t: 13, position: [20, 0, 0]}]}]
+sensors: [{name: ball/TRUTH, parent: ball, type: ground_truth, rate: 10}]
+""")
+    )
+
+
+def test_a_reset_of_time_leaves_what_moves() -> None:
+    """z = 100 - 5 t^2 of a fall that a reset of time does not interrupt; keyframes follow the new time."""
+    run = falling()
+    run.step(100)
+    run.reset_time()
+    assert (run.time_ns, run.steps) == (3_000_000_000, 0)
+    row = [run.frames.names.index(name) for name in ("ball", "platform")]
+    np.testing.assert_allclose(run.snapshot().poses[row, :3], [[0, 0, 95], [0, 0, 0]], atol=1e-9)
+    run.step(50)
+    np.testing.assert_allclose(run.snapshot().poses[row, :3], [[0, 0, 100 - 5 * 1.5**2], [1, 0, 0]], atol=1e-9)
+    assert run.sensors["ball/TRUTH"].stamp_ns == 3_500_000_000
+    np.testing.assert_allclose(run.bodies["ball"].twist[:3], [0, 0, -15], atol=1e-9)
+
+
+def test_a_reset_of_state_leaves_time() -> None:
+    run = falling()
+    run.step(100)
+    run.reset_state()
+    assert (run.time_ns, run.steps) == (4_000_000_000, 100)
+    row = [run.frames.names.index(name) for name in ("ball", "platform")]
+    np.testing.assert_allclose(run.snapshot().poses[row, :3], [[0, 0, 100], [2, 0, 0]], atol=1e-9)
+    run.step(50)
+    np.testing.assert_allclose(run.snapshot().poses[row, :3], [[0, 0, 98.75], [3, 0, 0]], atol=1e-9)
+    assert run.sensors["ball/TRUTH"].stamp_ns == 4_500_000_000

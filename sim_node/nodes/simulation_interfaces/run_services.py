@@ -43,7 +43,13 @@ def set_simulation_state(requests: Requests, request: Any, response: Any) -> Non
     requests.run.set_state(request.state.state)
 
 
-@service("ResetSimulation", "SIMULATION_RESET", "SIMULATION_RESET_SPAWNED")
+@service(
+    "ResetSimulation",
+    "SIMULATION_RESET",
+    "SIMULATION_RESET_TIME",
+    "SIMULATION_RESET_STATE",
+    "SIMULATION_RESET_SPAWNED",
+)
 def reset_simulation(requests: Requests, request: Any, response: Any) -> None:
     """Go back to the start."""
     requests.run.reset(request.scope)
