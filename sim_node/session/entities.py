@@ -100,12 +100,21 @@ class Filters:
 
 
 class NamedPose(NamedTuple):
-    """A place in the world: its name, a line about it, tags, and its pose (7,) in the fixed frame, m."""
+    """A place in the world.
+
+    Attributes:
+        name: Its name.
+        description: A line about it.
+        tags: What programs find it by.
+        pose: Its pose (7,) in the fixed frame, m.
+        size: Lengths (3,) of the box about it, along its axes, m; None for a point.
+    """
 
     name: str
     description: str
     tags: tuple[str, ...]
     pose: FloatArray
+    size: FloatArray | None = None
 
 
 def entities_of(
@@ -256,8 +265,8 @@ def has_tags(tags: Collection[str], wanted: Collection[str], *, all_tags: bool =
     return not wanted or (all if all_tags else any)(tag in tags for tag in wanted)
 
 
-def named_poses(world: World, layout: Layout, entities: Mapping[str, Entity]) -> Iterator[tuple[str, int]]:
-    """Yield the name and the row of each plain frame that stays where it is in the fixed frame: pads, stations, goals.
+def named_poses(world: World, layout: Layout, entities: Mapping[str, Entity]) -> Iterator[tuple[StaticFrame, int]]:
+    """Yield each plain frame, and its row, that stays where it is in the fixed frame: pads, stations, goals.
 
     Frames of entities, roots of included worlds and frames that carry entities are not such places.
     """
@@ -267,4 +276,4 @@ def named_poses(world: World, layout: Layout, entities: Mapping[str, Entity]) ->
     plain = {part.name for part in world.of(StaticFrame)}
     for row, part in layout.parts:
         if type(part) is StaticFrame and row not in carrying and part.name in plain and frames.still[row]:
-            yield part.name, row
+            yield part, row

@@ -195,15 +195,14 @@ class EntityRequests:
         self._loop.call(act)
 
     def named_poses(self, tags: Sequence[str] = (), *, all_tags: bool = False) -> list[NamedPose]:
-        """Return the plain frames of the world that do not move, with the tag `frame`, if they match tags."""
+        """Return the plain frames of the world that do not move, if their tags match; `frame` is one."""
 
         def look() -> list[NamedPose]:
             present, in_root = self.present(), self._in_root()
-            own = ("frame",)
             return [
-                NamedPose(name, f"frame {name}", own, np.array(in_root[row]))
-                for name, row in named_poses(self._loop.simulation.world, present.layout, present.entities)
-                if has_tags(own, tags, all_tags=all_tags)
+                NamedPose(place.name, place.description or f"frame {place.name}", own, in_root[row].copy(), place.size)
+                for place, row in named_poses(self._loop.simulation.world, present.layout, present.entities)
+                if has_tags(own := ("frame", *place.tags), tags, all_tags=all_tags)
             ]
 
         return self._loop.call(look)

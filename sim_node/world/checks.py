@@ -64,6 +64,8 @@ def static_problems(world: World) -> Iterator[Problem]:
             yield _named(statics[row], "pose", message)
     for frame in statics:
         yield from _scale_problems(frame)
+        if isinstance(frame, StaticFrame) and frame.size is not None and not (frame.size > 0.0).all():
+            yield _named(frame, "size", f"{frame.size.tolist()} must be above zero")
 
 
 def _scale_problems(of: StaticFrame | Motion) -> Iterator[Problem]:

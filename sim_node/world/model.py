@@ -97,6 +97,9 @@ class StaticFrame:
         scale: Scale (3,) of what is shown at the frame, or None.
         place: Where the file gives the name.
         parent_place: Where the file gives the parent.
+        size: Lengths (3,) of the box about the frame that this is a place of, m; None for a point.
+        description: What the place is, for people.
+        tags: What the place is, for programs that look for such places.
 
     Raises:
         ValueError: An array has the wrong shape.
@@ -108,11 +111,16 @@ class StaticFrame:
     scale: FloatArray | None = None
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
+    size: FloatArray | None = field(default=None, kw_only=True)
+    description: str = field(default="", kw_only=True)
+    tags: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
-        if self.scale is not None:
-            object.__setattr__(self, "scale", floats(self.scale, (3,), self.name, "scale"))
+        for key in ("scale", "size"):
+            value: FloatArray | None = getattr(self, key)
+            if value is not None:
+                object.__setattr__(self, key, floats(value, (3,), self.name, key))
 
     @property
     def mobility(self) -> Mobility:

@@ -34,7 +34,7 @@ bodies:
   - {name: bench/ball, parent: bench, joint: free, pose: {position: [0, 0, 1]}, geometry: [{sphere: 0.1, mass: 1}]}
   - {name: bench/door, parent: bench, joint: {type: hinge, axis: [0, 0, 1]}, geometry: [{box: [1, 0.1, 1], mass: 1}]}
 frames:
-  - {name: pad, pose: {position: [4, 5, 0], rpy_deg: [0, 0, 90]}}
+  - {name: pad, pose: {position: [4, 5, 0], rpy_deg: [0, 0, 90]}, size: [2, 3, 1], tags: [landing]}
 motions:
   - frame: shuttle/base_link
     keyframes: [{t: 0, position: [0, 0, 0]}, {t: 10, position: [20, 0, 0]}]
@@ -200,7 +200,10 @@ def test_information_that_is_set_is_filtered_by(yard: Run) -> None:
 
 def test_named_poses(yard: Run) -> None:
     [pad] = yard.entities.named_poses()
-    assert (pad.name, pad.tags) == ("pad", ("frame",))
+    assert (pad.name, pad.description, pad.tags) == ("pad", "frame pad", ("frame", "landing"))
+    assert pad.size is not None
+    assert pad.size.tolist() == [2, 3, 1]
+    assert [each.name for each in yard.entities.named_poses(["landing"])] == ["pad"]
     np.testing.assert_allclose(pad.pose, [4, 5, 0, 0, 0, np.sqrt(0.5), np.sqrt(0.5)], atol=1e-12)
     assert yard.entities.named_poses(["parking"]) == []
 

@@ -67,13 +67,14 @@ def test_every_number_put_back_is_the_same_world(name: str) -> None:
 
 def test_a_speed_of_the_wind_leaves_its_direction() -> None:
     """3, 4 and 5 make a right triangle. Without a direction, the wind blows along x; without a wind, there is one."""
-    windy = World(name="windy", wind=Wind([3.0, 4.0, 0.0], exponent=0.2))
+    windy = World(name="windy", wind=Wind(np.array([3.0, 4.0, 0.0]), exponent=0.2))
     changed = windy.with_values({"wind.speed": 10})
-    assert changed.wind is not None and changed.wind.velocity == pytest.approx([6.0, 8.0, 0.0], abs=1e-15)
+    assert changed.wind is not None
+    assert changed.wind.velocity == pytest.approx([6.0, 8.0, 0.0], abs=1e-15)
     assert changed.wind.exponent == 0.2
     calm = world_of("quadrotor")
     assert calm.wind is None
-    assert calm.with_values({"wind.speed": 2}).wind == Wind([2.0, 0.0, 0.0])
+    assert calm.with_values({"wind.speed": 2}).wind == Wind(np.array([2.0, 0.0, 0.0]))
     with pytest.raises(WorldError, match=r"unknown key; did you mean speed\?"):
         calm.with_values({"wind.sped": 2})
 

@@ -12,6 +12,7 @@ from sim_node.nodes.simulation_interfaces.services import Requests, service
 from sim_node.sensors.truth import FrameState
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import BoundsType
+from sim_node.text import did_you_mean
 
 
 @service("GetEntities", "ENTITY_TAGS", "ENTITY_CATEGORIES", "ENTITY_BOUNDS_BOX", "ENTITY_BOUNDS_CONVEX")
@@ -87,10 +88,12 @@ def get_named_poses(requests: Requests, request: Any, response: Any) -> None:
 
 @service("GetNamedPoseBounds", "POSE_BOUNDS")
 def get_named_pose_bounds(requests: Requests, request: Any, response: Any) -> None:
-    """Return that a named pose has no bounds, if there is one."""
-    if request.name not in [each.name for each in requests.entities.named_poses()]:
-        raise Rejected("NOT_FOUND", f"no named pose {request.name[:100]!r}")
-    set_bounds(response.bounds, None)
+    """Return the box about a named pose, along its axes; no bounds for a point."""
+    sizes = {each.name: each.size for each in requests.entities.named_poses()}
+    if request.name not in sizes:
+        raise Rejected("NOT_FOUND", f"no named pose {request.name[:100]!r}{did_you_mean(request.name, sizes)}")
+    size = sizes[request.name]
+    set_bounds(response.bounds, None if size is None else (size / 2.0, -size / 2.0))
 
 
 def filters_of(message: Any) -> Filters:

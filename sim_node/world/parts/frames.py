@@ -13,7 +13,7 @@ from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, part
 from sim_node.world.problems import Problem
 from sim_node.world.sensor_types import is_optical
-from sim_node.world.writers.values import plain, pose_data, seconds
+from sim_node.world.writers.values import given, plain, pose_data, seconds
 
 # z forward, x right, y down, in a frame with x forward, y left, z up.
 OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
@@ -26,8 +26,9 @@ class Frames(Kind[StaticFrame]):
     frame = "name"
 
     def data(self, part: StaticFrame, refer: Refer) -> dict[str, Any]:
-        """Return its name, parent and pose."""
-        return {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale)}
+        """Return its name, parent and pose, and what is known of it as a place."""
+        about = {"size": part.size, "description": part.description or None, "tags": list(part.tags) or None}
+        return given({"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale), **about})
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of frames, and of sensors, which are also frames."""

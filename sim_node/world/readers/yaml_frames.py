@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, ORIGIN_RANGES, Origin, Sensor, StaticFrame, TimeGrid
+from sim_node.world.model import (
+    MAX_DISTANCE,
+    MAX_STAMP_NS,
+    MIN_STEP_NS,
+    ORIGIN_RANGES,
+    Origin,
+    Sensor,
+    StaticFrame,
+    TimeGrid,
+)
 from sim_node.world.problems import KeyPlace, quoted
-from sim_node.world.readers.keys import Keys, by_key, frame, listing, number, text
+from sim_node.world.readers.keys import Keys, by_key, frame, listing, number, text, vector
 from sim_node.world.readers.yaml_mates import attachment_keys, read_attachment
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
@@ -38,6 +49,16 @@ FRAME_KEYS = Keys(
         "mate": attachment_keys,
     },
     required=("name",),
+    at_most_one=(("pose", "mate"),),
+)
+PLACE_KEYS = Keys(
+    {
+        **FRAME_KEYS,
+        "size": vector("Lengths of the box about the frame that it is a place of, m.", 3, MAX_DISTANCE),
+        "description": text("What the place is, for people."),
+        "tags": listing("What the place is, for programs.", text("")),
+    },
+    required=FRAME_KEYS.required,
     at_most_one=(("pose", "mate"),),
 )
 SENSOR_KEYS = Keys(
@@ -119,15 +140,20 @@ def read_static_patterns(value: Value, context: Context) -> None:
     context.static_patterns = tuple(patterns)
 
 
-@section("frames", listing("Frames with a fixed pose in their parents.", FRAME_KEYS))
+@section("frames", listing("Frames with a fixed pose in their parents.", PLACE_KEYS))
 def read_frames(value: Value, context: Context) -> None:
     """Read a list of static frames."""
     for entry in value.items():
-        table = entry.table(FRAME_KEYS)
+        table = entry.table(PLACE_KEYS)
         name, place = named(table, "name")
         pose, scale = _pose_or_mate(table, name, context)
+        size, description, tags = table.get("size"), table.get("description"), table.get("tags")
+        lengths = None if size is None else size.vector(3, MAX_DISTANCE)
+        about = "" if description is None else description.text()
+        words = () if tags is None else tuple(tag.text() for tag in tags.items())
         if name:
-            context.add(StaticFrame(name, pose=pose, scale=scale, **place))
+            extent = None if lengths is None else np.array(lengths)
+            context.add(StaticFrame(name, pose=pose, scale=scale, size=extent, description=about, tags=words, **place))
 
 
 @section("sensors", {**SENSORS_FORM, "description": "Frames mounted on a base_link, and the sensors on them."})
