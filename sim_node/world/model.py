@@ -148,6 +148,9 @@ class Sensor(StaticFrame):
         scale: Scale (3,) of what is shown at the frame, or None.
         place: Where the file gives the name.
         parent_place: Where the file gives the parent.
+        size: Not used; only plain frames are places.
+        description: Not used.
+        tags: Not used.
         type: The registered name of the sensor type; empty for a bare frame.
         parameters: Numbers, texts and mappings of them by name, as in the file. They are checked when a run begins.
         parameter_places: Where the file gives each parameter, by its path, as in gyroscope.density.

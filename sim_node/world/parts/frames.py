@@ -52,6 +52,8 @@ class Sensors(Kind[Sensor]):
 
     def data(self, part: Sensor, refer: Refer) -> dict[str, Any]:
         """Return its name, parent and pose, and its type and parameters."""
+        if part.size is not None or part.description or part.tags:
+            raise NotImplementedError("only plain frames have a size, a description and tags")
         data = {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale)}
         return {**data, **({"type": part.type} if part.type else {}), **plain(part.parameters)}
 
