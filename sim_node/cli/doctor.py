@@ -39,6 +39,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.loop_closures": ("sim_node.physics.loop_closures:LOOP_CLOSURES",),
     "sim_node.markers": ("sim_node.viewing.markers:MARKER_GROUPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
+    "sim_node.message_readers": ("sim_node.viewing.messages.readers:READERS",),
     "sim_node.measures": ("sim_node.sweep.measures:MEASURES",),
     "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),
     "sim_node.pictures": ("sim_node.viewing.pictures:PICTURES",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -19,6 +19,11 @@ from sim_node.wire.encoding import encode
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable
 from sim_node.world.frame_table import FrameTable, table_of
 from sim_node.world.model import MAX_DISTANCE
+
+# Given the parents of frames that have transforms and the fixed frame, returns parents and poses of further frames.
+Place = Callable[[Mapping[str, str], str], Mapping[str, tuple[str, FloatArray]]]
+# The fixed frame of a bag without transforms (REP 105).
+MAP = "map"
 
 # Parent, stamp and pose of a child frame.
 _Transform = tuple[str, int, tuple[float, ...]]
@@ -151,6 +156,12 @@ class _Structure:
             if child not in self.first:
                 self.first[child] = np.array(pose)
 
+    def add_missing(self, place: Place) -> None:
+        """Add static frames that no transform has."""
+        fixed = self.table().names[0] if self.parents else MAP
+        for child, (parent, pose) in place(self.parents, fixed).items():
+            self.parents[child], self.first[child] = parent, pose
+
     def table(self) -> FrameTable:
         """Return the frames as a table. Raises BagError for a loop."""
         try:
@@ -165,6 +176,7 @@ class BagFrames:
     Args:
         bag: The bag.
         unreadable: Counts the messages that are skipped because they are not TFMessages.
+        place: Places frames that no transform has; None for no such frames.
 
     Attributes:
         first_ns, last_ns: First and last stamp of moving frames; without any, the times of the bag's messages.
@@ -174,10 +186,10 @@ class BagFrames:
         places: (P, 3), corners of the box in which moving frames below the root stay, m.
 
     Raises:
-        BagError: The bag has no transforms.
+        BagError: The bag has no transforms, and `place` adds no frames.
     """
 
-    def __init__(self, bag: Bag, unreadable: Unreadable) -> None:
+    def __init__(self, bag: Bag, unreadable: Unreadable, place: Place | None = None) -> None:
         topics = [topic.name for topic in bag.topics if topic.type == TYPE]
         changes = deque(change_times(bag))
         whole = _Structure(bag.start_ns)
@@ -208,6 +220,9 @@ class BagFrames:
                 # That of the tick before a change may have the time of the change.
                 structures[-1].drop_all_but(names.children, latched=latched)
                 structures[-1].add(names, poses, latched=latched)
+        if place is not None:
+            for each in (whole, *(each for each in structures if each is not whole)):
+                each.add_missing(place)
         if not whole.parents:
             raise BagError("the bag has no transforms, and therefore no fixed frame to show it in")
         self.table = whole.table()

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-from sim_node.recording.bag import Bag, BagError, BagMessage
+from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds
-from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
+from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_world import shapes_on
 from sim_node.text import MAX_LINE, shown
-from sim_node.viewing.browser.sensor_topic_views import MESSAGES, SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import Shape
+from sim_node.viewing.messages.frames import without_transforms
 from sim_node.wire.tf_message_reader import Unreadable
-from sim_node.world import WorldError
+from sim_node.world import World, WorldError
 
 # How far before a seek time transforms and measurements are searched, ns.
 LOOK_BACK_NS = 2_000_000_000
@@ -53,17 +52,18 @@ class BagView:
         # One to play, one for seeking: each is read by its own thread.
         self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(report)
-        self._frames = BagFrames(self._bag, self._unreadable)
-        self._era = self._frames.eras[0]
+        self._told: set[str] = set()
         self._files = ExitStack()
         self._worlds = self._recorded_worlds()
+        self._drawings = BagDrawings(self._sought, self._unreadable, report, self._first_world())
+        self._frames = BagFrames(self._bag, self._unreadable, self._place)
+        self._era = self._frames.eras[0]
         self._lock = threading.Lock()
-        self._decoders: dict[int, Callable[[bytes], Any]] = {}
         self._due: dict[int, float] = {}
         self._measurements: Latest = {}
         self._speed = 1.0
-        self._topic_views = views = self._instruments(self._sought)
-        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in views]
+        drawn = self._drawings.types
+        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in drawn]
         playback = Playback(self._bag, topics=self._topics)
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         viewer.transport = self
@@ -139,11 +139,16 @@ class BagView:
         with self._lock:
             self._enter(time_ns)
             newest: dict[int, bytes] = {}
+            self._drawings.forget()
+            for message in self._drawings.latched_before(time_ns - LOOK_BACK_NS):
+                newest[message.topic] = message.data
+                self._drawings.remember(message.topic, message.data)
             for message in self._sought.messages(self._topics, time_ns - LOOK_BACK_NS, time_ns + 1):
                 if self._bag.topics[message.topic].type == TYPE:
                     self._era.update(message.data)
                 else:
                     newest[message.topic] = message.data
+                    self._drawings.remember(message.topic, message.data)
             for row, data in newest.items():
                 self._due.pop(row, None)
                 self._receive(row, data)
@@ -188,43 +193,29 @@ class BagView:
         if topic.type == TYPE:
             self._era.update(data)
             return
-        if self._topic_views[topic.name].frame not in self._era.table.names:
-            return
         now = time.monotonic()
         if now < self._due.get(row, 0.0):
+            self._drawings.remember(row, data)
             return
         self._due[row] = now + APART_S
+        drawing = self._drawings.read(row, data, self._era.table)
+        if drawing is not None:
+            self._measurements[topic.name] = drawing, self._era.poses.copy()
+
+    def _place(self, parents: Mapping[str, str], fixed: str) -> Mapping[str, tuple[str, FloatArray]]:
+        """Place the frames that messages name and no transform has; each is told once."""
+        placed = without_transforms(self._drawings.frames, parents, fixed)
+        for name, each in placed.items():
+            if name not in self._told:
+                self._told.add(name)
+                self._report(shown(each.remark, MAX_LINE))
+        return {name: (each.parent, each.pose) for name, each in placed.items()}
+
+    def _first_world(self) -> World | None:
         try:
-            self._measurements[topic.name] = values_of(self._decoders[row](data)), self._era.poses.copy()
-        except UnreadableMessage as fault:
-            self._unreadable.count(topic.name, fault)
-        except ValueError as fault:
-            self._due[row] = float("inf")
-            self._report(shown(f"{topic.name}: is not shown: {fault}", MAX_LINE))
-
-    def _instruments(self, bag: Bag) -> dict[str, SensorTopicView]:
-        """Return the topics that can be shown, by their first messages."""
-        found = {}
-        for row, topic in enumerate(bag.topics):
-            if topic.type not in MESSAGES:
-                continue
-            try:
-                decoder = Decoder(topic)
-                first = next(self._readable(decoder, bag.messages([topic.name])), None)
-            except BagError as fault:
-                self._report(shown(f"{topic.name}: is not shown: {fault}", MAX_LINE))
-                continue
-            if first is not None and first.header.frame_id in self._frames.table.names:
-                found[topic.name] = topic_view_from(first, topic.type)
-                self._decoders[row] = decoder
-        return found
-
-    def _readable(self, decoder: Decoder, messages: Iterable[BagMessage]) -> Iterator[Any]:
-        for message in messages:
-            try:
-                yield decoder(message.data)
-            except UnreadableMessage as fault:  # noqa: PERF203  each message on its own
-                self._unreadable.count(decoder.topic.name, fault)
+            return self._worlds[0] if self._worlds is not None else None
+        except WorldError:  # reported when its shapes are needed
+            return None
 
     def _recorded_worlds(self) -> RecordedWorlds | None:
         try:
@@ -243,11 +234,11 @@ class BagView:
             self._stream.change(len(era.table), lambda: self._set_scene(era))
 
     def _set_scene(self, era: BagEra) -> None:
-        views = {name: view for name, view in self._topic_views.items() if view.frame in era.table.names}
         shapes: tuple[Shape, ...] = ()
         try:
             if self._worlds is not None:
                 shapes = shapes_on(self._worlds[self._worlds.place_at(era.start_ns)], era.table)
         except WorldError as error:
             self._report(f"the bag's world is not shown: {shown(str(error), MAX_LINE)}")
-        self._viewer.set_scene(era.table, era.first, shapes, self._frames.places, views)
+        shapes += self._drawings.robots(era.table, {shape.row for shape in shapes})
+        self._viewer.set_scene(era.table, era.first, shapes, self._frames.places, sources=self._drawings.types)

@@ -20,16 +20,14 @@ from sim_node.nodes.tf_statistics import TfStatistics
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, leaves
 from sim_node.tree import TransformTree
-from sim_node.viewing.browser.sensor_topic_views import topic_view_from, values_of
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.messages.readers import READERS, Read, Scope
 from sim_node.wire.cdr import first_stamp
 from sim_node.world import FrameTable
 from stress import cdr
 
 MAX_FRAMES = 500
-# Of so many messages, one begins the page anew.
-STAGED_OF = 20
 _POSE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
@@ -97,8 +95,9 @@ class Sensors:
         self._viewer = Viewer(0)
         self._frames = FrameTable(("map",), np.array([-1], np.int32), np.array([True]))
         self._number = 0
-        self._views: dict[str, Any] = {}
-        self._stage({})
+        self._reads: dict[str, Read] = {}
+        types = {type: type for type in cdr.samples() if type in READERS}
+        self._viewer.set_scene(self._frames, _POSE[None].copy(), sources=types)
 
     def seeds(self) -> Sequence[bytes]:
         """Of each type but transforms."""
@@ -125,18 +124,18 @@ class Sensors:
             if "rcl" not in type_name(refused) and "RMW" not in type_name(refused):
                 raise
             return "not a message"
-        if type in (cdr.IMU, cdr.CLOCK):
+        if type not in READERS:
             return "read"
+        if type not in self._reads:
+            self._reads[type] = READERS[type].open(Scope(type))
         try:
-            values = values_of(received)
+            drawing = self._reads[type](received)
         except ValueError:
             return "unreadable"
         self._number += 1
-        # A topic's view is made of its first message; others that look different may come after it.
-        if type not in self._views or self._number % STAGED_OF == 0:
-            self._views[type] = topic_view_from(received, type)._replace(frame="map")
-            self._stage(self._views)
-        self._viewer.show(Instant(self._number, _POSE[None].copy(), {type: (values, _POSE[None].copy())}))
+        if any(frame != "map" for frame in drawing.frames):
+            return "of a frame without a transform"
+        self._viewer.show(Instant(self._number, _POSE[None].copy(), {type: (drawing, _POSE[None].copy())}))
         return "shown"
 
     def settle(self) -> None:
@@ -146,9 +145,6 @@ class Sensors:
     def close(self) -> None:
         """Ends the page."""
         self._viewer.close()
-
-    def _stage(self, views: dict[str, Any]) -> None:
-        self._viewer.set_scene(self._frames, _POSE[None].copy(), topic_views=views)
 
 
 def type_name(value: object) -> str:

@@ -381,7 +381,23 @@ FILMS[".count"]([np.zeros((2, 2, 3), np.uint8)] * 3, 3, Fraction(5), Path("a.cou
 assert Path("a.count").read_text() == "3"
 """,
     ),
-    "how messages of a sensor look in the viewer": Example(
+    "how messages look in the viewer, from a bag or from the graph": Example(
+        """
+import numpy as np
+from sim_node.viewing.messages.drawing import Drawing, Text
+from sim_node.viewing.messages.readers import reader, stateless
+@reader("sensor_msgs/msg/FluidPressure")
+def pressure(scope):
+    return lambda message: Drawing("map", (Text("map", np.zeros(3), f"{message.fluid_pressure:.0f} Pa"),))
+""",
+        """
+from types import SimpleNamespace
+from sim_node.viewing.messages.readers import READERS, Scope
+read = READERS["sensor_msgs/msg/FluidPressure"].open(Scope("/pressure"))
+assert read(SimpleNamespace(fluid_pressure=101325.0)).items[0].text == "101325 Pa"
+""",
+    ),
+    "how measurements of a sensor look in the viewer, during a run": Example(
         """
 from sim_node.viewing.browser.sensor_views import VIEWS
 @VIEWS.add("sensor_msgs/msg/MagneticField")

@@ -20,8 +20,9 @@ from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.bag_view import BagView
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser.sensor_topic_views import values_of
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.messages.clouds import points_of
+from sim_node.viewing.messages.images import pixels_of
 from sim_node.world import load
 from sim_node.world.frame_table import table_of
 
@@ -104,7 +105,7 @@ def test_a_recorded_range_is_drawn_from_its_sensor_to_the_ground(view: tuple[Bag
 
         def line() -> np.ndarray:
             """As it is drawn now: at first it is still that of the beginning."""
-            points = page.prop("/world/sensors/0", "points")
+            points = page.prop("/world/topics/0/lines", "points")
             return np.zeros((2, 3)) if points is None else points.reshape(2, 3)
 
         page.until(lambda page: np.allclose(line()[0], [2.0, 0.0, 2.75], atol=0.06))
@@ -164,7 +165,7 @@ def test_a_clouds_points_are_found_wherever_they_are_laid_out(big: bool) -> None
     names = {"ring": (0, 4), "y": (2, 8), "x": (10, 7), "z": (14, 8)}
     fields = [SimpleNamespace(name=name, offset=at, datatype=kind) for name, (at, kind) in names.items()]
     message = SimpleNamespace(width=2, height=1, point_step=23, is_bigendian=big, fields=fields, data=data)
-    assert values_of(message).tolist() == [list(point) for point in points]
+    assert points_of(message)[0].tolist() == [list(point) for point in points]
 
 
 @pytest.mark.parametrize(
@@ -181,9 +182,9 @@ def test_a_clouds_points_are_found_wherever_they_are_laid_out(big: bool) -> None
 def test_pictures_are_read_in_their_encodings(encoding: str, data: bytes, step: int, expected: list[Any]) -> None:
     """REP 118 for depths: metres as floats, millimetres as whole numbers."""
     message = SimpleNamespace(width=2, height=1, step=step, encoding=encoding, data=data)
-    assert np.allclose(values_of(message), expected)
+    assert np.allclose(pixels_of(message), expected)
 
 
 def test_pictures_of_another_encoding_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="yuv422"):
-        values_of(SimpleNamespace(width=2, height=1, step=4, encoding="yuv422", data=bytes(4)))
+        pixels_of(SimpleNamespace(width=2, height=1, step=4, encoding="yuv422", data=bytes(4)))

@@ -9,7 +9,7 @@ pytest.importorskip("sensor_msgs.msg", reason="needs rclpy")
 
 from sensor_msgs.msg import PointCloud2, PointField
 
-from sim_node.viewing.browser.sensor_topic_views import values_of
+from sim_node.viewing.messages.clouds import points_of
 
 
 def cloud(
@@ -23,7 +23,7 @@ def cloud(
 
 
 def test_a_sound_cloud() -> None:
-    assert values_of(cloud()).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert points_of(cloud())[0].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_a_sound_cloud() -> None:
 )
 def test_a_cloud_beyond_its_bytes(message: PointCloud2, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        values_of(message)
+        points_of(message)

@@ -33,6 +33,10 @@ def test_the_frames_of_a_running_simulation_appear_and_move() -> None:
             def path() -> np.ndarray:
                 return np.array([m["position"] for m in page.all("SetPositionMessage", name=label)])[1:]
 
+            # Latched before the viewer came.
+            page.until(
+                lambda page: any("/simulation/markers ·" in m.get("props", {}).get("text", "") for m in page.messages)
+            )
             page.until(lambda page: len(path()) > 20 and np.ptp(path()[:, :2], axis=0).sum() > 1.0)
         # The drone circles at four metres.
         assert np.linalg.norm(path()[:, :2], axis=1) == pytest.approx(4.0, abs=0.02)

@@ -14,7 +14,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.plugins import blamed
 from sim_node.sensors import SensorType, groups_of
 from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.browser.transport import SPEEDS, Transport
+from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import World
 
 # Maximum number of values of a shown measurement.
@@ -41,9 +43,11 @@ class Readouts:
         if tuple(labels) != self._sensor.options:
             self._sensor.options = tuple(labels)
 
-    def update(self, described: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+    def update(self, described: Latest) -> None:
         """Store the latest measurement of each sensor."""
-        self._last.update((name, values) for name, (values, _) in described.items() if name in self._labels)
+        for name, (values, _) in described.items():
+            if name in self._labels and not isinstance(values, Drawing):
+                self._last[name] = values
 
     def show(self) -> None:
         """Show the numbers of the chosen sensor."""

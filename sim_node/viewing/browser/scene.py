@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -14,11 +14,13 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches
+from sim_node.viewing.browser.drawings import Drawings
 from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View, place
 from sim_node.viewing.extent import Extent, extent_of
 from sim_node.viewing.meshes import Shape
+from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import FrameTable
 
 _LINES, _BOLD_LINES, _PLANE = (205, 210, 216), (168, 176, 186), (244, 245, 246)
@@ -60,6 +62,7 @@ class Scene:
 
     Attributes:
         main: Rows of the most important frames.
+        drawings: Topics of a bag or of the graph.
 
     Args:
         scene: viser's scene.
@@ -67,7 +70,8 @@ class Scene:
         in_root: (N, 7) initial poses of all frames in the fixed frame, m.
         shapes: Shapes on the frames.
         places: (P, 3) where frames will move, m.
-        topic_views: Sensors to show, by the names of their measurements.
+        topic_views: Sensors of a world to show, by the names of their measurements.
+        sources: Names of the topics to show.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class Scene:
         shapes: Sequence[Shape] = (),
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
+        sources: Collection[str] = (),
     ) -> None:
         self._scene = scene
         self._followed: int | None = None
@@ -91,6 +96,8 @@ class Scene:
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
+        self.drawings = Drawings(scene, f"{ROOT}/topics")
+        self.drawings.change(frames, self.extent.radius, sources)
         self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
         self.names.choose(self.names.first, in_root)
         self.show(in_root)
@@ -102,6 +109,7 @@ class Scene:
         shapes: Sequence[Shape] = (),
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
+        sources: Collection[str] = (),
     ) -> None:
         """Replace the content, as of the constructor. What stays is not sent again.
 
@@ -114,6 +122,7 @@ class Scene:
         self._batches.change(shapes, frames.still, in_root)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
+        self.drawings.change(frames, self.extent.radius, sources)
 
     def _begin(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> None:
         """Find the most important frames and the extent, and lay the ground."""
@@ -159,13 +168,16 @@ class Scene:
         self.trails.follow(in_root)
         for row, view in self.views.values():
             view.carry(in_root[row])
+        self.drawings.carry(in_root)
         if self._followed is not None:
             place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
 
-    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> None:
         """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time."""
         for name, (values, poses) in measurements.items():
-            if name in self.views:
+            if isinstance(values, Drawing):
+                self.drawings.show(name, values, poses)
+            elif name in self.views:
                 row, view = self.views[name]
                 view.show(values, self._in_root(row, poses))
 

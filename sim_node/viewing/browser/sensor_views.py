@@ -151,18 +151,19 @@ def by_distance(distances: FloatArray) -> npt.NDArray[np.uint8]:
     return np.stack([np.interp(share, at, _ANCHORS[:, k]) for k in range(3)], axis=-1).astype(np.uint8)
 
 
-def _dot(radius: float) -> float:
+def dot(radius: float) -> float:
+    """Return the size of points in a scene of a radius, m."""
     return float(np.clip(0.003 * radius, 0.008, 0.2))
 
 
 @VIEWS.add("sensor_msgs/msg/PointCloud2")
 def _cloud(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
-    return Cloud(scene, node, _dot(radius))
+    return Cloud(scene, node, dot(radius))
 
 
 @VIEWS.add("sensor_msgs/msg/LaserScan")
 def _scan(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
-    return Scan(scene, node, _dot(radius), fields["angle_min"], fields["angle_increment"])
+    return Scan(scene, node, dot(radius), fields["angle_min"], fields["angle_increment"])
 
 
 @VIEWS.add("sensor_msgs/msg/Range")

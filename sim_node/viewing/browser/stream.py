@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.messages.drawing import Drawing
 
 RATE = 60.0
 # Period of `idle` while nothing new arrives, s.
 IDLE_S = 0.2
 
-# By sensor: its values, and the poses (N, 7) of all frames in their parents at that time.
-Latest = dict[str, tuple[npt.NDArray[Any], FloatArray]]
+# By sensor: its values, or the drawing of a topic's message, and the poses (N, 7) of all frames in their parents then.
+Latest = dict[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]
 
 
 class Instant(NamedTuple):

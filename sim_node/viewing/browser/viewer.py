@@ -17,6 +17,7 @@ from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
+from sim_node.viewing.browser.sources_tab import SourcesTab
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import FIELD_OF_VIEW, places_of
@@ -56,6 +57,8 @@ class Viewer:
         self._edit: Edit | None = None
         self._readouts: Readouts | None = None
         self._sensors_tab: viser.GuiTabHandle | None = None
+        self._sources: SourcesTab | None = None
+        self._sources_tab: viser.GuiTabHandle | None = None
 
     def set_scene(
         self,
@@ -65,6 +68,7 @@ class Viewer:
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
+        sources: Mapping[str, str] | None = None,
     ) -> None:
         """Set the scene and its panel, or change them: what stays keeps its settings, and cameras do not move.
 
@@ -75,6 +79,7 @@ class Viewer:
             places: (P, 3) where frames will move, in the fixed frame, m.
             topic_views: Sensors to show, by the names of their measurements.
             labels: Labels of the numbers of sensors, by name.
+            sources: Types of the topics whose messages are shown as drawings, by name.
         """
         in_root = frames.in_root(poses)
         with self.lock, self.server.atomic():
@@ -82,17 +87,20 @@ class Viewer:
             if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
                 self.server.scene.reset()
                 self.server.gui.reset()
-                scene = self.scene = Scene(self.server.scene, frames, in_root, shapes, places, topic_views)
+                scene = self.scene = Scene(
+                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or ()
+                )
                 self._add_panel(scene)
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views)
+                scene.change(frames, in_root, shapes, places, topic_views, sources or ())
                 self._look.change()
                 self._plots.change()
                 self._lookup.change()
                 if self._edit is not None:
                     self._edit.change()
             self._set_labels(labels or {})
+            self._set_sources(scene, sources or {})
             # Where new pages begin; the cameras of others stay where they are.
             camera = self.server.initial_camera
             camera.position, camera.look_at = scene.extent.camera, scene.extent.centre
@@ -146,6 +154,7 @@ class Viewer:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
                 self._edit = Edit(self.server, scene, self.lock, self.editor)
         self._readouts, self._sensors_tab = None, None
+        self._sources, self._sources_tab = None, None
 
     def _set_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
         """Add, change or remove the tab with numbers of sensors."""
@@ -160,6 +169,20 @@ class Viewer:
         else:
             self._readouts.change(labels)
 
+    def _set_sources(self, scene: Scene, types: Mapping[str, str]) -> None:
+        """Add, replace or remove the tab of sources. Those that are switched off stay so."""
+        if self._sources is not None and self._sources.has(types):
+            return
+        hidden = self._sources.hidden if self._sources is not None else set()
+        if self._sources_tab is not None:
+            self._sources_tab.remove()
+        self._sources, self._sources_tab = None, None
+        if types:
+            self._sources_tab = self._tabs.add_tab("Sources", viser.Icon.ANTENNA)
+            with self._sources_tab:
+                self._sources = SourcesTab(self.server.gui, scene.drawings, types, self.lock)
+            self._sources.hide(hidden)
+
     def _show_slowly(self) -> None:
         now = time.monotonic()
         if self._instant is None or self.scene is None or now < self._slow_due:
@@ -171,6 +194,8 @@ class Viewer:
         self._lookup.show(self._instant.poses)
         if self._readouts is not None:
             self._readouts.show()
+        if self._sources is not None:
+            self._sources.show()
 
 
 class ViewSink:

@@ -1,0 +1,140 @@
+"""What the messages of a bag look like: drawings of its topics, and the robots that it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from sim_node.recording.bag import Bag, BagError, BagMessage
+from sim_node.recording.decoding import Decoder, UnreadableMessage
+from sim_node.text import MAX_LINE, shown
+from sim_node.viewing.markers import ROBOTS, SHAPES
+from sim_node.viewing.meshes import Shape
+from sim_node.viewing.messages.drawing import Drawing
+from sim_node.viewing.messages.readers import READERS, Datum, Read, Scope
+from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
+from sim_node.viewing.sensor_marks import NAMES
+from sim_node.wire.tf_message_reader import Unreadable
+from sim_node.world import FrameTable, World
+
+
+class BagDrawings:
+    """Reads the topics of a bag that can be drawn.
+
+    Args:
+        bag: The bag; read by the thread that calls.
+        unreadable: Counts the messages that are skipped.
+        report: Called with messages for the user.
+        world: The world of the run, if the bag has it; its shapes are not drawn a second time from its markers.
+
+    Attributes:
+        types: Types of the topics that are drawn, by name.
+        frames: The frames that their first messages name.
+    """
+
+    def __init__(self, bag: Bag, unreadable: Unreadable, report: Callable[[str], None], world: World | None) -> None:
+        self._bag, self._unreadable, self._report = bag, unreadable, report
+        origin = None if world is None else world.origin
+        self._datum = Datum(None if origin is None else (origin.latitude, origin.longitude, origin.altitude))
+        self._left_out = frozenset(() if world is None else (SHAPES, ROBOTS, NAMES))
+        self._decoders: dict[int, Decoder] = {}
+        self._reads: dict[int, Read] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._robots: dict[str, dict[str, tuple[Shape, ...]]] = {}
+        self.types: dict[str, str] = {}
+        self.frames: dict[str, None] = {}
+        for row, topic in enumerate(bag.topics):
+            robot = is_description(topic.name, topic.type)
+            if not robot and topic.type not in READERS:
+                continue
+            try:
+                decoder = Decoder(topic)
+                first = next(self._readable(decoder, bag.messages([topic.name])), None)
+            except BagError as fault:
+                self._report(shown(f"{topic.name}: is not shown: {fault}", MAX_LINE))
+                continue
+            if robot:
+                self._describe(topic.name, first)
+            elif first is not None:
+                self._decoders[row] = decoder
+                self.types[topic.name] = topic.type
+                drawing = self._drawn(row, first)
+                self.frames.update(dict.fromkeys(drawing.frames if drawing is not None else ()))
+        self._latched = [
+            bag.topics[row].name for row in self._decoders if any(qos.latched for qos in bag.topics[row].qos)
+        ]
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what readers remember of earlier messages: the next ones are of another time."""
+        self._reads = {row: self._opened(row) for row in self._decoders}
+
+    def latched_before(self, time_ns: int) -> Iterator[BagMessage]:
+        """Yield the messages of latched topics before a time: they hold until there are others."""
+        return iter(self._bag.messages(self._latched, None, time_ns) if self._latched else ())
+
+    def remember(self, row: int, data: bytes) -> None:
+        """Take in a message that is not shown itself, where each counts."""
+        if READERS[self._bag.topics[row].type].every:
+            self._decoded(row, data)
+
+    def read(self, row: int, data: bytes, frames: FrameTable) -> Drawing | None:
+        """Return the drawing of a message, or None, with the reason told once."""
+        drawing = self._decoded(row, data)
+        if drawing is None:
+            return None
+        missing = [name for name in drawing.frames if name not in frames.names]
+        if missing:
+            self._tell(self._bag.topics[row].name, f"no transform has the frame {missing[0]!r}")
+            return None
+        return drawing
+
+    def robots(self, frames: FrameTable, drawn: Collection[int]) -> tuple[Shape, ...]:
+        """Return the shapes of described robots, without the links on rows that have shapes already."""
+        return robot_shapes(self._robots, frames, drawn, self._tell)
+
+    def _decoded(self, row: int, data: bytes) -> Drawing | None:
+        try:
+            return self._drawn(row, self._decoders[row](data))
+        except UnreadableMessage as fault:
+            self._unreadable.count(self._bag.topics[row].name, fault)
+            return None
+
+    def _drawn(self, row: int, message: Any) -> Drawing | None:
+        if row not in self._reads:
+            self._reads[row] = self._opened(row)
+        try:
+            return self._reads[row](message)
+        except ValueError as fault:
+            self._tell(self._bag.topics[row].name, str(fault))
+            return None
+
+    def _opened(self, row: int) -> Read:
+        topic = self._bag.topics[row]
+        own = self._left_out if topic.name.endswith("/markers") else frozenset()
+        return READERS[topic.type].open(Scope(topic.name, self._datum, own))
+
+    def _describe(self, topic: str, message: Any) -> None:
+        if message is None:
+            return
+        try:
+            found = described(message.data)
+        except ValueError as fault:
+            self._tell(topic, str(fault))
+            return
+        self._robots[topic] = found.links
+        for each in found.faults:
+            self._tell(topic, each)
+
+    def _readable(self, decoder: Decoder, messages: Iterator[BagMessage]) -> Iterator[Any]:
+        for message in messages:
+            try:
+                yield decoder(message.data)
+            except UnreadableMessage as fault:  # noqa: PERF203  each message on its own
+                self._unreadable.count(decoder.topic.name, fault)
+
+    def _tell(self, topic: str, why: str) -> None:
+        """Report a reason once."""
+        if (topic, why) not in self._told:
+            self._told.add((topic, why))
+            self._report(shown(f"{topic}: is not shown: {why}", MAX_LINE))

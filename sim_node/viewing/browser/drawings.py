@@ -1,0 +1,308 @@
+"""The drawings of sources on the page: topics of a bag or of the graph, each below a node of its own with its label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.browser.batches import WXYZ, Batches, linear
+from sim_node.viewing.browser.sensor_views import Picture as Frustum
+from sim_node.viewing.browser.sensor_views import by_distance, dot, place
+from sim_node.viewing.messages.drawing import (
+    FIXED,
+    Attitude,
+    Drawing,
+    Item,
+    Lines,
+    Picture,
+    Points,
+    Poses,
+    Raster,
+    Solids,
+    Text,
+)
+from sim_node.viewing.messages.frames import conversion_of
+from sim_node.world import FrameTable
+
+# Lengths of axes, as fractions of the scene's radius: of poses, and of attitudes, which lie on the axes of a frame.
+_AXES, _ATTITUDE, _THICKNESS = 0.05, 0.1, 0.03
+# Rasters with more cells are shown with fewer; those with less than this along an edge with sharp edges of cells.
+_MOST_CELLS, _FEW_CELLS = 2048, 512
+# Labels nearer to each other than this fraction of the radius are one, of this length.
+_TOGETHER, _MOST_LETTERS = 0.03, 90
+# Texts of a source; each is an element of the page.
+_MOST_TEXTS = 100
+
+
+class Source:
+    """One source on the page. All of it is in the fixed frame, except for what follows a frame.
+
+    Attributes:
+        about: Its name, its frame and how it was converted.
+        place: Where its label is (3,), in the fixed frame, m; None while it shows nothing.
+
+    Args:
+        scene: viser's scene.
+        node: Its node.
+        name: Its name, on its label.
+        radius: Of the scene, m.
+    """
+
+    def __init__(self, scene: Any, node: str, name: str, radius: float) -> None:
+        self._scene, self._node, self.name, self._radius = scene, node, name, radius
+        self._root = scene.add_frame(node, show_axes=False)
+        self._handles: dict[str, Any] = {}
+        self._frustums: list[tuple[str, tuple[float, ...], Frustum]] = []
+        self._rasters = self._texts = 0
+        self._solids: Batches | None = None
+        self._carriers: list[str] = []
+        self._carried = np.zeros((0, 7))
+        self.about = ""
+        self.place: FloatArray | None = None
+        self.visible = True
+
+    def draw(self, drawing: Drawing, at: Mapping[str, FloatArray]) -> None:
+        """Replace what is shown; at: poses (7,) of all frames of the drawing in the fixed frame, m."""
+        items = drawing.items
+        self._draw_points([each for each in items if isinstance(each, Points)], at)
+        self._draw_lines([each for each in items if isinstance(each, Lines)], at)
+        self._draw_axes(items, at)
+        self._draw_solids([each for each in items if isinstance(each, Solids)], at)
+        self._draw_pictures([each for each in items if isinstance(each, Picture)], at)
+        self._draw_rasters([each for each in items if isinstance(each, Raster)], at)
+        self._draw_texts([each for each in items if isinstance(each, Text)], at)
+        pose = at[drawing.frame]
+        place_of_label = pose[:3] if drawing.place is None else pose_math.apply(pose, drawing.place)
+        self.place = place_of_label if drawing.items else None
+        words = (self.name, drawing.frame, drawing.conversion or conversion_of(drawing.frame))
+        self.about = " · ".join(word for word in words if word)
+
+    def carry(self, frames: FrameTable, in_root: FloatArray) -> None:
+        """Move what follows its frame; frames that no longer exist leave it where it is."""
+        known = {name: in_root[frames.index(name)] for name in self._following() if name in frames.names}
+        for frame, _, frustum in self._frustums:
+            if frame in known:
+                frustum.carry(known[frame])
+        if self._solids is not None and any(self._carriers):
+            for row, frame in enumerate(self._carriers):
+                if frame in known:
+                    self._carried[row] = known[frame]
+            self._solids.show(self._carried)
+
+    def set_visible(self, visible: bool) -> None:
+        """Show or hide it."""
+        self.visible = self._root.visible = visible
+
+    def remove(self) -> None:
+        """Remove it from the page."""
+        self._root.remove()
+
+    def _following(self) -> set[str]:
+        return {frame for frame, _, _ in self._frustums} | {frame for frame in self._carriers if frame}
+
+    def _draw_points(self, clouds: list[Points], at: Mapping[str, FloatArray]) -> None:
+        placed = [pose_math.apply(at[each.frame], each.positions) for each in clouds]
+        colours = [
+            by_distance(np.linalg.norm(each.positions, axis=-1)) if each.colours is None else each.colours
+            for each in clouds
+        ]
+        points = np.concatenate(placed).astype(np.float32) if placed else np.zeros((0, 3), np.float32)
+        handle = self._handles.get("points")
+        if handle is None and len(points):
+            handle = self._handles["points"] = self._scene.add_point_cloud(
+                f"{self._node}/points",
+                points,
+                np.concatenate(colours),
+                point_size=dot(self._radius),
+                precision="float32",
+                point_shape="circle",
+            )
+        elif handle is not None:
+            handle.points = points
+            handle.colors = np.concatenate(colours) if colours else np.zeros((0, 3), np.uint8)
+
+    def _draw_lines(self, lines: list[Lines], at: Mapping[str, FloatArray]) -> None:
+        ends = [pose_math.apply(at[each.frame], each.ends.reshape(-1, 3)).reshape(-1, 2, 3) for each in lines]
+        segments = np.concatenate(ends).astype(np.float32) if ends else np.zeros((0, 2, 3), np.float32)
+        handle = self._handles.get("lines")
+        if not len(segments):
+            if handle is not None:
+                handle.visible = False
+            return
+        colours = linear(np.concatenate([each.colours for each in lines]) / 255.0)
+        if handle is None:
+            self._handles["lines"] = self._scene.add_line_segments(
+                f"{self._node}/lines", segments, colours, thickness=2.0, thickness_units="screen"
+            )
+        else:
+            handle.points, handle.colors, handle.visible = segments, colours, True
+
+    def _draw_axes(self, items: Iterable[Item], at: Mapping[str, FloatArray]) -> None:
+        placed, lengths = [np.zeros((0, 7))], [np.zeros(0)]
+        for item in items:
+            if isinstance(item, Poses):
+                placed.append(pose_math.compose(at[item.frame], item.poses))
+                lengths.append(np.full(len(item.poses), _AXES * self._radius))
+            elif isinstance(item, Attitude):
+                placed.append(np.concatenate([at[item.frame][:3], item.quaternion])[None])
+                lengths.append(np.array([_ATTITUDE * self._radius]))
+        poses, scales = np.concatenate(placed).astype(np.float32), np.concatenate(lengths).astype(np.float32)
+        handle = self._handles.get("axes")
+        if handle is not None and len(handle.batched_positions) == len(poses):
+            handle.batched_positions, handle.batched_wxyzs = poses[:, :3], poses[:, WXYZ]
+            return
+        if handle is not None:
+            self._handles.pop("axes").remove()
+        if len(poses):
+            self._handles["axes"] = self._scene.add_batched_axes(
+                f"{self._node}/axes", poses[:, WXYZ], poses[:, :3], scales, axes_length=1.0, axes_radius=_THICKNESS
+            )
+
+    def _draw_solids(self, solids: list[Solids], at: Mapping[str, FloatArray]) -> None:
+        # One row for each frame, and another one for what stays where it was.
+        rows = dict.fromkeys((each.frame, each.follows) for each in solids)
+        index = {key: row for row, key in enumerate(rows)}
+        self._carriers = [frame if follows else "" for frame, follows in rows]
+        self._carried = np.array([at[frame] for frame, _ in rows]).reshape(-1, 7)
+        shapes = [replace(shape, row=index[each.frame, each.follows]) for each in solids for shape in each.shapes]
+        moving = np.zeros(len(rows), dtype=bool)
+        if self._solids is None and shapes:
+            self._solids = Batches(self._scene, f"{self._node}/solids", shapes, moving, self._carried)
+        elif self._solids is not None:
+            self._solids.change(shapes, moving, self._carried)
+            self._solids.show(self._carried)
+
+    def _draw_pictures(self, pictures: list[Picture], at: Mapping[str, FloatArray]) -> None:
+        for number, each in enumerate(pictures):
+            height, width = each.pixels.shape[:2]
+            looks = (width, height, each.horizontal_fov)
+            if number >= len(self._frustums) or self._frustums[number][1] != looks:
+                node = f"{self._node}/image/{number}"
+                made = Frustum(self._scene, node, width, height, each.horizontal_fov, 0.06 * self._radius)
+                self._frustums[number : number + 1] = [(each.frame, looks, made)]
+            frustum = self._frustums[number][2]
+            frustum.carry(at[each.frame])
+            frustum.show(each.pixels, at[each.frame])
+
+    def _draw_rasters(self, rasters: list[Raster], at: Mapping[str, FloatArray]) -> None:
+        for number, each in enumerate(rasters):
+            rows, columns = each.cells.shape[:2]
+            step, times = max(1, -(-max(rows, columns) // _MOST_CELLS)), max(1, _FEW_CELLS // max(rows, columns))
+            middle = np.array([0.5 * columns * each.size, 0.5 * rows * each.size, 0.0, 0.0, 0.0, 0.0, 1.0])
+            pose = pose_math.compose(pose_math.compose(at[each.frame], each.pose), middle)
+            # viser draws images in the xy plane with their first row at the smallest y, as a raster has it.
+            handle = self._scene.add_image(
+                f"{self._node}/raster/{number}",
+                each.cells[::step, ::step].repeat(times, axis=0).repeat(times, axis=1),
+                columns * each.size,
+                rows * each.size,
+                format="png",
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            place(handle, pose)
+        for number in range(len(rasters), self._rasters):
+            self._scene.remove_by_name(f"{self._node}/raster/{number}")
+        self._rasters = len(rasters)
+
+    def _draw_texts(self, texts: list[Text], at: Mapping[str, FloatArray]) -> None:
+        shown = texts[:_MOST_TEXTS]
+        for number, each in enumerate(shown):
+            position, key = pose_math.apply(at[each.frame], each.position), f"text/{number}"
+            if key in self._handles and self._handles[key].text == each.text:
+                self._handles[key].position = position
+            else:
+                self._handles[key] = self._scene.add_label(f"{self._node}/{key}", each.text, position=position)
+        for number in range(len(shown), self._texts):
+            self._handles.pop(f"text/{number}").remove()
+        self._texts = len(shown)
+
+
+class Drawings:
+    """The sources of a page, by name.
+
+    Args:
+        scene: viser's scene.
+        node: The node of all of them.
+    """
+
+    def __init__(self, scene: Any, node: str) -> None:
+        self._scene, self._node = scene, node
+        self.sources: dict[str, Source] = {}
+        self._frames: FrameTable | None = None
+        self._radius = 1.0
+        self._numbers: dict[str, int] = {}
+        self._hidden: frozenset[str] = frozenset()
+        self._labels: dict[int, Any] = {}
+        self._labelled = True
+
+    def change(self, frames: FrameTable, radius: float, names: Iterable[str]) -> None:
+        """Set the frames, and the sources that there are. What stays is not sent again."""
+        self._frames, self._radius, names = frames, radius, tuple(names)
+        for name in set(self.sources) - set(names):
+            self.sources.pop(name).remove()
+        for name in names:
+            self._numbers.setdefault(name, len(self._numbers))
+
+    def show(self, name: str, drawing: Drawing, poses: FloatArray) -> None:
+        """Show a source's drawing; poses (N, 7): of all frames in their parents when it was measured."""
+        frames = self._frames
+        assert frames is not None
+        at: dict[str, FloatArray] = {FIXED: np.array(pose_math.IDENTITY)}
+        for frame in drawing.frames:
+            pose = np.array(pose_math.IDENTITY)
+            for above in frames.chain(frames.index(frame)):
+                pose = pose_math.compose(poses[above], pose)
+            at[frame] = pose
+        source = self.sources.get(name)
+        if source is None:
+            source = self.sources[name] = Source(self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius)
+            source.set_visible(name not in self._hidden)
+        source.draw(drawing, at)
+
+    def carry(self, in_root: FloatArray) -> None:
+        """Move what follows frames, at poses (N, 7) in the fixed frame."""
+        if self._frames is not None:
+            for source in self.sources.values():
+                source.carry(self._frames, in_root)
+            self._label()
+
+    def choose(self, hidden: Iterable[str], *, labelled: bool) -> None:
+        """Hide sources, now and when they come, and all labels unless `labelled`."""
+        self._hidden, self._labelled = frozenset(hidden), labelled
+        for name, source in self.sources.items():
+            source.set_visible(name not in self._hidden)
+        self._label()
+
+    def _label(self) -> None:
+        """Label the sources; those at one place share a label."""
+        texts: list[tuple[FloatArray, str]] = []
+        for source in self.sources.values() if self._labelled else ():
+            if source.place is None or not source.visible:
+                continue
+            for number, (place_, text) in enumerate(texts):
+                if np.linalg.norm(place_ - source.place) < _TOGETHER * self._radius:
+                    texts[number] = place_, f"{text}, {source.about}"
+                    break
+            else:
+                texts.append((source.place, source.about))
+        for number, (position, text) in enumerate(texts):
+            short = text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
+            label = self._labels.get(number)
+            if label is not None and label.text == short:
+                label.position = position
+            else:
+                self._labels[number] = self._scene.add_label(
+                    f"{self._node}/labels/{number}",
+                    short,
+                    position=position,
+                    font_screen_scale=0.7,
+                    anchor="bottom-left",
+                )
+        for number in [number for number in self._labels if number >= len(texts)]:
+            self._labels.pop(number).remove()

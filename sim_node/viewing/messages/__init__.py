@@ -1,0 +1,1 @@
+"""What messages look like: readers turn each type into drawings, which the viewer shows and exports keep."""

@@ -1,0 +1,134 @@
+"""Drawings: what a message looks like, as arrays in ENU and FLU, each part in a frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.meshes import Shape
+
+Colours = npt.NDArray[np.uint8]
+# The fixed frame, whatever its name.
+FIXED = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points (n, 3), m; colours (n, 3) in sRGB, or None: by distance from the frame."""
+
+    frame: str
+    positions: FloatArray
+    colours: Colours | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Segments (k, 2, 3), m, with colours (k, 2, 3) of their ends, sRGB."""
+
+    frame: str
+    ends: FloatArray
+    colours: Colours
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Axes at poses (k, 7), m."""
+
+    frame: str
+    poses: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Attitude:
+    """Axes at the origin of a frame, turned by a quaternion (4,) that maps the body (FLU) to ENU."""
+
+    frame: str
+    quaternion: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """An image of a camera with an optical frame (z forward, REP 103).
+
+    Attributes:
+        frame: The optical frame.
+        pixels: Colours (height, width, 3), or depths (height, width), m.
+        horizontal_fov: Field of view, rad.
+    """
+
+    frame: str
+    pixels: npt.NDArray[np.generic]
+    horizontal_fov: float
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """Cells on a plane: row 0 and column 0 begin at the pose's origin; columns are along x, rows along y.
+
+    Attributes:
+        frame: The frame of the pose.
+        pose: (7,), m.
+        cells: Red, green, blue and opacity (rows, columns, 4).
+        size: Edge of a cell, m.
+    """
+
+    frame: str
+    pose: FloatArray
+    cells: Colours
+    size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Solids:
+    """Shapes in a frame; their rows mean nothing. follows: whether they move with the frame."""
+
+    frame: str
+    shapes: tuple[Shape, ...]
+    follows: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A text at a position (3,), m."""
+
+    frame: str
+    position: FloatArray
+    text: str
+
+
+Item = Points | Lines | Poses | Attitude | Picture | Raster | Solids | Text
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What a source looks like now.
+
+    Attributes:
+        frame: The frame that its label names, as in the message.
+        items: The parts. Where nothing is to be shown, none.
+        place: Where its label is (3,), in `frame`, m.
+        conversion: How it was converted on entry, as in "NED to ENU"; empty if it came in ENU or FLU.
+    """
+
+    frame: str
+    items: tuple[Item, ...]
+    place: FloatArray | None = None
+    conversion: str = ""
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Return the frames that it refers to, besides the fixed one."""
+        return tuple(dict.fromkeys(name for name in (self.frame, *(item.frame for item in self.items)) if name))
+
+
+def strip(points: FloatArray) -> FloatArray:
+    """Return a line through points (n, 3) as segments (n - 1, 2, 3)."""
+    return np.stack([points[:-1], points[1:]], axis=1)
+
+
+def in_one_colour(segments: FloatArray, colour: tuple[int, int, int]) -> Colours:
+    """Return the colours (k, 2, 3) of segments (k, 2, 3)."""
+    return np.tile(np.array(colour, dtype=np.uint8), (len(segments), 2, 1))

@@ -1,0 +1,70 @@
+"""Images of cameras, raw and compressed."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.viewing.messages.drawing import Drawing, Picture
+from sim_node.viewing.messages.readers import reader, stateless
+
+_CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
+# Horizontal field of view of images of unknown cameras, rad.
+FIELD_OF_VIEW = 1.2
+# Formats of compressed images, as Pillow names them; and the largest image, in pixels.
+_COMPRESSED, _MAX_PIXELS = ("JPEG", "PNG", "WEBP"), 64_000_000
+
+
+def image(message: Any) -> Drawing:
+    """Read a sensor_msgs/Image. Raises ValueError."""
+    return _drawing(message, pixels_of(message))
+
+
+def compressed(message: Any) -> Drawing:
+    """Read a sensor_msgs/CompressedImage of JPEG, PNG or WebP. Raises ValueError."""
+    from PIL import Image
+
+    if "compressedDepth" in message.format:
+        raise ValueError(f"images with format {message.format!r}; known: {', '.join(_COMPRESSED)}")
+    try:
+        with Image.open(io.BytesIO(bytes(message.data)), formats=_COMPRESSED) as picture:
+            if picture.width * picture.height > _MAX_PIXELS:
+                raise ValueError(f"an image of {picture.width} x {picture.height} pixels; at most {_MAX_PIXELS}")
+            deep = picture.mode.startswith("I")  # 16 bits: a depth image in millimetres (REP 118)
+            pixels = np.asarray(picture) * 1e-3 if deep else np.asarray(picture.convert("RGB"))
+    except (OSError, SyntaxError) as fault:
+        raise ValueError(f"not an image of {', '.join(_COMPRESSED)}: {fault}") from None
+    return _drawing(message, pixels)
+
+
+def _drawing(message: Any, pixels: npt.NDArray[Any]) -> Drawing:
+    frame = message.header.frame_id
+    return Drawing(frame, (Picture(frame, pixels, FIELD_OF_VIEW),))
+
+
+def pixels_of(message: Any) -> npt.NDArray[Any]:
+    """Return colours (height, width, 3), or depths (height, width), m."""
+    if not message.height or not message.width:
+        raise ValueError(f"an image of {message.width} x {message.height} pixels")
+    data, shape = np.frombuffer(bytes(message.data), np.uint8), (message.height, message.width)
+    rows = data.reshape(message.height, message.step)
+    if message.encoding == "32FC1":
+        depths: npt.NDArray[Any] = rows[:, : 4 * shape[1]].copy().view("<f4")
+        return depths.reshape(shape)
+    if message.encoding == "16UC1":
+        millimetres: npt.NDArray[Any] = rows[:, : 2 * shape[1]].copy().view("<u2")
+        return millimetres.reshape(shape) * 1e-3
+    channels = _CHANNELS.get(message.encoding)
+    if channels is None:
+        raise ValueError(f"images with encoding {message.encoding}; known: 32FC1, 16UC1, {', '.join(_CHANNELS)}")
+    pixels = rows[:, : channels * shape[1]].reshape(*shape, channels)
+    if channels == 1:
+        return np.repeat(pixels, 3, axis=-1)
+    return pixels[..., 2::-1] if message.encoding.startswith("bgr") else pixels[..., :3]
+
+
+reader("sensor_msgs/msg/Image")(stateless(image))
+reader("sensor_msgs/msg/CompressedImage")(stateless(compressed))

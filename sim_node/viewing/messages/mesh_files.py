@@ -1,0 +1,61 @@
+"""Mesh files that messages refer to: package:// and file:// URIs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.meshes import Mesh, Shape, parts_of
+from sim_node.world.locate import LocateError, package_path
+
+# What is read, by its ending: messages come from others, and name any file.
+_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply")
+_MAX_BYTES = 256 * 1024**2
+
+
+def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) -> Iterator[Shape]:
+    """Yield the parts of a mesh file with the pose and the colour of `look`, or the file's own colours.
+
+    Raises ValueError if the file is not found or cannot be read.
+    """
+    path = _path(uri)
+    for mesh, colour in _parts(path, path.stat().st_mtime_ns):
+        yield replace(look, mesh=mesh, scale=scale, colour=colour if own_colours else look.colour)
+
+
+def _path(uri: str) -> Path:
+    try:
+        if uri.startswith("package://"):
+            path = package_path(uri)
+        elif uri.startswith("file://"):
+            path = Path(unquote(urlsplit(uri).path))
+        else:
+            raise ValueError(f"the mesh {uri!r}; package:// and file:// URIs are read")
+        if path.suffix.lower() not in _SUFFIXES:
+            raise ValueError(f"the mesh {path.name}; known: {', '.join(_SUFFIXES)}")
+        size = path.stat().st_size
+    except LocateError as fault:
+        raise ValueError(str(fault)) from None
+    except OSError as fault:
+        raise ValueError(f"the mesh {uri}: {fault.strerror}") from None
+    if size > _MAX_BYTES:
+        raise ValueError(f"the mesh {path.name} has {size} bytes; at most {_MAX_BYTES}")
+    return path
+
+
+@lru_cache(maxsize=256)
+def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...]], ...]:
+    """Return the parts of a file, read once until it changes."""
+    try:
+        return tuple(
+            (Mesh(np.asarray(vertices, dtype=np.float32), np.asarray(faces, dtype=np.uint32)), colour)
+            for vertices, faces, colour in parts_of(path)
+        )
+    except Exception as fault:  # any error of trimesh and its readers
+        raise ValueError(f"the mesh {path.name} cannot be read: {fault}") from None

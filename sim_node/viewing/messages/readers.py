@@ -1,0 +1,75 @@
+"""The registry of readers: what turns the messages of a type into drawings, for all viewers and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim_node.registry import Registry
+from sim_node.viewing.messages.drawing import Drawing
+
+
+@dataclass
+class Datum:
+    """Where the fixed frame is on Earth: LLA, degrees and metres above the ellipsoid; None until a fix gives it."""
+
+    lla: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a reader may know besides messages.
+
+    Attributes:
+        topic: The topic.
+        datum: The origin, which all topics of a view share.
+        left_out: Namespaces of markers that are shown otherwise.
+    """
+
+    topic: str
+    datum: Datum = field(default_factory=Datum)
+    left_out: frozenset[str] = frozenset()
+
+
+# Reads a message, of rclpy or of rosbags. Raises ValueError for one that cannot be shown.
+Read = Callable[[Any], Drawing]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a type is read.
+
+    Attributes:
+        open: Returns what reads the messages of a topic, in order; it may remember earlier ones.
+        every: Whether each message counts; otherwise the newest is enough.
+    """
+
+    open: Callable[[Scope], Read]
+    every: bool = False
+
+
+_ROOM = "sim_node.viewing.messages"
+READERS: Registry[str, Reader] = Registry(
+    "reader of messages",
+    shipped=tuple(
+        f"{_ROOM}.{family}"
+        for family in ("clouds", "scans", "images", "stamped_poses", "attitudes", "fixes", "markers", "grids")
+    ),
+    group="sim_node.message_readers",
+)
+
+
+def reader(*types: str, every: bool = False) -> Callable[[Callable[[Scope], Read]], Callable[[Scope], Read]]:
+    """Return a decorator that registers what opens a reader of message types, such as "nav_msgs/msg/Path"."""
+
+    def enter(open_: Callable[[Scope], Read]) -> Callable[[Scope], Read]:
+        READERS.add(*types, module=open_.__module__)(Reader(open_, every))
+        return open_
+
+    return enter
+
+
+def stateless(read: Read) -> Callable[[Scope], Read]:
+    """Return the opener of a reader that remembers nothing."""
+    return lambda scope: read

@@ -1,0 +1,145 @@
+"""Robot descriptions: the visual elements of URDF texts, on the frames of their links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, ParseError
+
+import numpy as np
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.meshes import PLAIN, Shape, capsule
+from sim_node.viewing.messages.mesh_files import mesh_shapes
+from sim_node.world import FrameTable
+
+TYPE = "std_msgs/msg/String"
+_NAME = "robot_description"
+
+
+class Described(NamedTuple):
+    """The shapes of links by name, with row 0; and why others are not shown."""
+
+    links: dict[str, tuple[Shape, ...]]
+    faults: tuple[str, ...]
+
+
+def is_description(topic: str, type_: str) -> bool:
+    """Return whether a topic has robot descriptions, by its name."""
+    return type_ == TYPE and topic.rpartition("/")[2] == _NAME
+
+
+def described(text: str) -> Described:
+    """Read the visual elements of a URDF text. Raises ValueError if it is none."""
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        root = fromstring(text)
+    except (ParseError, DefusedXmlException, ValueError) as fault:
+        raise ValueError(f"not a robot description: {fault}") from None
+    if root.tag != "robot":
+        raise ValueError(f"not a robot description: it begins with <{root.tag}>")
+    colours = {each.get("name", ""): rgba for each in root.findall("material") if (rgba := _rgba(each)) is not None}
+    links: dict[str, tuple[Shape, ...]] = {}
+    faults: list[str] = []
+    for link in root.findall("link"):
+        shapes: list[Shape] = []
+        for visual in link.findall("visual"):
+            try:
+                shapes += _visual(visual, colours)
+            except ValueError as fault:  # noqa: PERF203  each visual on its own
+                faults.append(f"link {link.get('name', '')}: {fault}")
+        links[link.get("name", "")] = tuple(shapes)
+    return Described(links, tuple(faults))
+
+
+def robot_shapes(
+    robots: Mapping[str, Mapping[str, tuple[Shape, ...]]],
+    frames: FrameTable,
+    drawn: Collection[int] = (),
+    tell: Callable[[str, str], None] = lambda topic, why: None,
+) -> tuple[Shape, ...]:
+    """Return the shapes of robots on the rows of their links.
+
+    Args:
+        robots: Shapes by topic and link.
+        frames: The frames.
+        drawn: Rows whose shapes are known otherwise; links on them are left out.
+        tell: Called with a topic and why a link of it is not shown.
+
+    Returns:
+        The shapes.
+    """
+    found: list[Shape] = []
+    for topic, links in robots.items():
+        for link, shapes in links.items():
+            frame = frame_of(link, topic, frames.names)
+            if frame is None and shapes:
+                tell(topic, f"link {link!r} has no transform")
+            elif frame is not None and (row := frames.index(frame)) not in drawn:
+                found += [replace(shape, row=row) for shape in shapes]
+    return tuple(found)
+
+
+def frame_of(link: str, topic: str, frames: Collection[str]) -> str | None:
+    """Return the frame of a link: of its own name, or below the namespace of its topic (rviz's TF prefix)."""
+    namespace = topic.rpartition("/")[0].strip("/")
+    return next((each for each in (f"{namespace}/{link}", link) if each in frames), None)
+
+
+def _visual(visual: Element, colours: dict[str, tuple[float, ...]]) -> Iterator[Shape]:
+    material = visual.find("material")
+    own = None if material is None else _rgba(material) or colours.get(material.get("name", ""))
+    look = Shape(0, "mesh", _origin(visual.find("origin")), colour=own or PLAIN)
+    geometry = visual.find("geometry")
+    for part in () if geometry is None else geometry:
+        if part.tag == "box":
+            yield _of(look, "box", _numbers(part, "size", 3))
+        elif part.tag == "sphere":
+            yield _of(look, "sphere", np.full(3, _numbers(part, "radius", 1)))
+        elif part.tag in ("cylinder", "capsule"):
+            radius, length = float(_numbers(part, "radius", 1)[0]), float(_numbers(part, "length", 1)[0])
+            if part.tag == "cylinder":
+                yield _of(look, "cylinder", np.array([radius, radius, length]))
+            else:
+                yield from capsule(look, radius, length)
+        elif part.tag == "mesh":
+            scale = _numbers(part, "scale", 3) if part.get("scale") else np.ones(3)
+            yield from mesh_shapes(part.get("filename", ""), look, scale, own_colours=own is None)
+        else:
+            raise ValueError(f"a geometry <{part.tag}>; known: box, sphere, cylinder, capsule, mesh")
+
+
+def _of(look: Shape, kind: str, scale: FloatArray) -> Shape:
+    return Shape(0, kind, look.pose, scale, look.colour)
+
+
+def _origin(element: Element | None) -> FloatArray:
+    if element is None:
+        return np.array(pose_math.IDENTITY)
+    xyz = _numbers(element, "xyz", 3) if element.get("xyz") else np.zeros(3)
+    roll, pitch, yaw = _numbers(element, "rpy", 3) if element.get("rpy") else np.zeros(3)
+    turns = [
+        quaternions.from_axis_angle(axis, angle) for axis, angle in zip(np.eye(3), (roll, pitch, yaw), strict=True)
+    ]
+    return pose_math.pose(xyz, quaternions.multiply(turns[2], quaternions.multiply(turns[1], turns[0])))
+
+
+def _rgba(material: Any) -> tuple[float, ...] | None:
+    colour = material.find("color")
+    return None if colour is None else tuple(np.clip(_numbers(colour, "rgba", 4), 0.0, 1.0).tolist())
+
+
+def _numbers(element: Element, attribute: str, count: int) -> FloatArray:
+    text = element.get(attribute, "")
+    try:
+        numbers = np.array([float(word) for word in text.split()])
+    except ValueError:
+        numbers = np.zeros(0)
+    if len(numbers) != count or not np.isfinite(numbers).all():
+        raise ValueError(f"<{element.tag} {attribute}={text!r}>; {count} numbers are needed")
+    return numbers

@@ -1,0 +1,196 @@
+"""Topics of a robot that is not ours in the viewer, as a page sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pymap3d
+import pytest
+from page import Page, opened
+from robot_topics import GRID, ORIGIN, a, header, jpeg, marker, pose, robot, stamped, written
+
+from sim_node.session.bag_view import BagView
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.messages.readers import READERS, Scope
+
+AWAY = (30.0, 40.0, 12.0)
+DRAWN = ["/camera/compressed", "/fix", "/goal", "/imu", "/map", "/markers", "/odom", "/particles", "/plan", "/points"]
+
+
+class Shown:
+    """The bag at 2 s."""
+
+    def __init__(self, page: Page, reports: list[str]) -> None:
+        self.page, self.reports = page, reports
+
+    def node(self, topic: str) -> str:
+        """Topics have nodes in the order of their names."""
+        return f"/world/topics/{DRAWN.index(topic)}"
+
+    def label(self, topic: str) -> str:
+        """What the list of sources says of one."""
+        said: list[str] = [m["updates"]["_markdown"] for m in self.page.messages if "_markdown" in m.get("updates", {})]
+        return next(line[2:] for line in said[-1].splitlines() if line.startswith(f"- {topic} "))
+
+    def array(self, topic: str, part: str, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        return np.asarray(self.page.prop(f"{self.node(topic)}/{part}", name)).reshape(shape)
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    fix = pymap3d.enu2geodetic(*AWAY, *ORIGIN)
+    bag = robot(tmp_path_factory.mktemp("bag") / "rover", (float(fix[0]), float(fix[1]), float(fix[2])))
+    reports: list[str] = []
+    viewer = Viewer(0, "test")
+    view = BagView(bag, viewer, reports.append)
+    view.start(paused=True)
+    view.seek(2 * 10**9)
+    with opened(viewer.url) as page:
+        page.until(lambda page: any("/fix" in m.get("props", {}).get("text", "") for m in page.messages))
+        page.come_to_rest()
+        yield Shown(page, reports)
+    view.close()
+
+
+def test_a_coloured_cloud_keeps_its_colours_and_its_frame(shown: Shown) -> None:
+    """The rover has gone 0 m when the cloud was measured, and is shown where it was measured."""
+    assert shown.array("/points", "points", "colors", (2, 3)).tolist() == [[255, 0, 0], [0, 0, 255]]
+    assert shown.label("/points") == "/points · chassis (PointCloud2)"
+
+
+def test_fixes_are_in_enu_about_the_first_one(shown: Shown) -> None:
+    """pymap3d as the reference."""
+    at = shown.array("/fix", "points", "points", (1, 3))
+    assert at[0] == pytest.approx(AWAY, abs=1e-3)
+    assert shown.label("/fix") == "/fix · WGS84 to ENU about 47.397742, 8.545594, 488.0 m (NavSatFix)"
+
+
+def test_odometry_in_ned_is_turned(shown: Shown) -> None:
+    """1 m north, 2 m east, 3 m up; and the axes of NED: x north, z down."""
+    assert shown.array("/odom", "axes", "batched_positions", (1, 3))[0] == pytest.approx([2.0, 1.0, 3.0])
+    w, x, y, z = shown.array("/odom", "axes", "batched_wxyzs", (4,))
+    assert np.abs([w, x, y, z]) == pytest.approx([0.0, 0.5**0.5, 0.5**0.5, 0.0], abs=1e-6)
+    assert any("odom_ned" in report and "NED to ENU" in report for report in shown.reports)
+    assert shown.label("/odom") == "/odom · odom_ned · NED to ENU (Odometry)"
+
+
+def test_the_attitude_of_an_frd_body_is_of_flu_in_enu(shown: Shown) -> None:
+    """No rotation from FRD to NED faces north: a quarter turn to the left from east (REP 103)."""
+    w, x, y, z = shown.array("/imu", "axes", "batched_wxyzs", (4,))
+    assert abs(w) == pytest.approx(0.5**0.5)
+    assert [x, y, z * np.sign(w)] == pytest.approx([0.0, 0.0, 0.5**0.5], abs=1e-6)
+    assert shown.label("/imu").endswith("NED to ENU (Imu)")
+
+
+def test_poses_paths_and_arrays(shown: Shown) -> None:
+    assert shown.array("/goal", "axes", "batched_positions", (3,)).tolist() == [7.0, 8.0, 9.0]
+    assert shown.array("/plan", "lines", "points", (2, 3)).tolist() == [[0, 0, 0], [3, 0, 4]]
+    assert len(shown.array("/particles", "axes", "batched_positions", (-1, 3))) == 2
+
+
+def test_a_grid_lies_where_its_origin_says(shown: Shown) -> None:
+    """3 x 2 cells of half a metre from (-1, -2)."""
+    node = f"{shown.node('/map')}/raster/0"
+    [image] = shown.page.all("ImageMessage", name=node)
+    assert (image["props"]["render_width"], image["props"]["render_height"]) == (1.5, 1.0)
+    [at] = [m["position"] for m in shown.page.all("SetPositionMessage", name=node)][-1:]
+    assert at == pytest.approx([-0.25, -1.5, 0.0])
+
+
+def test_markers_stay_until_they_are_deleted(shown: Shown) -> None:
+    """The cube of 1 x 2 x 3 m is there, the sphere has been deleted."""
+    node = f"{shown.node('/markers')}/solids/0"
+    assert shown.array("/markers", "solids/0", "batched_scales", (3,)).tolist() == [1.0, 2.0, 3.0]
+    assert shown.array("/markers", "solids/0", "batched_positions", (3,)).tolist() == [4.0, 5.0, 6.0]
+    assert not shown.page.has("BatchedMeshesMessage", name=node.replace("solids/0", "solids/1"))
+
+
+def test_a_described_robot_is_on_its_links_and_what_is_missing_is_told(shown: Shown) -> None:
+    """A magenta box half a metre above the chassis, which is at 20 m."""
+    node = next(
+        m["name"]
+        for m in shown.page.all("BatchedMeshesMessage")
+        if m["props"]["batched_colors"].reshape(-1, 3).tolist() == [[255, 0, 255]]
+    )
+    assert np.asarray(shown.page.prop(node, "batched_positions")) == pytest.approx([20.0, 0.0, 0.5])
+    assert np.asarray(shown.page.prop(node, "batched_scales")) == pytest.approx([2.0, 1.0, 0.25])
+    [told] = [report for report in shown.reports if "robot_description" in report]
+    assert "mast" in told
+    assert "nobody" in told
+
+
+def test_sources_are_switched_off_by_their_names(shown: Shown) -> None:
+    switch = shown.page.element("/goal")
+    shown.page.send({"type": "GuiUpdateMessage", "uuid": switch["uuid"], "updates": {"value": False}})
+    node = shown.node("/goal")
+    shown.page.until(lambda page: any(not m["visible"] for m in page.all("SetSceneNodeVisibilityMessage", name=node)))
+
+
+def test_a_bag_without_transforms_is_shown_in_the_frames_that_it_names(tmp_path: Path) -> None:
+    bag = written(
+        tmp_path / "poses", [("/goal", 0.0, stamped("odom", (1, 2, 3))), ("/goal", 1.0, stamped("odom", (1, 2, 4)))]
+    )
+    reports: list[str] = []
+    viewer = Viewer(0, "test")
+    view = BagView(bag, viewer, reports.append)
+    view.start(paused=True)
+    view.seek(10**9)
+    with opened(viewer.url) as page:
+        page.until(lambda page: any(m.get("props", {}).get("text") == "/goal · odom" for m in page.messages))
+    view.close()
+    assert reports == ["no transform has the frame 'odom': drawn at map"]
+
+
+def read(message: Any) -> Any:
+    return READERS[message.__msgtype__].open(Scope("/topic"))(message)
+
+
+def test_a_compressed_image_has_the_colours_of_its_jpeg() -> None:
+    [item] = read(jpeg("camera")).items
+    assert item.pixels.shape == (16, 32, 3)
+    assert np.abs(item.pixels.astype(int) - [0, 200, 0]).max() <= 3
+
+
+def test_cells_are_light_where_free_and_dark_where_occupied() -> None:
+    grid = a("nav_msgs/OccupancyGrid", header=header("map"), data=GRID.ravel())
+    grid.info = a("nav_msgs/MapMetaData", resolution=np.float32(0.5), width=3, height=2, origin=pose((0, 0, 0)))
+    [raster] = read(grid).items
+    brightness = raster.cells[..., :3].astype(int).sum(axis=-1)
+    assert brightness[0, 0] > brightness[1, 0] > brightness[0, 1], "0, 50 and 100 of 100"
+    assert raster.cells[0, 2, 3] < raster.cells[0, 0, 3], "unknown cells are fainter"
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (a("nav_msgs/OccupancyGrid", data=np.zeros(5, np.int8)), "0 x 0 cells in 5 values"),
+        (a("sensor_msgs/CompressedImage", format="png", data=np.zeros(9, np.uint8)), "not an image of JPEG, PNG, WEBP"),
+        (a("sensor_msgs/CompressedImage", format="32FC1; compressedDepth"), "compressedDepth"),
+        (marker(3, 12, (0, 0, 0)), "a marker of type 12; known: 0 to 11"),
+        (marker(3, 10, (0, 0, 0), mesh_resource="https://example.com/a.stl"), "package:// and file:// URIs are read"),
+        (marker(3, 10, (0, 0, 0), mesh_resource="file:///etc/passwd"), "the mesh passwd; known: .stl"),
+    ],
+)
+def test_what_cannot_be_shown_says_why(message: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read(message)
+
+
+def test_a_fix_without_a_position_and_an_imu_without_an_attitude_show_nothing() -> None:
+    fix = a("sensor_msgs/NavSatFix", header=header("gps"))
+    fix.status.status = -1
+    imu = a("sensor_msgs/Imu", header=header("imu"))
+    imu.orientation_covariance[0] = -1.0
+    assert [read(fix).items, read(imu).items] == [(), ()]
+
+
+def test_an_arrow_between_two_points_reaches_from_one_to_the_other() -> None:
+    arrow = marker(0, 0, (0, 0, 0), points=[a("geometry_msgs/Point"), a("geometry_msgs/Point", x=0.0, y=5.0, z=0.0)])
+    [solids] = read(arrow).items
+    shaft, head = solids.shapes
+    tip = head.pose[:3] + [0.0, head.scale[2], 0.0]
+    assert tip == pytest.approx([0.0, 5.0, 0.0])
+    assert shaft.scale[2] + head.scale[2] == pytest.approx(5.0)
