@@ -17,8 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run setup simulation-interfaces test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
+# With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
-	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
+	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(if $(filter --view --view=% --no-view,$(ARGS)),,--view) $(ARGS)
 
 setup: .venv/.ready
 

@@ -34,6 +34,7 @@ setup(
     packages=find_packages(include=[NAME, NAME + ".*"]),
     package_data={
         NAME: ["py.typed"],
+        f"{NAME}.cli": ["templates/**/*"],
         f"{NAME}.frames": ["egm96_15.npz"],
         f"{NAME}.wire": ["standard_messages.txt"],
         f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],
@@ -51,6 +52,8 @@ setup(
         "scipy>=1.11",
     ],
     extras_require={
+        # Colours of the command, and completion in shells.
+        "terminal": ["termcolor>=2.4", "shtab>=1.7"],
         # The real rclpy for machines without ROS 2; tf2_msgs has no wheel: `make setup` builds it.
         "ros": [
             "ros-rclpy[fastrtps]==7.1.6",

@@ -62,6 +62,14 @@ def positive(text: str, limit: float = 1e12) -> float:
     return number
 
 
+def not_negative(text: str) -> float:
+    """Parse a number of zero or more."""
+    number = finite(text)
+    if not 0.0 <= number <= 1e12:
+        raise argparse.ArgumentTypeError(f"{text}: a number of zero or more, up to 1e+12, is needed")
+    return number
+
+
 def speed(text: str, limit: float = MAX_FACTOR) -> float:
     """Parse seconds per second, or max, which is 0."""
     if text == "max":
@@ -91,6 +99,11 @@ def refuse_world(arguments: argparse.Namespace) -> None:
 def add_output(parser: argparse.ArgumentParser) -> None:
     """-o FILE."""
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "print JSON, for programs") -> None:
+    """--json."""
+    parser.add_argument("--json", action="store_true", help=what)
 
 
 def put_out(text: str, arguments: argparse.Namespace) -> None:

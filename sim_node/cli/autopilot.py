@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.worlds import add_network
+from sim_node.cli.world_arguments import add_network
 from sim_node.packages import how_to_install
 from sim_node.world.network import is_local, refuse_network
 from sim_node.world.vehicle_checks import MAX_INSTANCES

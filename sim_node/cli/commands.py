@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import TypeVar
 
 from sim_node.plugins import PluginFault, described, error_line, offered
 from sim_node.registry import Registry
 
-# In the order of help: running, inspecting worlds, bags and graphs, topics and services of a graph, changing the world
-# of a node, reading and writing world files, reading and writing bags, and troubleshooting.
-SHIPPED = (
-    *("run", "sweep", "replay", "record", "bridge", "autopilot"),
-    *("view", "render", "rviz", "tree", "lookup"),
-    *("topics", "echo", "pub", "call", "mcp"),
-    *("spawn", "remove", "attach", "detach", "set"),
-    *("check", "schema", "snap", "convert", "urdf", "scene"),
-    *("info", "plot", "export", "diff", "repair"),
-    "doctor",
-)
+# As help has them.
+GROUPS = {
+    "run": ("run", "sweep", "replay", "record", "bridge", "autopilot"),
+    "see": ("view", "render", "rviz", "tree", "lookup"),
+    "use a running graph": ("topics", "echo", "pub", "call", "mcp"),
+    "change a running world": ("spawn", "remove", "attach", "detach", "set"),
+    "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf", "scene"),
+    "read bags": ("info", "plot", "export", "diff", "repair"),
+    "set up": ("doctor", "completion"),
+}
+SHIPPED = tuple(word for words in GROUPS.values() for word in words)
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,20 @@ class Commands(Registry[str, Command]):
         else:
             return None
         return self._entries[word][1]
+
+    def summary(self, word: str) -> str:
+        """Return the line of help of a subcommand. Of the shipped ones, it is read without importing them.
+
+        Raises PluginFault for a command of another package that cannot be loaded.
+        """
+        if word not in SHIPPED:
+            found = self.find(word)
+            return "" if found is None else found.summary
+        spec = importlib.util.find_spec(_MODULE.format(word))
+        assert spec is not None
+        assert spec.origin is not None
+        source = Path(spec.origin).read_text(encoding="utf-8")
+        return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Do nothing but check names: shipped words are known without importing their modules."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 
-from sim_node.cli.arguments import UsageError, finite
+from sim_node.cli.arguments import UsageError, add_json, finite
 from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_bag(parser, "other")
     add_chunk_limit(parser)
     add_topics(parser)
+    add_json(parser)
     parser.add_argument(
         "--tolerance", metavar="X", type=finite, default=0.0, help="numbers may differ by this much (default 0)"
     )
@@ -39,6 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
         found = compare(one, other, topics, arguments.tolerance, messages)
         report_damage(one)
         report_damage(other)
+    if arguments.json:
+        print(json.dumps([asdict(topic) for topic in found], indent=2))
+        return 0 if all(topic.is_equal for topic in found) else DIFFERENT
     print(table(("topic", "first", "second", "differing"), [_row(topic) for topic in found]))
     for topic in found:
         for line in _lines(topic):

@@ -1,18 +1,24 @@
-"""Report which ROS 2 is in use, what is missing and how to get it, and which plug-ins are installed."""
+"""Report what works here, what is missing and how to get it: ROS 2, physics, rendering, ports, disk, plug-ins."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import platform
 import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 
+from sim_node.cli.arguments import add_json
+from sim_node.cli.colours import coloured
 from sim_node.cli.commands import command
+from sim_node.cli.system_checks import CHECKS, Finding, Status
 from sim_node.packages import missing_message, missing_program
 from sim_node.plugins import PluginWarning, described, offered
 from sim_node.registry import Registry
@@ -62,14 +68,15 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
-def installed_plugins() -> Iterator[str]:
-    """Yield a line for each entry point of another package: what it adds, or why it cannot."""
+def installed_plugins() -> Iterator[tuple[str, bool]]:
+    """Yield a line for each entry point of another package, what it adds or why it cannot, and whether it can."""
     for group, points in offered().items():
         registries = [registry_at(where) for where in GROUPS.get(group, ())]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PluginWarning)  # reported in the line
             loaded = [registry.plugins() for registry in registries]
         for row, point in enumerate(points):
+            faults: list[str] = []
             if not registries:
                 status = f"no such group{did_you_mean(group, GROUPS)} (known: {', '.join(GROUPS)})"
             else:
@@ -77,7 +84,7 @@ def installed_plugins() -> Iterator[str]:
                 each = zip(registries, loaded, strict=True)
                 added = [f"{registry.noun} {name}" for registry, plugins in each for name in plugins[row].names]
                 status = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
-            yield f"{described(point)}: {status}"
+            yield f"{described(point)}: {status}", bool(registries) and not faults
 
 
 def registry_at(where: str) -> Registry[str, object]:
@@ -106,36 +113,54 @@ OPTIONAL = (
     ("ray", "`sim_node sweep --engine ray`"),
 )
 PROGRAMS = (("ros2", "the ros2 command line"), ("rviz2", "rviz"))
+WORDS: dict[Status, str] = {"missing": "missing", "optional": "not here"}
+COLOURS: dict[Status, str] = {"missing": "red", "optional": "yellow"}
 
 
-@command("doctor")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare --json."""
+    add_json(parser)
+
+
+@command("doctor", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Return 0 if nodes can run, 1 if something is missing."""
-    print(f"Python           {platform.python_version()} ({sys.executable})")
-    missing = _listed(NEEDED, "missing", _folder, missing_message)
-    if not missing:
-        _graph()
-    _listed(OPTIONAL, "not here", _folder, missing_message)
-    _listed(PROGRAMS, "not here", shutil.which, missing_program)
-    for row, plugin in enumerate(installed_plugins()):
-        print(f"{'plug-ins' if row == 0 else '':<17}{plugin}")
+    findings = list(_findings())
+    missing = [finding.name for finding in findings if finding.status == "missing"]
+    if arguments.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        return 1 if missing else 0
+    for finding in findings:
+        line = finding.line()
+        print(line if finding.status == "ok" else coloured(line, COLOURS[finding.status], sys.stdout))
     if missing:
         print("a checkout gets what nodes need by `make setup` (Linux x86-64)")
     print("nodes can run" if not missing else f"nodes cannot run: {', '.join(missing)} missing; --no-ros works")
     return 1 if missing else 0
 
 
-def _listed(
-    rows: tuple[tuple[str, str], ...], absent: str, find: Callable[[str], str | None], remedy: Callable[[str], str]
-) -> list[str]:
-    """Print where each item is, or what it is for and how to get it; return the missing ones."""
-    lacking = []
-    for name, purpose in rows:
-        found = find(name)
-        print(f"{name:<17}{found}" if found else f"{name:<17}{absent} (for {purpose}): {remedy(name)}")
-        if not found:
-            lacking.append(name)
-    return lacking
+def _findings() -> Iterator[Finding]:
+    yield Finding("sim_node", "ok", version("sim_node"))
+    yield Finding("Python", "ok", f"{platform.python_version()} ({sys.executable})")
+    needed = [_found(name, "missing", purpose, _folder(name), missing_message) for name, purpose in NEEDED]
+    yield from needed
+    if all(finding.status == "ok" for finding in needed):
+        yield from _graph()
+    for name, purpose in OPTIONAL:
+        yield _found(name, "optional", purpose, _folder(name), missing_message)
+    for name, purpose in PROGRAMS:
+        yield _found(name, "optional", purpose, shutil.which(name), missing_program)
+    for check in CHECKS:
+        yield from check()
+    for row, (line, works) in enumerate(installed_plugins()):
+        yield Finding("" if row else "plug-ins", "ok" if works else "optional", line)
+
+
+def _found(name: str, absent: Status, purpose: str, place: str | None, remedy: Callable[[str], str]) -> Finding:
+    """Return where something is, or what it is for and how to get it."""
+    if place:
+        return Finding(name, "ok", place)
+    return Finding(name, absent, f"{WORDS[absent]} (for {purpose})", remedy(name))
 
 
 def _folder(module: str) -> str | None:
@@ -143,12 +168,12 @@ def _folder(module: str) -> str | None:
     return None if spec is None or spec.origin is None else str(Path(spec.origin).parent)
 
 
-def _graph() -> None:
-    """Print the distribution, the middleware and the reach of discovery."""
+def _graph() -> Iterator[Finding]:
+    """The distribution, the middleware and the reach of discovery."""
     from sim_node.nodes.environment import distro, middleware, prepare
 
     prepare()
-    print(f"distro           {distro()}")
-    print(f"middleware       {middleware()}")
+    yield Finding("distro", "ok", distro())
+    yield Finding("middleware", "ok", middleware())
     reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE") or "the network (as your ROS 2 is set up)"
-    print(f"discovery        {reach}, domain {os.environ.get('ROS_DOMAIN_ID', '0')}")
+    yield Finding("discovery", "ok", f"{reach}, domain {os.environ.get('ROS_DOMAIN_ID', '0')}")

@@ -11,7 +11,7 @@ from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.terminal import pose_lines
-from sim_node.cli.worlds import add_allow, add_at, add_live, no_world_beside_live, seen_at
+from sim_node.cli.world_arguments import add_allow, add_at, add_live, no_world_beside_live, seen_at
 from sim_node.recording.opening import is_bag
 from sim_node.world import FrameNotFound, load
 

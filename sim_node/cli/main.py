@@ -50,6 +50,7 @@ def _main(given: list[str]) -> tuple[int, bool]:
 def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[int, bool]:
     from sim_node.autopilot.ports import PortInUse
     from sim_node.cli.arguments import UsageError
+    from sim_node.cli.colours import print_error
     from sim_node.cli.terminal import print_warning
     from sim_node.packages import RosNotStarted
     from sim_node.plugins import blamed
@@ -72,12 +73,12 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
                 gc.freeze()
             return _checked(command, code), not command.until_interrupted
     except WorldError as error:
-        print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
+        print_error(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", name="")
     except (RunFailed, PortInUse) as error:
-        print(f"sim_node: {error}", file=sys.stderr)
+        print_error(str(error))
         return FAILED, False
     except (UsageError, BagError, RosNotStarted) as error:
-        print(f"sim_node: {error}", file=sys.stderr)
+        print_error(str(error))
     except BrokenPipeError:  # `sim_node tree big.yaml | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0, False
@@ -85,7 +86,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         fault = blamed(error)
         if fault is None:
             raise
-        print(f"sim_node: {fault}", file=sys.stderr)
+        print_error(str(fault))
         return FAILED, False
     return USER_MISTAKE, False
 
@@ -101,23 +102,17 @@ def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
     word = next((each for each in own if each != "--"), "")
     command = None if word[:1] in ("", "-") else COMMANDS.find(word)
     if command is None and word[:1] not in ("", "-"):
-        known = COMMANDS.words()
-        raise UsageError(f"no command {word!r}{did_you_mean(word, known)} (commands: {', '.join(known)})")
+        hint = did_you_mean(word, COMMANDS.words())
+        raise UsageError(f"no command {word!r}{hint or '; sim_node --help lists the commands'}")
     if ros_args and not (command and command.starts_node):
         nodes = [name for name, each in COMMANDS.items() if each.starts_node]
         raise UsageError(f"--ros-args goes with {', '.join(nodes)}, which start a node")
-    parser = Parser(
-        prog="sim_node",
-        description="Worlds from files, simulated and published on the TF tree.",
-        epilog="`sim_node COMMAND --help` shows the help of a command. Shipped worlds: sim_node run orbit. "
-        "--debug shows the traceback of an internal error.",
-    )
-    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     if command is None:
-        for each in COMMANDS.values():
-            subparsers.add_parser(each.name, help=_escaped(each.summary))
-        parser.parse_args(own)  # prints help or an error, and exits
-        raise UsageError("a command is needed")
+        from sim_node.cli.overview import parse_without_command
+
+        parse_without_command(own)
+    parser = Parser(prog="sim_node")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     summary = _escaped(command.summary)
     command.add_arguments(subparsers.add_parser(word, help=summary, description=summary))
     arguments = parser.parse_args(own)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError, positive
 from sim_node.cli.commands import command
+from sim_node.cli.parser import formerly
+from sim_node.cli.views import port_number
 from sim_node.packages import how_to_install
 
 if TYPE_CHECKING:
@@ -27,9 +29,8 @@ _END_S = 2.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare WORLD, the transport, and what assistants may do."""
     parser.add_argument("world", metavar="WORLD", nargs="?", help="run this world (default: the running graph)")
-    parser.add_argument(
-        "--http", metavar="PORT", type=int, help="streamable HTTP on 127.0.0.1 instead of standard input and output"
-    )
+    http = "streamable HTTP on this port of 127.0.0.1 instead of standard input and output"
+    formerly(parser, parser.add_argument("--port", metavar="PORT", type=port_number, help=http), "--http")
     parser.add_argument(
         "--folder", metavar="DIR", type=Path, default=Path(), help="the only folder that tools read and write (.)"
     )
@@ -81,12 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
         graph = stack.enter_context(ToolsGraph())
         running = stack.enter_context(_world_run(arguments.world, graph)) if arguments.world else lambda: graph
         journal = Journal(*streams)
-        if arguments.http is None:
+        if arguments.port is None:
             stack.enter_context(serving_stdio(access, running, journal, ended=arguments.interrupt.wake))
         else:
             token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
             url = stack.enter_context(
-                serving_http(access, running, journal, arguments.http, token, ended=arguments.interrupt.wake)
+                serving_http(access, running, journal, arguments.port, token, ended=arguments.interrupt.wake)
             )
             shown = "as in " + TOKEN if os.environ.get(TOKEN) else token
             print(f"{url}\ntoken: {shown}", file=sys.stderr, flush=True)

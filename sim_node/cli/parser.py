@@ -23,6 +23,20 @@ def anything(word: str) -> bool:
     return True
 
 
+class Formatter(argparse.HelpFormatter):
+    """The help of Python 3.13 on every Python: `-o, --output FILE`, with the placeholder once."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        placeholder = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {placeholder}"
+
+
+class LinesFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
+    """The same, with the lines of an epilog as they are."""
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that is stricter than argparse.
 
@@ -31,7 +45,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+        super().__init__(*args, **{"formatter_class": Formatter, **kwargs, "allow_abbrev": False})
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
         self.register("action", "store_true", _Flag)
@@ -47,13 +61,20 @@ class Parser(argparse.ArgumentParser):
         if left:
             word = left[0].partition("=")[0]
             if word.startswith("-"):
-                self.error(f"unknown option {word}{did_you_mean(word, self._option_string_actions)}")
+                known = [option for action in self._actions for option in action.option_strings]
+                self.error(f"unknown option {word}{did_you_mean(word, known)}")
             self.error(f"unexpected argument {left[0]!r}{self._hint()}")
         return found, left
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2; add a hint where a missing positional may have gone."""
         super().error(message + (self._hint() if message.startswith(_NEEDED) else ""))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            words = list(map(str, action.choices))
+            needed = f"{did_you_mean(str(value), words)} (allowed: {', '.join(words)})"
+            raise argparse.ArgumentError(action, f"found {value!r}{needed}")
 
     def _hint(self) -> str:
         consumed = [f"{option} took {', '.join(words)}" for option, words in self._consumed.items() if words]
@@ -86,14 +107,20 @@ class Parser(argparse.ArgumentParser):
         return ended
 
 
+def formerly(container: argparse._ActionsContainer, action: argparse.Action, *names: str) -> None:
+    """Accept former names of an option, which help and messages no longer mention."""
+    container._option_string_actions.update(dict.fromkeys(names, action))
+
+
 def add_list(
     container: argparse._ActionsContainer, flag: str, metavar: str, fits: Fits, *, empty: bool = False, **options: Any
-) -> None:
+) -> argparse.Action:
     """Add an option with several words, which may be repeated. empty: whether no word is valid.
 
     The first word always belongs to it (unless `empty`), each further one if it fits.
     """
-    container.add_argument(flag, metavar=metavar, action=_List, nargs="*" if empty else "+", fits=fits, **options)
+    nargs = "*" if empty else "+"
+    return container.add_argument(flag, metavar=metavar, action=_List, nargs=nargs, fits=fits, **options)
 
 
 def add_optional(

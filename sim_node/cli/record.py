@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the folder, the topics and the settings."""
     parser.add_argument("record", metavar="DIR", help="a new folder")
     live = "record the graph: all topics, or these: names, globs ('/drone/*') or re:EXPRESSION"
-    add_list(parser, "--live", "TOPIC", is_topic_pattern, empty=True, dest="record_topics", help=live)
-    add_list(parser, "--exclude", "TOPIC", is_topic_pattern, dest="record_exclude", help="not these")
+    add_list(parser, "--live", "TOPIC", is_topic_pattern, empty=True, dest="topics", help=live)
+    add_list(parser, "--exclude", "TOPIC", is_topic_pattern, help="not these")
     parser.add_argument("--use-sim-time", action="store_true", help="use the time of /clock instead of the wall clock")
     add_files(parser)
     parser.epilog = "To record a simulation rather than a graph: sim_node run WORLD --record DIR"
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("record", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Run until Ctrl-C or SIGTERM."""
-    if arguments.record_topics is None:
+    if arguments.topics is None:
         raise UsageError("record requires --live [TOPIC ...]; to record a run, use `sim_node run WORLD --record DIR`")
     refuse_twice(arguments, "sim_node_record", ["use_sim_time"])
     try:

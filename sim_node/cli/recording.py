@@ -10,21 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sim_node.cli.arguments import UsageError, positive, span
-from sim_node.cli.parser import add_list, flag_of
+from sim_node.cli.arguments import UsageError, not_negative, positive, span
+from sim_node.cli.parser import add_list, flag_of, formerly
 from sim_node.cli.views import session_faults
 from sim_node.recording.bag import RecordingStopped
-from sim_node.recording.settings import Settings, from_options, is_topic_pattern
+from sim_node.recording.settings import SPARE_BYTES, Settings, from_options, is_topic_pattern
 
 # Arguments by the names of settings.
 OPTIONS = {
-    "topics": "record_topics",
-    "exclude": "record_exclude",
+    "topics": "topics",
+    "exclude": "exclude",
     "compression": "compression",
     "split_size": "split_size",
     "split_duration": "split_duration",
     "snapshot": "snapshot",
     "max_disk": "max_disk",
+    "min_free": "min_free",
     "when_full": "when_full",
     "durable": "durable",
 }
@@ -35,8 +36,8 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("recording")
     group.add_argument("--record", metavar="DIR", help="write what is published to a new folder, as a rosbag2 bag")
     only = "record only these: names, globs ('/drone/*') or re:EXPRESSION"
-    add_list(group, "--record-topics", "PATTERN", is_topic_pattern, help=only)
-    add_list(group, "--record-exclude", "PATTERN", is_topic_pattern, help="not these")
+    formerly(group, add_list(group, "--topics", "PATTERN", is_topic_pattern, help=only), "--record-topics")
+    formerly(group, add_list(group, "--exclude", "PATTERN", is_topic_pattern, help="not these"), "--record-exclude")
     group.add_argument(
         "--when-full", choices=("go_on", "end"), help="continue the run without recording (default), or end it"
     )
@@ -53,12 +54,18 @@ def add_files(group: Any) -> None:
     )
     group.add_argument("--durable", action="store_true", help="sync each chunk to disk, to survive a power loss")
     group.add_argument("--max-disk", metavar="MB", type=positive, help="stop before the bag exceeds this size")
+    free = f"stop before less of the disk is free (default {SPARE_BYTES / 1e6:.0f})"
+    group.add_argument("--min-free", metavar="MB", type=not_negative, help=free)
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the given options by the names of settings. Raises UsageError for options without --record."""
     found = {name: getattr(arguments, attribute, None) for name, attribute in OPTIONS.items()}
-    given = {name: " ".join(value) if isinstance(value, list) else value for name, value in found.items() if value}
+    given = {
+        name: " ".join(value) if isinstance(value, list) else value
+        for name, value in found.items()
+        if value or isinstance(value, float)
+    }
     if arguments.record == "":
         raise UsageError("--record: DIR is empty")
     if given and arguments.record is None:

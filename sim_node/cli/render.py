@@ -18,8 +18,8 @@ from tqdm import tqdm
 from sim_node.cli.arguments import UsageError, seconds, span
 from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
-from sim_node.cli.parser import add_list, anything, goes_with, refuse
-from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
+from sim_node.cli.parser import add_list, anything, formerly, goes_with, refuse
+from sim_node.cli.world_arguments import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
@@ -44,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_randomised(parser)
     add_chunk_limit(parser)
     out = parser.add_mutually_exclusive_group(required=True)
-    out.add_argument("-o", "--out", metavar="FILE", type=Path, help="write a picture: .png, .jpg or .webp")
+    file = "write a picture: .png, .jpg or .webp"
+    formerly(out, out.add_argument("-o", "--output", metavar="FILE", type=Path, help=file), "--out")
     out.add_argument("--video", metavar="FILE", type=Path, help="write a film: .mp4, .gif or .webp")
     camera = "a camera or frame of the world, or x,y,z[@x,y,z][,degrees]: from where, at what, the angle across"
     parser.add_argument("--camera", metavar="SPEC", default="", help=f"{camera} (default: everything is visible)")
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("render", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and print a summary. An incomplete file is deleted."""
-    path: Path = arguments.out or arguments.video
+    path: Path = arguments.output or arguments.video
     if fault := mujoco_fault():
         raise UsageError(f"rendering needs MuJoCo, {fault}")
     try:
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         from sim_node.viewing.render_requests import RenderRequest, render_sources
     except ImportError as error:
         raise UsageError(f"rendering needs a package: {how_to_install(error)}") from None
-    _check_file(path, "picture" if arguments.out else "film", PICTURES if arguments.out else FILMS, arguments)
+    _check_file(path, "picture" if arguments.output else "film", PICTURES if arguments.output else FILMS, arguments)
     request = RenderRequest(
         camera=arguments.camera,
         follow=arguments.follow,
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         frames=None if arguments.frames is None else tuple(arguments.frames),
         trails=tuple(arguments.trail),
         has_time=arguments.time,
-        sun_samples=SUNS_OF_A_PICTURE if arguments.out else 1,
+        sun_samples=SUNS_OF_A_PICTURE if arguments.output else 1,
     )
     # As for Ctrl-C: no incomplete file is left.
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         times_ns, fps = _times(source, arguments)
         pictures = render_sources(sources, request, times_ns, _with_bar)
         try:
-            if arguments.out:
+            if arguments.output:
                 write_picture(next(pictures), path)
                 pictures.close()
             else:
@@ -108,7 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(f"{path}: {_described(times_ns, fps, source, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
+    print(
+        f"{path}: {_described(times_ns, fps, source, film=not arguments.output)}, {path.stat().st_size / 1000:.0f} kB"
+    )
     return 0
 
 
@@ -135,7 +138,7 @@ def _sources(arguments: argparse.Namespace) -> Iterator[list[PoseSource]]:
 def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
     """Return the instants of the pictures, and the pictures per second."""
     start_ns = source.start_ns
-    if arguments.out:
+    if arguments.output:
         for name, option in {"begin": "from", "duration": "duration", "fps": "fps", "speed": "speed"}.items():
             if name in arguments.given:
                 raise UsageError(f"--{option} applies to films; use --at for a picture")
@@ -171,7 +174,7 @@ def _within(time_ns: int) -> int:
 
 def _check_file(path: Path, noun: str, known: Iterable[str], arguments: argparse.Namespace) -> None:
     if path.suffix.lower() not in known:
-        other = " (use --video for a film)" if arguments.out and path.suffix.lower() in (".mp4", ".gif") else ""
+        other = " (use --video for a film)" if arguments.output and path.suffix.lower() in (".mp4", ".gif") else ""
         raise UsageError(f"{path}: no {noun} ends in {quoted(path.suffix)}{other}; allowed: {', '.join(sorted(known))}")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: folder {path.parent} does not exist")

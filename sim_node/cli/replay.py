@@ -11,7 +11,7 @@ from sim_node.cli.arguments import UsageError, positive, refuse_twice, since_sta
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.keyboard import Keyboard
-from sim_node.cli.parser import add_list, goes_with, is_remapping
+from sim_node.cli.parser import add_list, formerly, goes_with, is_remapping
 from sim_node.cli.terminal import ReplayProgress
 from sim_node.packages import how_to_install
 from sim_node.recording.settings import is_topic_pattern
@@ -30,12 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare BAG and how to play it."""
     parser.add_argument("bag", metavar="BAG", help="a bag's folder, or one .mcap or .db3 file")
     add_chunk_limit(parser)
-    parser.add_argument(
-        "--rate",
-        metavar="R",
-        type=_rate,
-        help="seconds of the bag per second, or max (default 1)",
-    )
+    rate = "seconds of the bag per second, or max (default 1)"
+    formerly(parser, parser.add_argument("--speed", metavar="X", type=_rate, help=rate), "--rate")
     parser.add_argument("--start", metavar="S", type=since_start, help="start S seconds into the bag")
     parser.add_argument("--duration", metavar="S", type=span, help="play S seconds (default: to the end)")
     parser.add_argument("--loop", action="store_true", help="start again at the end; stamps and /clock continue")
@@ -44,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clock-rate", metavar="HZ", type=_clock_rate, help="with --clock: how often (default 100)")
     add_list(parser, "--topics", "TOPIC", is_topic_pattern, help="play only these: names or patterns ('/drone/*')")
     add_list(parser, "--remap", "FROM:=TO", is_remapping, help="play topics under other names")
-    parser.add_argument("--step", action="store_true", help="start paused; the right arrow plays the next message")
+    paused = "start paused; the right arrow plays the next message"
+    formerly(parser, parser.add_argument("--paused", action="store_true", help=paused), "--step")
     wait = "start when each TOPIC (without names: any) has a subscriber"
     add_list(parser, "--wait", "TOPIC", is_topic_pattern, empty=True, help=wait)
     parser.epilog = (
@@ -71,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     given = {
         "bag": arguments.bag,
         "chunk_limit": arguments.chunk_limit / 2**20 if "chunk_limit" in arguments.given else None,
-        "rate": arguments.rate,
+        "rate": arguments.speed,
         "start": arguments.start,
         "duration": arguments.duration,
         "loop": arguments.loop or None,
@@ -79,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         "clock": arguments.clock or None,
         "clock_rate": arguments.clock_rate,
         "topics": arguments.topics,
-        "start_paused": arguments.step or None,
+        "start_paused": arguments.paused or None,
         "wait_for": wait,
     }
     parameters = {name: value for name, value in given.items() if value is not None}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.commands import command
-from sim_node.cli.parser import goes_with, refuse
+from sim_node.cli.parser import formerly, goes_with, refuse
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.views import add_view
-from sim_node.cli.worlds import add_network, add_randomised, add_world, loaded
+from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
 from sim_node.world import World
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
@@ -27,12 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
-    parser.add_argument(
-        "--processes",
-        "--recipes",
-        action="store_true",
-        help="also start the world's processes",
-    )
+    parser.add_argument("--no-view", action="store_true", help="do not show the run; for `make run`, which shows it")
+    processes = parser.add_argument("--processes", action="store_true", help="also start the world's processes")
+    formerly(parser, processes, "--recipes")
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     add_record(parser)
     parser.epilog = (
@@ -46,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     options_of(arguments)
     if arguments.results is None:
         goes_with(arguments, "--from", ["case"])
+    if arguments.no_view and arguments.view is not None:
+        raise UsageError("--view and --no-view exclude each other")
     refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0

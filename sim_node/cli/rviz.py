@@ -10,7 +10,7 @@ from sim_node.cli.arguments import add_output, put_out
 from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.worlds import add_world, loaded
+from sim_node.cli.world_arguments import add_world, loaded
 from sim_node.recording.opening import is_bag, open_bag
 
 

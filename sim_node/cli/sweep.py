@@ -12,8 +12,8 @@ from typing import NoReturn
 
 from sim_node.cli.arguments import UsageError, span
 from sim_node.cli.commands import command
-from sim_node.cli.parser import add_optional, goes_with, refuse
-from sim_node.cli.worlds import add_allow
+from sim_node.cli.parser import add_optional, formerly, goes_with, refuse
+from sim_node.cli.world_arguments import add_allow
 from sim_node.sweep.about import study_of
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.driver import execute
@@ -70,8 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kept.add_argument("--keep-picture", action="store_true", help="draw the end of each case")
     kept.add_argument("--failures-only", action="store_true", help="keep these of failures only")
     where = parser.add_argument_group("results and workers")
-    where.add_argument("--out", metavar="DIR", type=Path, help="a new folder for the results")
-    resume = "go on with the results in DIR (default: those of --out)"
+    output = where.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder for the results")
+    formerly(where, output, "--out")
+    resume = "go on with the results in DIR (default: those of --output)"
     add_optional(where, "--resume", "DIR", lambda word: Path(word).is_dir(), type=Path, const=Path(), help=resume)
     where.add_argument("--plot", action="store_true", help="draw the results to plot.png in their folder")
     where.add_argument("--workers", metavar="N", type=_count, help="how many run at once (default: all cores)")
@@ -84,9 +85,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the cases. Return 0 if all of them ran, 130 if the sweep was interrupted."""
     resumed = arguments.resume is not None
-    out = arguments.out if arguments.resume in (None, Path()) else arguments.resume
+    out = arguments.output if arguments.resume in (None, Path()) else arguments.resume
     if out is None:
-        raise UsageError("--out DIR is needed, a new folder for the results")
+        raise UsageError("--output DIR is needed, a new folder for the results")
     for name in ("address", "runtime_env"):
         if arguments.engine != "ray":
             goes_with(arguments, "--engine ray", [name])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import numpy as np
 
+from sim_node.cli.colours import coloured
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.plugins import PluginWarning
@@ -33,7 +34,7 @@ def print_warning(
 ) -> None:
     """Print warnings of worlds and plug-ins as one line each; others in Python's format."""
     if issubclass(category, (WorldWarning, PluginWarning)):
-        print(f"warning: {message}", file=sys.stderr)
+        print(f"{coloured('warning:', 'yellow', sys.stderr)} {message}", file=sys.stderr)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=sys.stderr)
 
@@ -62,13 +63,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
     to_the_right = [bool(rows) and all(_is_number(cell) for cell in column[1:]) for column in columns]
-    return "\n".join(
+    first, *rest = (
         "  ".join(
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(line, widths, to_the_right, strict=True)
         ).rstrip()
         for line in lines
     )
+    return "\n".join((coloured(first, "", sys.stdout, bold=True), *rest))
 
 
 def _is_number(cell: str) -> bool:

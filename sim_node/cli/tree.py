@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from sim_node.cli.bag_transforms import bag_tree
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.worlds import (
+from sim_node.cli.world_arguments import (
     OF_WORLDS,
     add_at,
     add_live,
@@ -27,6 +29,7 @@ from sim_node.cli.worlds import (
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.opening import is_bag
+from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
 
@@ -38,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_randomised(parser)
     add_live(parser)
     add_chunk_limit(parser)
-    parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time; of a bag: one")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs; with --live, a line each time")
 
 
 @command("tree", add_arguments)
@@ -56,12 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, "a bag", OF_WORLDS)
         return bag_tree(arguments.world, arguments.at, arguments.json, arguments.chunk_limit)
     goes_with(arguments, "a bag", ["chunk_limit"])
-    if arguments.json:
-        raise UsageError("--json requires --live or a bag")
     needs_no_seed(arguments)
     world = drawn(loaded(arguments), arguments)
     simulation, snapshot = seen_at(world, arguments.at)
     frames = simulation.frames
+    if arguments.json:
+        print(json.dumps(_as_dict(frames, snapshot)))
+        return 0
     moving = int(np.count_nonzero(~frames.static))
     print(f"{world.name} at {snapshot.time_ns / 1e9:g} s: {counted(len(frames), 'frame')}, {moving} moving")
     branches = list(_branches(frames))
@@ -70,6 +74,21 @@ def run(arguments: argparse.Namespace) -> int:
         pose = "" if row == 0 else _pose(snapshot.poses[row], bool(frames.static[row]))
         print(f"{(branch + frames.names[row]).ljust(width)}{pose}".rstrip())
     return 0
+
+
+def _as_dict(frames: FrameTable, snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    parents = (None if row < 0 else frames.names[row] for row in frames.parents.tolist())
+    return {
+        name: {
+            "parent": parent,
+            "kind": "root" if parent is None else "static" if static else "dynamic",
+            "position": pose[:3],
+            "quaternion": pose[3:],
+        }
+        for name, parent, static, pose in zip(
+            frames.names, parents, frames.static.tolist(), snapshot.poses.tolist(), strict=True
+        )
+    }
 
 
 def _branches(frames: FrameTable) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,7 @@ import argparse
 from sim_node.assembly import assemble
 from sim_node.cli.arguments import UsageError, add_output, put_out
 from sim_node.cli.commands import command
-from sim_node.cli.worlds import add_world, loaded
+from sim_node.cli.world_arguments import add_world, loaded
 from sim_node.text import did_you_mean
 from sim_node.world.layout import lay_out
 from sim_node.world.problems import quoted

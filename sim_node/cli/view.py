@@ -11,7 +11,7 @@ from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import opened, port_number, print_page, session_faults
-from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, loaded
+from sim_node.cli.world_arguments import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session

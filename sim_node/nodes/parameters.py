@@ -11,7 +11,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sim_node.recording.settings import COMPRESSIONS, WHEN_FULL
+from sim_node.recording.settings import COMPRESSIONS, SPARE_BYTES, WHEN_FULL
 from sim_node.text import did_you_mean
 from sim_node.world.locate import DEFAULT_WORLD
 
@@ -133,6 +133,9 @@ RECORD = {
         0.0, "Keep messages of this duration in memory (s) until ~/snapshot; 0.0: write all.", True, 0.0, 1e5
     ),
     "record_max_disk": ParameterSpec(0.0, "Maximum size of the bag on disk (MB); 0.0: no limit.", True, 0.0, 1e9),
+    "record_min_free": ParameterSpec(
+        SPARE_BYTES / 1e6, "Disk space that a recording leaves free (MB).", True, 0.0, 1e9
+    ),
     "record_when_full": ParameterSpec("go_on", "What to do when the bag or the disk is full.", True, words=WHEN_FULL),
     "record_durable": ParameterSpec(
         False, "Sync each chunk to the disk at once, in case of a power failure.", fixed=True

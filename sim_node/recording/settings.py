@@ -99,6 +99,7 @@ def from_options(options: Mapping[str, Any]) -> Settings:
         split_ns=round(given.get("split_duration", 0.0) * 1e9),
         snapshot_ns=round(given.get("snapshot", 0.0) * 1e9),
         max_bytes=round(given.get("max_disk", 0.0) * 1e6),
+        spare_bytes=round(given["min_free"] * 1e6) if "min_free" in given else SPARE_BYTES,
         when_full=given.get("when_full", Settings.when_full),
         durable=given.get("durable", Settings.durable),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim_node.cli.worlds import seek
+from sim_node.cli.world_arguments import seek
 from sim_node.simulation import Simulation
 
 
@@ -21,7 +21,7 @@ class SlowStart(Simulation):
 
 def test_a_slow_first_step_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     simulation = SlowStart("orbit", sensors=False)
-    monkeypatch.setattr("sim_node.cli.worlds.time.monotonic", lambda: simulation.now)
+    monkeypatch.setattr("sim_node.cli.world_arguments.time.monotonic", lambda: simulation.now)
     step_ns = simulation.world.time.step_ns
     target = 10_000
     assert seek(simulation, target * step_ns).time_ns == target * step_ns

@@ -41,7 +41,7 @@ KEYS = {
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"gymnasium", "ray"}
-OPTIONAL |= {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
+OPTIONAL |= {"shtab", "termcolor"} | {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
 OPTIONAL |= {"lz4", "mcap", "pyarrow", "zstandard"} | {"av", "msgspec", "rich", "viser", "websockets"}
 
 
@@ -242,9 +242,10 @@ def imported(folder: Path) -> set[str]:
 
 def test_make_run_passes_on_the_world_and_the_arguments() -> None:
     words = ["make", "--no-print-directory", "-n", "run", "WORLD=my worlds/yard.yaml", "ARGS=--duration 3 --seed 7"]
-    assert run(words, cwd=ROOT).splitlines()[-1] == (
-        'exec .venv/bin/sim_node run "my worlds/yard.yaml" --duration 3 --seed 7'
-    )
+    command = 'exec .venv/bin/sim_node run "my worlds/yard.yaml" '
+    assert run(words, cwd=ROOT).splitlines()[-1] == command + "--view --duration 3 --seed 7"
+    for mine in ("--no-view", "--view 8090", "--view=8090"):
+        assert run([*words[:-1], f"ARGS={mine}"], cwd=ROOT).splitlines()[-1] == command + " " + mine
 
 
 def test_a_venv_of_another_folder_or_another_ros_is_made_anew(checkout: Path) -> None:

@@ -1,0 +1,42 @@
+"""Colours on a terminal: none in pipes and files, none with NO_COLOR, always with FORCE_COLOR."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from typing import TextIO
+
+
+def coloured(text: str, colour: str, stream: TextIO, *, bold: bool = False) -> str:
+    """Return a text with the escapes of a colour, if a stream shows colours.
+
+    Args:
+        text: The text.
+        colour: A name of termcolor's; empty for that of the terminal.
+        stream: Where the text goes.
+        bold: Whether it is bold.
+
+    Returns:
+        The text, as it is without termcolor.
+    """
+    if not _shows_colours(stream) or importlib.util.find_spec("termcolor") is None:
+        return text
+    from termcolor import colored
+
+    attributes = ["bold"] if bold else None
+    return str(colored(text, colour or None, attrs=attributes, force_color=True))
+
+
+def print_error(message: str, name: str = "sim_node:") -> None:
+    """Print an error on standard error after a name, if any."""
+    lead = coloured(name, "red", sys.stderr, bold=True) + " " if name else ""
+    print(f"{lead}{message}", file=sys.stderr)
+
+
+def _shows_colours(stream: TextIO) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

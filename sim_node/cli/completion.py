@@ -1,0 +1,63 @@
+"""Write a script that completes commands, options, worlds and files in a shell."""
+
+from __future__ import annotations
+
+import argparse
+
+from sim_node.cli.arguments import UsageError
+from sim_node.cli.commands import COMMANDS, command
+from sim_node.cli.parser import LinesFormatter, Parser
+from sim_node.packages import how_to_install
+from sim_node.world.locate import shipped_worlds
+
+# Where a shell finds the script.
+_INSTALL = """\
+bash: sim_node completion bash > ~/.local/share/bash-completion/completions/sim_node
+zsh:  sim_node completion zsh > DIR/_sim_node, for a DIR of $fpath
+tcsh: sim_node completion tcsh > ~/.sim_node.completion, and source it in ~/.tcshrc"""
+_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+_FOLDERS = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "tcsh": "d"}
+_WORLDS = {"bash": "_sim_node_worlds", "zsh": "_sim_node_worlds", "tcsh": "f"}
+# What positional arguments and options stand for, by their placeholders in help.
+_BY_PLACEHOLDER = {"WORLD": _WORLDS, "FILE": _FILES, "BAG": _FILES, "OTHER": _FILES, "DIR": _FOLDERS}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare SHELL."""
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh")
+    parser.formatter_class = LinesFormatter
+    parser.epilog = _INSTALL
+
+
+@command("completion", add_arguments)
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    try:
+        import shtab
+    except ImportError as error:
+        raise UsageError(how_to_install(error)) from None
+    print(shtab.complete(_all_commands(), arguments.shell, preamble=_preamble()))
+    return 0
+
+
+def _all_commands() -> Parser:
+    """Return the parser of all subcommands, with what their arguments stand for."""
+    parser = Parser(prog="sim_node")
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    subparsers = parser.add_subparsers(metavar="COMMAND")
+    for each in COMMANDS.values():
+        own = subparsers.add_parser(each.name, help=each.summary.replace("%", "%%"))
+        each.add_arguments(own)
+        for action in own._actions:
+            if (stands_for := _BY_PLACEHOLDER.get(str(action.metavar))) is not None:
+                action.complete = stands_for  # type: ignore[attr-defined]  # where shtab looks
+    return parser
+
+
+def _preamble() -> dict[str, str]:
+    """Return the function that completes worlds: names of shipped ones, and files."""
+    names = " ".join(shipped_worlds())
+    return {
+        "bash": f'_sim_node_worlds() {{\n  compgen -W "{names}" -- "$1"\n  compgen -f -- "$1"\n}}',
+        "zsh": f"_sim_node_worlds() {{\n  compadd -- {names}\n  _files\n}}",
+    }

@@ -1,0 +1,60 @@
+"""What the command prints without a subcommand: its help, in groups, and its version."""
+
+from __future__ import annotations
+
+import platform
+import textwrap
+import warnings
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NoReturn
+
+from sim_node.cli.arguments import UsageError
+from sim_node.cli.commands import COMMANDS, GROUPS, SHIPPED
+from sim_node.cli.parser import Parser
+from sim_node.plugins import PluginFault, PluginWarning
+
+_EPILOG = """\
+sim_node COMMAND --help shows the help of a command; sim_node worlds lists the shipped worlds. --debug, after a command,
+shows the traceback of an internal error."""
+_OPTIONS = ("  -h, --help      show this help message and exit", "  --version       show the version and exit")
+_INDENT = 16
+
+
+def parse_without_command(words: Sequence[str]) -> NoReturn:
+    """Print help or version, and exit. Raises UsageError without either."""
+    parser = _Overview(prog="sim_node", usage="sim_node [-h] [--version] COMMAND ...")
+    parser.add_argument("--version", action="version", version=version_line())
+    parser.parse_args(words)
+    raise UsageError("a command is needed; sim_node --help lists them")
+
+
+def version_line() -> str:
+    """Return the version of sim_node, and of the Python that runs it."""
+    return f"sim_node {version('sim_node')} (Python {platform.python_version()})"
+
+
+class _Overview(Parser):
+    """Shows the subcommands in groups, which argparse does not have."""
+
+    def format_help(self) -> str:
+        """Return usage, commands by group, and options."""
+        width = self._get_formatter()._width  # that of the terminal
+        others = tuple(word for word in COMMANDS.words() if word not in SHIPPED)
+        lines = [self.format_usage().rstrip(), "", "Worlds from files, simulated and published on the TF tree.", ""]
+        for title, words in {**GROUPS, **({"of plug-ins": others} if others else {})}.items():
+            lines += [f"{title}:", *(line for word in words for line in _row(word, width)), ""]
+        lines += ["options:", *_OPTIONS, ""]
+        return "\n".join([*lines, *textwrap.wrap(_EPILOG, width), ""])
+
+
+def _row(word: str, width: int) -> list[str]:
+    """Return a command's lines; none, with a warning, if its plug-in cannot be loaded."""
+    try:
+        summary = COMMANDS.summary(word)
+    except PluginFault as fault:
+        warnings.warn(PluginWarning(str(fault)), stacklevel=2)
+        return []
+    return textwrap.wrap(
+        summary, max(width, 40), initial_indent=f"    {word}".ljust(_INDENT), subsequent_indent=" " * _INDENT
+    )

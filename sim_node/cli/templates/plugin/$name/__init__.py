@@ -1,0 +1,1 @@
+"""What $name adds to sim_node."""
