@@ -229,6 +229,8 @@ def imported(folder: Path) -> set[str]:
     """The top-level modules that a package imports and neither is nor has from the standard library."""
     found = set()
     for path in folder.rglob("*.py"):
+        if "templates" in path.parts:  # of packages of others
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
