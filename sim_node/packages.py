@@ -7,16 +7,19 @@ import os
 
 # Modules whose packages rosdep knows; package.xml lists them.
 ROSDEP_KEYS = {
+    "collada": "python3-collada",
     "mujoco": "python3-mujoco-pip",
     "pymavlink": "python3-pymavlink-pip",
     "rosbags": "python3-rosbags-pip",
     "serial": "python3-serial",
     "trimesh": "python3-trimesh-pip",
+    "xacro": "xacro",
 }
 # Packages whose pip name differs from the module's, or that need a minimum version.
 _PIP_NAMES = {
     "serial": "pyserial",
     "PIL": "pillow",
+    "collada": "pycollada",
     "mcap": "'mcap>=1.2'",
     "fastcrc": "'fastcrc>=0.3'",
     "jax": "'jax>=0.6.2' polars",

@@ -28,7 +28,7 @@ class Assets:
         try:
             return self.file.roots.resolve(reference if is_plain else f"{folder}/{reference}", self.file.path)
         except LocateError as error:
-            self._error(element, attribute, str(error))
+            self.error(element, attribute, str(error))
             return None
 
     def read(self, element: Element, attribute: str, folder: str = "", key: str = "") -> Path | None:
@@ -41,26 +41,33 @@ class Assets:
             return None
         name = self.names.get((path, key))
         if name is None:
-            data = self._read(element, attribute, path)
+            data = self.bytes_of(element, attribute, path)
             if data is None:
                 return None
-            name = self.names[path, key] = f"{len(self.names)}_{path.stem}{path.suffix.lower()}"
-            self.contents[name] = data
+            name = self.add(path, key, path.suffix.lower(), data)
         element.attributes[attribute].text = name
         return path
 
-    def _read(self, element: Element, attribute: str, path: Path) -> bytes | None:
+    def add(self, path: Path, key: str, suffix: str, data: bytes) -> str:
+        """Enter what was read or made of a file, and return its name."""
+        name = self.names[path, key] = f"{len(self.names)}_{path.stem}{suffix}"
+        self.contents[name] = data
+        return name
+
+    def bytes_of(self, element: Element, attribute: str, path: Path) -> bytes | None:
+        """Return the content of a file, or None with the fault in the report."""
         try:
             if path.stat().st_size + sum(map(len, self.contents.values())) > MAX_TOTAL_BYTES:
-                self._error(element, attribute, f"more than {MAX_TOTAL_BYTES // 1024**2} MB of files in a model")
+                self.error(element, attribute, f"more than {MAX_TOTAL_BYTES // 1024**2} MB of files in a model")
                 return None
             self.file.report.read.append(path)
             return path.read_bytes()
         except OSError as error:
-            self._error(element, attribute, f"{path.name} cannot be read: {error.strerror}")
+            self.error(element, attribute, f"{path.name} cannot be read: {error.strerror}")
             return None
 
-    def _error(self, element: Element, attribute: str, message: str) -> None:
+    def error(self, element: Element, attribute: str, message: str) -> None:
+        """Record a fault of an attribute."""
         report = self.file.report.about(element.file)
         report.error(message, element.attributes[attribute].at, f"{element.tag}.{attribute}")
 

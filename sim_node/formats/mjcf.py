@@ -43,6 +43,8 @@ MAX_VALUES = {
 }  # fmt: skip
 MAX_COPIES, MAX_INCLUDED = 100_000, 1000
 FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
+# Elements that become frames.
+FRAMES = ("body", "joint", "freejoint", "site")
 NAMED_BY_FILE = ("mesh", "hfield", "texture")
 _OWN_OPTIONS = ("timestep", "integrator", "gravity")
 
@@ -100,6 +102,12 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
         key for element in root.all("option") for key in (*element.attributes, *(c.tag for c in element.children))
     }
     options = {key: getattr(spec.option, key) for key in sorted(stated) if hasattr(spec.option, key)}
+    flags = {
+        key: value.text == "enable"
+        for element in root.all("option")
+        for flag in element.all("flag")
+        for key, value in flag.attributes.items()
+    }
     model = Model(
         name=root.get("model") or root.get("name") or file.path.stem,
         source=source,
@@ -108,6 +116,7 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
         keyframes=keyframes_in(compiled),
         actuators=tuple(compiled.actuator(index).name for index in range(compiled.nu)),
         options=options,
+        flags=flags,
         place=place,
         parent_place=place,
     )
@@ -124,6 +133,7 @@ def _options(spec: MjSpec) -> dict[str, Any]:
 def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
     """Expand includes, and read the files that elements refer to. Faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
+    _replace_blanks(root, file)
     compiler = {key: value.text for element in root.all("compiler") for key, value in element.attributes.items()}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
@@ -132,13 +142,8 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     for element in root.all("compiler"):
         for key in ("assetdir", "meshdir", "texturedir", "strippath"):
             element.attributes.pop(key, None)
-        if "settotalmass" in element.attributes:
-            _error(
-                file,
-                element,
-                "settotalmass",
-                "MuJoCo does not have it any more; scale the masses and densities in the model",
-            )
+        if "settotalmass" in element.attributes and file.root is not root:
+            _error(file, element, "settotalmass", "is not used in a model within a model; scale its masses")
     for element in root.descendants():
         _check_sizes(element, file)
         for attribute in [key for key in element.attributes if key.startswith("file") and element.get(key)]:
@@ -222,6 +227,29 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
     element.attributes["file"].text = name
     if not element.get("name"):
         element.attributes["name"] = Attribute(root.get("model") or stem(reference), element.at)
+
+
+def _replace_blanks(root: Element, file: XmlFile) -> None:
+    """Replace white space in names of what becomes a frame, and wherever they are referred to."""
+    used = {element.get("name") for element in root.descendants()}
+    renamed: dict[str, str] = {}
+    for element in root.descendants():
+        name = element.get("name")
+        if element.tag in FRAMES and name not in renamed and len(name.split()) > 0 and name != "".join(name.split()):
+            renamed[name] = new = _unused("_".join(name.split()), used)
+            message = f"the name {quoted(name)} has white space, which frames may not have; it is {new} here"
+            file.report.about(element.file).warning(message, element.attributes["name"].at, f"{element.tag}.name")
+    if renamed:
+        for element in root.descendants():
+            for attribute in element.attributes.values():
+                attribute.text = renamed.get(attribute.text, attribute.text)
+
+
+def _unused(name: str, used: set[str]) -> str:
+    while name in used:
+        name += "_"
+    used.add(name)
+    return name
 
 
 def _check_sizes(element: Element, file: XmlFile) -> None:

@@ -7,18 +7,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from sim_node.formats.assets import Assets
 from sim_node.formats.mjcf import FIXED_FRAME, model_of
+from sim_node.formats.urdf_inertia import mend_inertials, refuse_undefined
+from sim_node.formats.urdf_meshes import MeshReader, mesh_folder
 from sim_node.formats.xml_roots import XmlFile, xml_reader
-from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
 from sim_node.world.locate import LocateError
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import mujoco_fault
-from sim_node.world.problems import WorldError, quoted
-from sim_node.world.readers import numbers
+from sim_node.world.problems import WorldError
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.xml_elements import Attribute, Element, escape, unescape
@@ -47,7 +44,6 @@ def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
 
 # Elements of a robot for joints, masses and contacts. Transmissions, plugins and the like are for other programs.
 PARTS = ("link", "joint", "material")
-SHOWN_ONLY = (*MESHES_SHOWN, ".dae")
 # Fixed links stay frames, visuals are kept, and a link without <inertial> has no mass, as in ROS.
 COMPILER = {"fusestatic": "false", "discardvisual": "false", "inertiafromgeom": "false"}
 
@@ -61,23 +57,34 @@ def read_urdf(file: XmlFile) -> World | None:
     errors = len(file.report.errors)
     root = Element("robot", file.root.at, dict(file.root.attributes), file=file.root.file)
     root.children = [_compiler(file.root), *(part for part in file.root.children if part.tag in PARTS)]
-    _refuse_xacro(file)
+    for element in file.root.descendants():
+        if element.tag.startswith("xacro:"):
+            message = f"<{element.tag}>: this is a xacro file; name it {file.path.stem}.urdf.xacro"
+            file.report.error(f"{message}, and it is expanded where xacro is installed", element.at)
+            return None
     assets = Assets(file)
-    shown = _read_meshes(root, file, assets)
+    meshes = MeshReader(file, assets)
+    for link in root.all("link"):
+        meshes.read(link)
+    carriers = mend_inertials(root, file.report, balance=file.balance_inertia)
     for element in root.descendants():
         # MuJoCo gets no other files, such as textures, or meshes where URDF has none.
         if element.get("filename") not in assets.contents:
             element.attributes.pop("filename", None)
+        if element.tag in ("visual", "collision"):
+            # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
+            element.attributes.pop("name", None)
     _refuse_ambiguous(root, file)
     if len(file.report.errors) > errors:
         return None
     try:
-        model, _ = model_of(root, file, assets, {})
+        model, spec = model_of(root, file, assets, {})
+        refuse_undefined(spec, model.source, carriers)
     except WorldError as error:
         file.report.errors.extend(error.problems)
         return None
-    text = with_uris(file.path.read_text(encoding="utf-8-sig"), file.path, file.roots, _mesh_folder(file))
-    model = replace(model, mimics=tuple(_mimics(root)), shown=tuple(shown), options={}, urdf=text)
+    text = with_uris(file.text, file.path, file.roots, mesh_folder(file))
+    model = replace(model, mimics=tuple(_mimics(root)), shown=tuple(meshes.shown), options={}, urdf=text)
     return World(
         name=file.root.get("name") or file.path.stem, fixed_frame=FIXED_FRAME, models=(model,), source=str(file.shown)
     )
@@ -93,67 +100,12 @@ def _compiler(root: Element) -> Element:
     return Element("mujoco", root.at, {}, [Element("compiler", root.at, wanted, file=root.file)], file=root.file)
 
 
-def _refuse_xacro(file: XmlFile) -> None:
-    for element in file.root.descendants():
-        if element.tag.startswith("xacro:"):
-            message = f"<{element.tag}>: this is a xacro file; expand it first: xacro {file.path.name} > robot.urdf"
-            file.report.error(message, element.at)
-            return
-
-
-def _read_meshes(root: Element, file: XmlFile, assets: Assets) -> list[tuple[str, Geometry]]:
-    """Read the meshes that MuJoCo supports.
-
-    Move those that can only be shown from the elements to the returned list.
-    """
-    folder = _mesh_folder(file)
-    shown: list[tuple[str, Geometry]] = []
-    for link in root.all("link"):
-        for part in list(link.children):
-            for mesh in [
-                m for geometry in part.all("geometry") for m in geometry.all("mesh") if "filename" in m.attributes
-            ]:
-                suffix = Path(mesh.get("filename")).suffix.lower()
-                if suffix in MESHES:
-                    assets.read(mesh, "filename", folder, key=mesh.get("scale"))
-                elif suffix in SHOWN_ONLY and (part.tag == "visual" or suffix != ".dae"):
-                    path = assets.find(mesh, "filename", folder)
-                    if path is not None:
-                        shown.append((link.get("name"), _shown(part, mesh, path)))
-                        if part.tag == "collision":
-                            message = f"a {suffix} mesh is shown, but has no contacts; use STL or OBJ for contacts"
-                            file.report.warning(message, mesh.attributes["filename"].at, link.get("name"))
-                    link.children.remove(part)
-                else:
-                    message = (
-                        f"{quoted(mesh.get('filename'))} cannot be used for contacts; allowed: {', '.join(MESHES)}"
-                    )
-                    file.report.error(message, mesh.attributes["filename"].at, f"{link.get('name')}.{part.tag}")
-    return shown
-
-
-def _mesh_folder(file: XmlFile) -> str:
-    return next((c.get("meshdir") for part in file.root.all("mujoco") for c in part.all("compiler")), "")
-
-
-def _shown(part: Element, mesh: Element, path: Path) -> Geometry:
-    origin = next(iter(part.all("origin")), None)
-    position, rpy = (_numbers(origin, key, 0.0) for key in ("xyz", "rpy"))
-    pose = np.concatenate([position, numbers.from_euler(rpy)])
-    return Geometry("mesh", _numbers(mesh, "scale", 1.0), pose=pose, file=path)
-
-
-def _numbers(element: Element | None, key: str, default: float) -> FloatArray:
-    """Read three numbers. Return the default if they are missing or invalid."""
-    words = element.get(key).split() if element is not None else []
-    numbers = np.array([as_number(word) for word in words])
-    return numbers if len(numbers) == 3 and np.isfinite(numbers).all() else np.full(3, default)
-
-
 def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
     """Report values that MuJoCo interprets differently from URDF."""
     for joint in root.all("joint"):
         name = joint.get("name")
+        if joint.get("type") in ("fixed", "floating"):
+            joint.children[:] = [child for child in joint.children if child.tag != "axis"]
         for axis in joint.all("axis"):
             numbers = [as_number(word) for word in axis.get("xyz").split()]
             if len(numbers) == 3 and not math.hypot(*numbers) > 0.0:

@@ -26,6 +26,8 @@ class XmlFile:
         shown: The path in messages.
         roots: The folders that it may refer to.
         report: Where faults are recorded.
+        text: The text of the file.
+        balance_inertia: Whether inertias that no body can have are replaced; None replaces them and warns.
     """
 
     root: Element
@@ -33,6 +35,8 @@ class XmlFile:
     shown: Path
     roots: Roots
     report: Report
+    text: str = ""
+    balance_inertia: bool | None = None
 
 
 XmlReader = Callable[[XmlFile], "World | None"]
@@ -50,7 +54,27 @@ def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: t
     """Return the world of an XML file with the reader of its root element, or None with the faults in `report`."""
     before = len(report.read)
     text = read_text(path, report)
-    root = None if text is None else compose_xml(text, report)
+    if text is None:
+        return None
+    return world_of_text(text, path, shown, roots, report, before)
+
+
+def world_of_text(
+    text: str,
+    path: Path,
+    shown: Path,
+    roots: Roots,
+    report: Report,
+    before: int,
+    *,
+    balance_inertia: bool | None = None,
+) -> World | None:
+    """Return the world of the text of an XML file, as `read_xml` does.
+
+    Args:
+        before: How many files the report had read before this one.
+    """
+    root = compose_xml(text, report)
     if root is None:
         return None
     read = XML_READERS.get(root.tag)
@@ -59,7 +83,7 @@ def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: t
         hint = did_you_mean(root.tag, XML_READERS)
         report.error(f"the root element is <{root.tag}>; XML worlds need one of {known}{hint}", root.at)
         return None
-    world = read(XmlFile(root, path, shown, roots, report))
+    world = read(XmlFile(root, path, shown, roots, report, text, balance_inertia))
     if world is None or not world.models:
         return world
     files = tuple(report.read[before:])

@@ -16,14 +16,24 @@ from sim_node.world.mujoco_source import refusals, spec_of
 MUJOCO_ORDER = {"free": [0, 1, 2, 6, 3, 4, 5], "ball": [3, 0, 1, 2], "slide": [0], "hinge": [0]}
 
 
-def attach(spec: mujoco.MjSpec, model: Model, above: mujoco.MjsBody, mount: FloatArray) -> None:
-    """Attach a model to a body, at a pose (7,) in it; options are those of the world. Raises WorldError."""
+def attach(
+    spec: mujoco.MjSpec, model: Model, above: mujoco.MjsBody, mount: FloatArray, *, has_contact: bool = True
+) -> None:
+    """Attach a model to a body, at a pose (7,) in it; options are those of the world. Raises WorldError.
+
+    Without contact, none of its shapes touches anything.
+    """
     with refusals(model.source):
         child = spec_of(model.source)
         for name in (name for name in dir(spec.option) if not name.startswith("_")):
             setattr(child.option, name, getattr(spec.option, name))
         for key in list(child.keys):
             child.delete(key)
+        if not has_contact:
+            for geom in child.geoms:
+                geom.contype = geom.conaffinity = 0
+            for pair in list(child.pairs):
+                child.delete(pair)
         frame = above.add_frame(pos=mount[:3], quat=mount[[6, 3, 4, 5]])
         spec.attach(child, prefix=model.full_name("") if model.prefix else "", frame=frame)
 

@@ -25,6 +25,7 @@ from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
+from sim_node.world.model_settings import physics_of, touches
 from sim_node.world.problems import Problem, Where, WorldWarning
 from sim_node.world.surfaces import Surface
 
@@ -93,7 +94,7 @@ class Compiled:
 
 def compile_model(world: World, layout: Layout) -> Compiled:
     """Compile the model of a checked world, with its initial state."""
-    physics = world.physics
+    physics = physics_of(world)
     spec = mujoco.MjSpec()
     for name, value in physics.options.items():
         setattr(spec.option, name, value)
@@ -122,7 +123,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
         while waiting and waiting[0][0] < row:
             above, model = waiting.pop(0)
             anchor, mount = offsets[above]
-            attach(spec, model, nodes[anchor], mount)
+            attach(spec, model, nodes[anchor], mount, has_contact=touches(model, world))
             nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is model})
         if body is None:
             break

@@ -24,7 +24,7 @@ from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Rename, all_parts, kind_of
 from sim_node.world.problems import WorldError, quoted, refuse
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
+from sim_node.world.readers.yaml_start import START_KEYS, read_start
 from sim_node.world.readers.yaml_values import Value
 from sim_node.world.readers.yaml_world import node_of
 
@@ -105,7 +105,7 @@ def with_world(
         refuse("prefix", f"the prefix {quoted(prefix)} {fault}")
     if start:
         report = Report("")
-        other = read_start(other, Value(node_of(start), report).table(MODEL_KEYS))
+        other = read_start(other, Value(node_of(start), report).table(START_KEYS))
         if report.errors:
             raise WorldError(report.errors)
     above, root = parent or world.fixed_frame, names.prefixed(prefix, other.fixed_frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from sim_node.text import did_you_mean
@@ -84,17 +84,37 @@ def shipped_vehicles() -> dict[str, Path]:
     return {path.stem: path for path in sorted((folder / "config" / "vehicles").glob("*.yaml"))}
 
 
-def package_path(uri: str) -> Path:
-    """Return the file of `package://PACKAGE/PATH` in the package's share folder. Raises LocateError."""
-    package, _, inside = uri.removeprefix("package://").partition("/")
-    folder = share(package)
+def package_path(uri: str, table: Mapping[str, Path] | None = None, sources: Iterable[Path] = ()) -> Path:
+    """Return the file of `package://PACKAGE/PATH` in the package's folder. Raises LocateError.
+
+    The folder is that of the table, or the installed package's share folder, or one of the sources that has the
+    package's name, or is in one that contains it.
+    """
+    # Three slashes, as some exporters write them, can mean nothing else.
+    package, _, inside = uri.removeprefix("package://").lstrip("/").partition("/")
+    folder = (table or {}).get(package) or share(package) or _source(package, sources)
     if folder is None:
-        raise LocateError(f"{quoted_path(uri)}: no package {quoted(package)} is installed (is its workspace sourced?)")
+        message = f"no package {quoted(package)} is installed (is its workspace sourced?)"
+        raise LocateError(f"{quoted_path(uri)}: {message}; --allow DIR finds it in a folder")
     # Do not resolve links before the check of `..`: in a symlink install, a share folder consists of links.
     path = Path(os.path.normpath(folder / inside))
     if not path.is_relative_to(folder):
         raise LocateError(f"{quoted_path(uri)} leaves package {quoted(package)}")
     return path
+
+
+def _source(package: str, sources: Iterable[Path]) -> Path | None:
+    """Return the folder of a package that is not installed, or None."""
+    if not package or package in (".", ".."):
+        return None
+    found = (each for folder in sources for each in (folder, folder / package) if each.name == package)
+    return next((each for each in found if each.is_dir()), None)
+
+
+def is_in_a_package(path: Path) -> bool:
+    """Return whether a path (resolved) is in the share folder of a prefix in AMENT_PREFIX_PATH."""
+    prefixes = filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep))
+    return any(path.is_relative_to(Path(prefix).resolve() / "share") for prefix in prefixes)
 
 
 def share(package: str) -> Path | None:

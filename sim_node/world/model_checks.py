@@ -9,12 +9,14 @@ import numpy as np
 
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import World
+from sim_node.world.model_settings import SETTINGS, adopted_settings, contradicting_settings
 from sim_node.world.mujoco_source import default_options, integrator_number
 from sim_node.world.problems import Place, Problem, quoted
 
 
 def model_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of the parents of a world's models."""
+    yield from contradicting_settings(world)
     standing = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     standing.update({body.name: body.parent for body in world.bodies if not body.type.parts})
     moved = {motion.frame for motion in world.motions}
@@ -33,12 +35,17 @@ def overridden_options(world: World) -> Iterator[Problem]:
     """Yield options of MuJoCo that a model's file sets and the including world overrides."""
     for model in world.models:
         here = _options(world.physics, world)
-        differing = [key for key, value in model.options.items() if key in here and not _same(value, here[key])]
+        differing = [
+            key
+            for key, value in model.options.items()
+            if key in here and key not in SETTINGS and not _same(value, here[key])
+        ]
         if differing:
             found = ", ".join(
                 f"{key} {_shown(key, model.options[key])} (here {_shown(key, here[key])})" for key in differing
             )
             yield _at(model.place, f"the world's physics overrides the model's: {found}")
+    yield from adopted_settings(world)
 
 
 def _options(physics: Physics, world: World) -> dict[str, Any]:

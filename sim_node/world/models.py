@@ -73,7 +73,9 @@ class Model:
         keyframes: Named states of the model's file.
         actuators: Names of the actuators in the model, in its order.
         mimics: URDF joints that follow another one: (joint, followed joint, multiplier, offset).
-        options: Options of MuJoCo that the file sets; the world's options override them.
+        options: Options of MuJoCo that the file sets. A world takes over those of contacts, and overrides the others.
+        flags: Whether parts of MuJoCo's pipeline are on, by their names, where the file says so.
+        read_with: Keys of the include that its file was read with, as in a world file.
         shown: Meshes that are only shown, and the names of their links.
         urdf: The text of a URDF model with absolute paths of meshes; empty for other models.
         files: All files that were read for it, its own first.
@@ -91,6 +93,8 @@ class Model:
     actuators: tuple[str, ...] = ()
     mimics: tuple[tuple[str, str, float, float], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    flags: Mapping[str, bool] = field(default_factory=dict)
+    read_with: Mapping[str, Any] = field(default_factory=dict)
     shown: tuple[tuple[str, Geometry], ...] = ()
     urdf: str = ""
     files: tuple[Path, ...] = ()

@@ -110,6 +110,11 @@ class Source:
         text = "".join(_lines(root, places))
         return cls(text, tuple(places), includes, assets)
 
+    @property
+    def is_urdf(self) -> bool:
+        """Whether the text is URDF."""
+        return self.text.startswith("<robot")
+
     def problem(self, message: str) -> Problem:
         """Return a message of MuJoCo as a problem at the location that it refers to."""
         where = self.places[0][0]
@@ -136,6 +141,12 @@ def spec_of(source: Source) -> MjSpec:
 
     with refusals(source):
         spec = mujoco.MjSpec.from_string(source.text, include=dict(source.includes), assets=dict(source.assets))
+    if source.is_urdf:
+        for mesh in spec.meshes:
+            # Links have their inertia of their own, and what is only drawn need not be closed.
+            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    if spec.compiler.settotalmass > 0.0:
+        _scale_masses(spec)
     bodies = {body.name for body in spec.bodies}
     joints = {joint.name for joint in spec.joints}
     for index, body in enumerate(spec.bodies):
@@ -149,6 +160,23 @@ def spec_of(source: Source) -> MjSpec:
     for index, equality in enumerate(spec.equalities):
         equality.name = equality.name or _unused(f"equality{index}", equalities)
     return spec
+
+
+def _scale_masses(spec: MjSpec) -> None:
+    """Give a model its total mass, as its compiler would, so that it has it as a part of another one, too."""
+    total = spec.compiler.settotalmass
+    spec.compiler.settotalmass = -1.0
+    factor = total / float(spec.copy().compile().body_mass.sum())
+    for geom in spec.geoms:
+        if np.isnan(geom.mass):
+            geom.density *= factor
+        else:
+            geom.mass *= factor
+    for body in spec.bodies:
+        if body.explicitinertial:
+            body.mass *= factor
+            body.inertia *= factor
+            body.fullinertia *= factor
 
 
 @contextmanager

@@ -38,6 +38,7 @@ KEYS = {
     "pymavlink": "python3-pymavlink-pip",
     "rosbags": "python3-rosbags-pip",
     "trimesh": "python3-trimesh-pip",
+    "collada": "python3-collada",
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"gymnasium", "ray"}

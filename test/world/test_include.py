@@ -214,7 +214,7 @@ def test_prefixes_are_names(write: Callable[..., Path], prefix: str) -> None:
 def test_only_world_files_are_included(write: Callable[..., Path]) -> None:
     write("t,x,y,z\n", "path.csv")
     assert lines(write("include: [path.csv]")) == [
-        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .openplx, .json; found '.csv'"
+        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .xacro, .openplx, .json; found '.csv'"
     ]
 
 

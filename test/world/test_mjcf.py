@@ -296,7 +296,6 @@ def test_entity_bombs_are_refused(write: Callable[..., Path]) -> None:
             '<replicate count="1000000000"><geom size="1"/></replicate>',
             "m.xml:3:12: replicate.count: '1000000000' is out",
         ),
-        ('<body name="a b"><geom size="1"/></body>', "m.xml:3:1: a b: the name 'a b' may have no white space"),
     ],
 )
 def test_a_fault_is_reported_at_its_place(write: Callable[..., Path], body: str, line: str) -> None:
@@ -338,3 +337,82 @@ def test_a_floating_model_does_not_hang_on_what_moves(write: Callable[..., Path]
     found = write("include: [{file: leg.xml, prefix: a}, {file: leg.xml, prefix: b, parent: a/shin}]")
     with pytest.warns(WorldWarning), pytest.raises(WorldError, match="free model must be the fixed frame"):
         lay_out(load(found))
+
+
+# As raw MuJoCo has it
+
+
+def test_white_space_in_names_is_replaced_where_they_are_referred_to_too(write: Callable[..., Path]) -> None:
+    text = (
+        '<mujoco><worldbody><body name="the arm"><joint name="the hinge"/><geom size=".1"/><site name="a_b"/>\n'
+        '<site name="a b"/></body></worldbody><actuator><motor name="m" joint="the hinge"/></actuator></mujoco>'
+    )
+    with pytest.warns(WorldWarning, match=r"m.xml:2:\d+: site.name: the name 'a b' has white space.*it is a_b_ here"):
+        world = load(write(text, "m.xml"))
+    model = engine(Simulation(world)).model
+    assert {"the_arm", "the_hinge", "a_b", "a_b_"} <= set(lay_out(world).frames.names)
+    assert model.actuator("m").trnid[0] == model.joint("the_hinge").id
+
+
+def test_a_total_mass_is_that_of_mujoco_as_a_part_too(write: Callable[..., Path]) -> None:
+    text = (
+        '<mujoco><compiler settotalmass="14"/><worldbody><body name="a"><freejoint/><geom size=".1" mass="3"/><body '
+        'name="b"><joint/><geom size=".2"/></body><body name="c"><joint/><inertial pos="0 0 0" mass="2" '
+        'diaginertia="1 2 3"/></body></body></worldbody></mujoco>'
+    )
+    path = write(text, "m.xml")
+    world = load(path)
+    raw, model = mujoco.MjModel.from_xml_path(str(path)), engine(Simulation(world)).model
+    np.testing.assert_allclose(model.body_mass, raw.body_mass, rtol=1e-12)
+    np.testing.assert_allclose(model.body_inertia, raw.body_inertia, rtol=1e-12)
+
+
+SETTINGS = (
+    '<mujoco><option cone="elliptic" impratio="5" o_margin="0.01"><flag {flags}/></option>'
+    '<worldbody><body name="b"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+)
+
+
+def test_contact_settings_of_an_included_model_count(write: Callable[..., Path]) -> None:
+    write(SETTINGS.format(flags='filterparent="disable" override="enable"'), "m.xml")
+    with pytest.warns(WorldWarning, match="the whole world takes over from the model: cone elliptic, impratio 5"):
+        world = load(write("include: [{file: m.xml, prefix: a}]"))
+    option = engine(Simulation(world)).model.opt
+    assert (option.cone, option.impratio, option.o_margin) == (mujoco.mjtCone.mjCONE_ELLIPTIC, 5.0, 0.01)
+    assert option.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+    assert option.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE
+
+
+@pytest.mark.parametrize(
+    ("flags", "physics", "fault"),
+    [
+        ("", "cone: pyramidal", "the model's cone elliptic contradicts the cone pyramidal of this world"),
+        (
+            'warmstart="disable"',
+            "flags: {warmstart: true}",
+            "the model's flag warmstart disable contradicts the flag warmstart enable of this world",
+        ),
+        ('gravity="disable"', "", "the model's flag gravity disable would count for the whole world"),
+    ],
+)
+def test_settings_that_cannot_be_honoured_are_refused(
+    write: Callable[..., Path], flags: str, physics: str, fault: str
+) -> None:
+    write(SETTINGS.format(flags=flags), "m.xml")
+    found = write(f"physics: {{{physics}}}\ninclude: [{{file: m.xml, prefix: a}}]")
+    with pytest.raises(WorldError, match=fault):
+        lay_out(load(found))
+
+
+def test_a_model_without_contact_leaves_contact_to_others(write: Callable[..., Path]) -> None:
+    write(
+        SETTINGS.replace('cone="elliptic" impratio="5" o_margin="0.01"', "").format(flags='contact="disable"'), "m.xml"
+    )
+    ball = "{geometry: [{sphere: 0.1, mass: 1}], joint: free, pose: {position: [1, 0, 0.1]}, name: ball}"
+    world = load(write(f"ground: {{}}\nbodies: [{ball}]\ninclude: [{{file: m.xml, pose: {{position: [0, 0, 0.1]}}}}]"))
+    run = Simulation(world)
+    run.run(1.0)
+    # In their parents, which are 0.1 m above the ground.
+    height = dict(zip(run.frames.names, run.snapshot().poses[:, 2].tolist(), strict=True))
+    assert height["b"] == pytest.approx(0.1 - 9.81 / 2 - 0.1, abs=0.2)
+    assert height["ball"] == pytest.approx(0.0, abs=1e-3)

@@ -230,7 +230,7 @@ def test_a_package_mesh_is_found_in_its_share_folder(
         ("package://nowhere/cube.stl", "no package 'nowhere' is installed"),
         ("package://sim_node/../../cube.stl", "leaves package 'sim_node'"),
         ("cub.stl", "no file 'cub.stl' beside m.urdf; did you mean cube.stl?"),
-        ("cube.dae", "'cube.dae' cannot be used for contacts; allowed: .stl, .obj"),
+        ("cube.ply", "'cube.ply' is not a supported mesh; allowed: .stl, .obj, .dae"),
     ],
 )
 def test_a_mesh_that_cannot_be_had_is_reported_at_its_place(
@@ -271,8 +271,14 @@ def test_a_glb_is_shown_and_not_collided(write: Callable[..., Path]) -> None:
         (small(joint='<axis xyz="0 0 0"/>'), "j.axis: an axis needs a direction"),
         (small(type="prismatic", joint='<limit lower="1" upper="-1"/>'), "j.limit: lower 1 is above upper -1"),
         (small().replace('child link="tip"', 'child link="tipp"'), "MuJoCo: URDF joint parent or child missing"),
-        (small(more="<xacro:macro name='x'/>"), "m.urdf:4:1: <xacro:macro>: this is a xacro file; expand it first"),
-        (small().replace(INERTIAL, ""), "MuJoCo: mass and inertia of moving bodies must be larger"),
+        (
+            small(more="<xacro:macro name='x'/>"),
+            "m.urdf:4:1: <xacro:macro>: this is a xacro file; name it m",
+        ),
+        (
+            small().replace(INERTIAL, ""),
+            "tip: it has no mass, and nothing that it carries defines how its joint",
+        ),
         ("<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "document types and entities are not allowed"),
         ("<robott/>", "m.urdf:1:1: the root element is <robott>"),
     ],

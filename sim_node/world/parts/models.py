@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.joint_checks import actuator_problems
 from sim_node.world.joint_commands import JointCommands, command_problems
 from sim_node.world.joint_motion import Actuator
@@ -32,20 +33,19 @@ class Models(Kind[Model]):
                 yield Entry(link.name, link.parent, link, link.link.place, model.parent_place, link)
 
     def data(self, part: Model, refer: Refer) -> dict[str, Any]:
-        """Return the include of its file, and the initial positions of its joints."""
+        """Return the include of its file, and the initial state of its joints."""
         found = ((name, state) for name, state in part.keyframes.items() if _begins_at(part.start, state))
         keyframe, begin = next(found, ("", Start()))
-        q = {
-            joint: one_or_more(value)
-            for joint, value in part.start.q.items()
-            if not np.array_equal(value, begin.q.get(joint, ()))
-        }
+        q = _changed(part.start.q, begin.q)
+        qd = _changed(part.start.qd, begin.qd)
         data = {"file": refer(part.files[0]) if part.files else "", "prefix": part.prefix, "parent": part.parent}
         return {
             **data,
             "free": part.floats(),
             **({"keyframe": keyframe} if keyframe else {}),
             **({"q": q} if q else {}),
+            **({"qd": qd} if qd else {}),
+            **part.read_with,
         }
 
     def problems(self, world: World) -> Iterator[Problem]:
@@ -59,8 +59,15 @@ class Models(Kind[Model]):
 
 
 def _begins_at(start: Start, keyframe: Start) -> bool:
-    """Return whether a start is a keyframe, apart from positions of joints."""
-    return replace(start, q={}) == replace(keyframe, q={}) and keyframe.q.keys() <= start.q.keys()
+    """Return whether a start is a keyframe, apart from the state of joints."""
+    same = replace(start, q={}, qd={}) == replace(keyframe, q={}, qd={})
+    return same and keyframe.q.keys() <= start.q.keys() and keyframe.qd.keys() <= start.qd.keys()
+
+
+def _changed(state: Mapping[str, FloatArray], begin: Mapping[str, FloatArray]) -> dict[str, Any]:
+    """Return what a start sets differently from a keyframe, by joint."""
+    changed = {joint: value for joint, value in state.items() if not np.array_equal(value, begin.get(joint, ()))}
+    return {joint: one_or_more(value) for joint, value in changed.items()}
 
 
 @part("actuators", Actuator)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sim_node.text import did_you_mean
-from sim_node.world.locate import LocateError, package_path
+from sim_node.world.locate import LocateError, is_in_a_package, package_path
 from sim_node.world.problems import quoted_path
 from sim_node.world.readers.report import Report
 
@@ -17,9 +17,13 @@ MAX_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Roots:
-    """The folders (resolved) that references in world files must not leave."""
+    """The folders (resolved) that references in world files must not leave.
+
+    packages: folders of packages by name, which go before those that are installed.
+    """
 
     folders: tuple[Path, ...]
+    packages: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
     def of(cls, world: Path, allowed: Iterable[Path] = ()) -> Roots:
@@ -29,7 +33,12 @@ class Roots:
     def around(self, file: Path) -> Roots:
         """Return these folders and that of a file in a package: a world from there may read the files beside it."""
         folder = file.resolve().parent
-        return self if self._contain(folder) else Roots((*self.folders, folder))
+        return self if self._contain(folder) else replace(self, folders=(*self.folders, folder))
+
+    def allows(self, file: Path) -> bool:
+        """Return whether a file may be read: it is in one of the folders, or in a package."""
+        path = file.resolve()
+        return self._contain(path) or is_in_a_package(path) or any(map(path.is_relative_to, self.packages.values()))
 
     def resolve(self, reference: str, beside: Path) -> Path:
         """Return the file that `reference` in file `beside` refers to.
@@ -52,7 +61,7 @@ class Roots:
 
     def _path_of(self, reference: str, beside: Path) -> Path:
         if reference.startswith("package://"):
-            path = package_path(reference)
+            path = package_path(reference, self.packages, self.folders)
         else:
             path = beside.resolve().parent / reference
             if not self._contain(path.resolve()):

@@ -19,6 +19,7 @@ Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
 _SHIPPED = (
     "sim_node.world.readers.yaml_world",
     "sim_node.formats.xml_roots",
+    "sim_node.formats.urdf_files",
     "sim_node.formats.openplx",
     "sim_node.scene.reader",
     "sim_node.ecs.reader",

@@ -16,10 +16,10 @@ from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.keys import Keys, either, frame, listing, text
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
+from sim_node.world.readers.yaml_start import START_KEYS, read_start
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Number of files of a world, and depth of includes: a few small files could include each other
@@ -31,7 +31,7 @@ INCLUDE_KEYS = Keys(
         "prefix": text("What the names of its frames begin with here."),
         "parent": frame("The frame that its fixed frame becomes, or is placed in."),
         "pose": POSE_KEYS,
-        **MODEL_KEYS,
+        **START_KEYS,
     },
     required=("file",),
 )
@@ -45,7 +45,7 @@ class IncludeReader(NamedTuple):
 
 
 INCLUDE_READERS: Registry[str, IncludeReader] = Registry(
-    "reader of includes", shipped=("sim_node.scene.reader",), group="sim_node.readers"
+    "reader of includes", shipped=("sim_node.formats.urdf_files", "sim_node.scene.reader"), group="sim_node.readers"
 )
 
 

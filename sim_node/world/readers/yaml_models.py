@@ -1,26 +1,16 @@
-"""Joints in world files: initial positions of included models, and free bases."""
+"""Free bases of included models: a free joint put into the model, or taken out of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.world.joints import Q_SIZES, LinkJoint
-from sim_node.world.model import MAX_DISTANCE, World
-from sim_node.world.models import Model, Start
+from sim_node.world.models import Model
 from sim_node.world.mujoco_source import Source, refusals, spec_of
 from sim_node.world.problems import NOWHERE, Problem, WorldError
-from sim_node.world.readers.keys import Keys, by_name, either, flag, listing, number, text
 from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
-from sim_node.world.readers.yaml_nodes import Scalar
-from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 
 
 def set_floating(model: Model, wanted: bool) -> Model:
@@ -102,83 +92,3 @@ def _refuse(message: str) -> None:
 
 
 EDITS: dict[str, Callable[[Element, bool], None]] = {"mujoco": _mjcf, "robot": _urdf}
-
-
-MODEL_KEYS = Keys(
-    {
-        "q": by_name(
-            "Initial joint positions of an MJCF or URDF model by joint, m or rad.",
-            either("", number("", -MAX_DISTANCE, MAX_DISTANCE), listing("", number(""))),
-        ),
-        "keyframe": text("The keyframe that an MJCF model starts in."),
-        "free": flag("Whether the base of an MJCF or URDF model is on a free joint."),
-    }
-)
-
-
-def read_start(world: World, table: Table) -> World:
-    """Return the included world, with its model changed by the keys of the entry."""
-    values = [value for key in MODEL_KEYS if (value := table.get(key)) is not None]
-    if not values:
-        return world
-    if len(world.models) != 1:
-        values[0].error("applies only to MJCF and URDF models")
-        return world
-    model = world.models[0]
-    free, keyframe, q = table.get("free"), table.get("keyframe"), table.get("q")
-    if free is not None:
-        wanted = free.choice((*TRUE, *FALSE), "false") in TRUE
-        try:
-            model = set_floating(model, wanted)
-        except WorldError as error:
-            for problem in error.problems:
-                free.error(problem.message)
-    if keyframe is not None:
-        model = replace(model, start=_keyframe(keyframe, model))
-    if q is not None:
-        model = replace(model, start=replace(model.start, q={**model.start.q, **_positions(q, model)}))
-    return replace(world, models=(model,))
-
-
-def _keyframe(value: Value, model: Model) -> Start:
-    if not model.keyframes:
-        value.error("the model has no keyframes")
-        return model.start
-    return model.keyframes[value.choice(model.keyframes, next(iter(model.keyframes)))]
-
-
-def _positions(value: Value, model: Model) -> dict[str, FloatArray]:
-    """Read q by joint: a number for a slide or hinge, lists for the others."""
-    joints = {joint.name: joint for joint in model.joints()}
-    table = value.table(tuple(joints))
-    found = {}
-    for name, joint in joints.items():
-        given = table.get(name)
-        q = None if given is None else _position(given, joint)
-        if q is not None:
-            found[name] = q
-    return found
-
-
-def _position(value: Value, joint: LinkJoint) -> FloatArray | None:
-    size = Q_SIZES[joint.kind]
-    if size == 1:
-        number = value.number(-MAX_DISTANCE, MAX_DISTANCE) if isinstance(value.node, Scalar) else None
-        if number is None:
-            value.error(f"a number is needed for a {joint.kind} joint, found {value.found()}")
-            return None
-        if joint.limits is not None and not joint.limits[0] <= number <= joint.limits[1]:
-            low, high = joint.limits
-            value.warning(f"{number:g} is beyond the joint's limits, {low:g} to {high:g}")
-        return np.array([number])
-    numbers = value.vector(size, MAX_DISTANCE)
-    if numbers is None:
-        return None
-    q = np.array(numbers)
-    norm = float(np.linalg.norm(q[-4:]))
-    if abs(norm - 1.0) > NORMALISED:
-        value.error(f"the quaternion's norm is {norm:.7g}, a rotation needs 1")
-        return None
-    if abs(norm - 1.0) > ROUNDING:
-        q[-4:] = quaternions.normalise(q[-4:])
-    return q

@@ -1,0 +1,165 @@
+"""Meshes that MuJoCo does not read itself, COLLADA and some STL, converted to its own binary format."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray, IntArray
+
+# Of a binary STL file, MuJoCo reads no more.
+MAX_STL_FACES = 200_000
+STL_HEADER, STL_FACE = 84, 50
+_VERTEX = re.compile(rb"^\s*vertex\s+(\S+)\s+(\S+)\s+(\S+)", re.MULTILINE)
+# m^2; MuJoCo refuses a mesh without any area.
+_NO_AREA = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Triangles of one colour.
+
+    Attributes:
+        vertices: Vertices (V, 3) in the file's axes, in metres for COLLADA, else in the file's units.
+        faces: Rows of vertices of each triangle (F, 3).
+        colour: Red, green, blue and opacity, 0 to 1, or None.
+    """
+
+    vertices: FloatArray
+    faces: IntArray
+    colour: tuple[float, float, float, float] | None = None
+
+    def area(self) -> float:
+        """Return the area of all triangles, m^2."""
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return float(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
+
+
+def as_msh(part: Part) -> bytes:
+    """Return triangles as MuJoCo's .msh: four counts, then vertices as float32 and faces as int32."""
+    counts = np.array([len(part.vertices), 0, 0, len(part.faces)], dtype="<i4")
+    return counts.tobytes() + part.vertices.astype("<f4").tobytes() + part.faces.astype("<i4").tobytes()
+
+
+def joined(parts: list[Part]) -> Part:
+    """Return all triangles as one part."""
+    first = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    faces = [part.faces + at for part, at in zip(parts, first, strict=False)]
+    return Part(np.concatenate([part.vertices for part in parts]), np.concatenate(faces))
+
+
+def stl_part(data: bytes) -> Part | None:
+    """Return the triangles of an STL file that MuJoCo does not read: one of text, or of too many faces.
+
+    Raises:
+        ValueError: The text is not of STL.
+    """
+    count = int.from_bytes(data[80:STL_HEADER], "little")
+    if len(data) == STL_HEADER + STL_FACE * count:
+        if count <= MAX_STL_FACES:
+            return None
+        rows = np.frombuffer(data, dtype=np.dtype((np.void, STL_FACE)), offset=STL_HEADER)
+        numbers = np.frombuffer(rows.tobytes(), dtype="<f4,<f4,<f4,(9,)<f4,<u2")["f3"]
+        return _merged(numbers.reshape(-1, 3).astype(np.float64))
+    if not data.lstrip().lower().startswith(b"solid"):
+        return None  # MuJoCo has a message for it
+    corners = _VERTEX.findall(data)
+    if not corners or len(corners) % 3:
+        raise ValueError(f"{len(corners)} vertices are not triangles")
+    return _merged(np.array(corners).astype(np.float64))
+
+
+def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[Part]:
+    """Return the triangles of a COLLADA file by colour, as rviz has them: in metres, whatever its up axis.
+
+    Args:
+        path: The file.
+        image: Gives the file of a texture, whose mean colour is that of its triangles; None where there is none.
+
+    Raises:
+        ImportError: pycollada is not installed.
+        ValueError: The file is damaged, or has no triangles.
+    """
+    import collada
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        fromstring(path.read_bytes(), forbid_dtd=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scene = collada.Collada(str(path), ignore=[collada.DaeError])
+            found = list(_primitives(scene, image))
+    except (ImportError, OSError):
+        raise
+    except Exception as error:  # the parsers raise nearly anything for damaged files
+        raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
+    by_colour: dict[Any, list[Part]] = {}
+    for part in found:
+        by_colour.setdefault(part.colour, []).append(part)
+    parts = [
+        Part(whole.vertices, whole.faces, colour)
+        for colour, same in by_colour.items()
+        if (whole := joined(same)).area() > _NO_AREA
+    ]
+    if not parts:
+        raise ValueError("it has no triangles")
+    return parts
+
+
+def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[Part]:
+    """Yield what a COLLADA scene draws, in metres."""
+    import collada
+
+    metre = float(scene.assetInfo.unitmeter or 1.0) if scene.assetInfo is not None else 1.0
+    for drawn in scene.scene.objects("geometry") if scene.scene is not None else ():
+        for primitive in drawn.primitives():
+            if isinstance(primitive, collada.polylist.BoundPolylist | collada.polygons.BoundPolygons):
+                primitive = primitive.triangleset()
+            if not isinstance(primitive, collada.triangleset.BoundTriangleSet) or primitive.vertex is None:
+                continue
+            faces = np.asarray(primitive.vertex_index, dtype=np.int64).reshape(-1, 3)
+            if not len(faces):
+                continue
+            used, rows = np.unique(faces, return_inverse=True)
+            vertices = np.asarray(primitive.vertex, dtype=np.float64)[used] * metre
+            if not np.isfinite(vertices).all():
+                raise ValueError("a vertex is not finite")
+            yield Part(vertices, rows.reshape(-1, 3), _colour(primitive.material, image))
+
+
+def _colour(material: Any, image: Callable[[str], Path | None]) -> tuple[float, float, float, float] | None:
+    """Return the diffuse colour of a material, or its texture's mean.
+
+    Its transparency does not count: exporters disagree about whether 0 or 1 is opaque.
+    """
+    diffuse = getattr(getattr(material, "effect", None), "diffuse", None)
+    if isinstance(diffuse, tuple | list) and len(diffuse) >= 3:
+        red, green, blue = (min(max(float(each), 0.0), 1.0) for each in diffuse[:3])
+        return (red, green, blue, 1.0)
+    name = getattr(getattr(getattr(getattr(diffuse, "sampler", None), "surface", None), "image", None), "path", None)
+    file = image(name) if name else None
+    return None if file is None else _mean_colour(file)
+
+
+def _mean_colour(file: Path) -> tuple[float, float, float, float] | None:
+    from sim_node.world.image_files import colours_of, image_fault
+
+    if image_fault(file):
+        return None
+    red, green, blue = (colours_of(file, 64).mean(axis=(0, 1)) / 255.0).tolist()
+    return (red, green, blue, 1.0)
+
+
+def _merged(corners: npt.NDArray[np.float64]) -> Part:
+    """Return triangles of corners (3 F, 3), with equal corners as one vertex."""
+    if not np.isfinite(corners).all():
+        raise ValueError("a vertex is not finite")
+    vertices, rows = np.unique(corners, axis=0, return_inverse=True)
+    return Part(vertices, rows.reshape(-1, 3))

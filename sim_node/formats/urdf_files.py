@@ -1,0 +1,122 @@
+"""URDF files as they come: xacro is expanded first, and an include says where packages are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as AnyMapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sim_node.formats.xacro import expanded
+from sim_node.formats.xml_roots import world_of_text
+from sim_node.world.locate import LocateError
+from sim_node.world.model import World
+from sim_node.world.models import Model
+from sim_node.world.readers.files import Roots, is_folder, read_text
+from sim_node.world.readers.keys import Keys, by_name, either, flag, number, text, word
+from sim_node.world.readers.registry import reader
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_include import include_reader
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar
+from sim_node.world.readers.yaml_section import Context
+from sim_node.world.readers.yaml_values import Table, Value, boolean
+
+XACRO = ".xacro"
+URDF_KEYS = Keys(
+    {
+        "balance_inertia": flag("Whether inertias of URDF links that no body has are replaced by their mean."),
+        "packages": by_name("Folders of packages that a URDF model refers to.", text("A folder.")),
+        "arguments": by_name(
+            "Values of a xacro file's arguments.", either("", text(""), number(""), word("", True, False))
+        ),
+    }
+)
+
+
+@reader(XACRO)
+def read_xacro(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
+    """Return the world of a xacro file, or None with the faults in the report."""
+    return _read(path, shown, roots, report, {}, None)
+
+
+@include_reader(".urdf", XACRO, keys=URDF_KEYS)
+def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
+    """Return the world of an included URDF or xacro file, with the keys of the include."""
+    errors = len(report.errors)
+    packages = _packages(table.get("packages"), context)
+    arguments = _texts(table.get("arguments"))
+    if arguments and path.suffix.lower() != XACRO and (value := table.get("arguments")) is not None:
+        value.error(f"applies only to {XACRO} files")
+    balance = boolean(table, "balance_inertia", True) if "balance_inertia" in table else None
+    if len(report.errors) > errors:
+        return None
+    roots = context.roots.around(path)
+    roots = replace(roots, packages={**roots.packages, **packages})
+    world = _read(path, shown, roots, report, arguments, balance)
+    keys: dict[str, Any] = {
+        **({} if balance is None else {"balance_inertia": balance}),
+        **({"packages": {name: str(folder) for name, folder in packages.items()}} if packages else {}),
+        **({"arguments": arguments} if arguments else {}),
+    }
+    if world is None or not keys:
+        return world
+    return replace(world, models=tuple(replace(model, read_with=keys) for model in world.of(Model)))
+
+
+def _read(
+    path: Path, shown: Path, roots: Roots, report: Report, arguments: AnyMapping[str, str], balance: bool | None
+) -> World | None:
+    before = len(report.read)
+    content = read_text(path, report)
+    if content is None:
+        return None
+    if path.suffix.lower() == XACRO:
+        try:
+            content, files = expanded(path, arguments, roots)
+        except ValueError as error:
+            report.error(str(error))
+            return None
+        report.read.extend(files)
+        # Locations are those in what xacro made of the file.
+        report = report.about(f"{shown} (expanded)")
+    return world_of_text(content, path, shown, roots, report, before, balance_inertia=balance)
+
+
+def _packages(value: Value | None, context: Context) -> dict[str, Path]:
+    """Read a table of packages: their folders, beside the world file."""
+    folders: dict[str, Path] = {}
+    for name, each in _entries(value):
+        errors = len(each.report.errors)
+        given = each.text()
+        if len(each.report.errors) > errors:
+            continue
+        try:
+            folder = context.roots.path_of(given, context.path)
+        except LocateError as error:
+            each.error(str(error))
+            continue
+        if is_folder(folder):
+            folders[name] = folder.resolve()
+        else:
+            each.error(f"no folder {given!r} beside {context.path.name}")
+    return folders
+
+
+def _texts(value: Value | None) -> dict[str, str]:
+    """Read a mapping of names to texts, numbers or truth values, as xacro takes them."""
+    found = {}
+    for name, each in _entries(value):
+        if isinstance(each.node, Scalar):
+            found[name] = each.node.text
+        else:
+            each.error(f"a text or a number is needed, found {each.found()}")
+    return found
+
+
+def _entries(value: Value | None) -> list[tuple[str, Value]]:
+    if value is None:
+        return []
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping is needed, found {value.found()}")
+        return []
+    return [(name, Value(node, value.report, name, value)) for name, (_, node) in value.node.entries.items()]

@@ -1,0 +1,155 @@
+"""Meshes of URDF models: those that MuJoCo reads, those that are converted for it, and those that are only drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sim_node.formats.assets import Assets
+from sim_node.formats.mesh_conversion import Part, as_msh, collada_parts, joined, stl_part
+from sim_node.formats.xml_roots import XmlFile
+from sim_node.geometry.arrays import FloatArray
+from sim_node.packages import how_to_install
+from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
+from sim_node.world.locate import LocateError
+from sim_node.world.problems import quoted
+from sim_node.world.readers import numbers
+from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.xml_elements import Attribute, Element
+
+COLLADA = ".dae"
+READ = (*MESHES, COLLADA)
+
+
+def mesh_folder(file: XmlFile) -> str:
+    """Return the folder of meshes beside the file, which the <mujoco> extension may name."""
+    return next((c.get("meshdir") for part in file.root.all("mujoco") for c in part.all("compiler")), "")
+
+
+class MeshReader:
+    """Reads the meshes of a robot's links.
+
+    What a visual lacks is warned of, as rviz does; what a collision lacks is an error, since a robot without it would
+    fall through things.
+    """
+
+    def __init__(self, file: XmlFile, assets: Assets) -> None:
+        self._file = file
+        self._assets = assets
+        self._folder = mesh_folder(file)
+        self._made: dict[tuple[Path, bool], list[Part]] = {}
+        self.shown: list[tuple[str, Geometry]] = []
+
+    def read(self, link: Element) -> None:
+        """Read the meshes of a link. Replace what is converted, and move what is only drawn to `shown`."""
+        for part in list(link.children):
+            for mesh in [m for g in part.all("geometry") for m in g.all("mesh") if "filename" in m.attributes]:
+                self._read(link, part, mesh)
+
+    def _read(self, link: Element, part: Element, mesh: Element) -> None:
+        suffix = Path(mesh.get("filename")).suffix.lower()
+        if suffix not in (*READ, *MESHES_SHOWN):
+            message = f"{quoted(mesh.get('filename'))} is not a supported mesh; allowed: {', '.join(READ)}"
+            self._fault(link, part, mesh, message)
+            return
+        path = self._find(link, part, mesh)
+        if path is None:
+            return
+        if suffix in MESHES_SHOWN:
+            self.shown.append((link.get("name"), _shown(part, mesh, path)))
+            link.children.remove(part)
+            if part.tag == "collision":
+                message = f"a {suffix} mesh is shown, but has no contacts; use STL, OBJ or COLLADA for contacts"
+                self._file.report.warning(message, mesh.attributes["filename"].at, link.get("name"))
+            return
+        try:
+            parts = self._parts(mesh, path, suffix, coloured=part.tag == "visual")
+        except ImportError as error:
+            self._fault(link, part, mesh, f"{quoted(path.name)} needs pycollada, {how_to_install(error)}")
+        except (OSError, ValueError) as error:
+            self._fault(link, part, mesh, f"{quoted(path.name)}: {error}")
+        else:
+            if parts:
+                self._replace(link, part, mesh, path, parts)
+            else:
+                self._assets.read(mesh, "filename", self._folder, key=mesh.get("scale"))
+
+    def _find(self, link: Element, part: Element, mesh: Element) -> Path | None:
+        if part.tag != "visual":
+            return self._assets.find(mesh, "filename", self._folder)
+        reference = mesh.get("filename")
+        plain = reference.startswith("package://") or not self._folder
+        try:
+            return self._file.roots.resolve(reference if plain else f"{self._folder}/{reference}", self._file.path)
+        except LocateError as error:
+            self._fault(link, part, mesh, str(error))
+            return None
+
+    def _fault(self, link: Element, part: Element, mesh: Element, message: str) -> None:
+        at = mesh.attributes["filename"].at
+        if part.tag == "visual":
+            self._file.report.warning(f"{message}; it is not drawn", at, f"{link.get('name')}.visual")
+            link.children.remove(part)
+        else:
+            self._file.report.error(message, at, f"{link.get('name')}.{part.tag}")
+
+    def _parts(self, mesh: Element, path: Path, suffix: str, *, coloured: bool) -> list[Part]:
+        """Return what a mesh is converted to: nothing if MuJoCo reads it itself. Raises as `mesh_conversion` does."""
+        if (path, coloured) not in self._made:
+            data = self._assets.bytes_of(mesh, "filename", path)
+            parts = []
+            if data is not None and suffix == COLLADA:
+                parts = collada_parts(path, lambda name: self._image(name, path))
+            elif data is not None and suffix == ".stl" and (one := stl_part(data)) is not None:
+                parts = [one]
+            self._made[path, coloured] = parts if coloured or not parts else [joined(parts)]
+        return self._made[path, coloured]
+
+    def _image(self, name: str, beside: Path) -> Path | None:
+        try:
+            return self._file.roots.around(beside).resolve(name, beside)
+        except LocateError:
+            return None
+
+    def _replace(self, link: Element, part: Element, mesh: Element, path: Path, parts: list[Part]) -> None:
+        """Replace a visual or collision by one for each part of its mesh."""
+        at = link.children.index(part)
+        copies = []
+        for number, each in enumerate(parts):
+            key = f"{mesh.get('scale')} {part.tag if len(parts) == 1 else number}"
+            name = self._assets.names.get((path, key)) or self._assets.add(path, key, ".msh", as_msh(each))
+            copies.append(_copy(part, mesh, name, each.colour, f"sim_node/{len(self._assets.names)}/{number}"))
+        link.children[at : at + 1] = copies
+
+
+def _copy(
+    part: Element, mesh: Element, name: str, colour: tuple[float, float, float, float] | None, material: str
+) -> Element:
+    """Return a visual or collision with another file for its mesh, and the colour of that, if any."""
+    renamed = replace(mesh, attributes={**mesh.attributes, "filename": Attribute(name, mesh.attributes["filename"].at)})
+    children = [
+        replace(child, children=[renamed if each is mesh else each for each in child.children])
+        for child in part.children
+        if colour is None or child.tag != "material"
+    ]
+    if colour is not None:
+        rgba = Attribute(" ".join(f"{value:.6g}" for value in colour), part.at)
+        drawn = Element("color", part.at, {"rgba": rgba}, file=part.file)
+        children.append(Element("material", part.at, {"name": Attribute(material, part.at)}, [drawn], file=part.file))
+    return replace(part, children=children)
+
+
+def _shown(part: Element, mesh: Element, path: Path) -> Geometry:
+    origin = next(iter(part.all("origin")), None)
+    position, rpy = (_numbers(origin, key, 0.0) for key in ("xyz", "rpy"))
+    pose = np.concatenate([position, numbers.from_euler(rpy)])
+    return Geometry("mesh", _numbers(mesh, "scale", 1.0), pose=pose, file=path)
+
+
+def _numbers(element: Element | None, key: str, default: float) -> FloatArray:
+    """Read three numbers. Return the default if they are missing or invalid."""
+    words = element.get(key).split() if element is not None else []
+    numbers = np.array([as_number(word) for word in words])
+    return numbers if len(numbers) == 3 and np.isfinite(numbers).all() else np.full(3, default)

@@ -1,0 +1,65 @@
+"""Links without mass between others that have some: whether what they carry defines how they move."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from mujoco import MjModel
+
+# Mass and inertia (kg, kg m^2) of a link without mass, which MuJoCo would refuse.
+CARRIER_MASS = 1e-12
+# Below this, relative to links of 1 kg and 1 kg m^2, only the carriers resist a motion.
+_DEFINED = 1e-9
+
+
+def undefined_joints(model: MjModel, qpos: FloatArray, carriers: Sequence[int]) -> list[int]:
+    """Return the joints whose motion no mass and no armature defines.
+
+    With carriers of mass e, the mass matrix is M + e C. A direction v of motion is defined if v M v is not small
+    compared with v (M + C) v.
+
+    Args:
+        model: A compiled model, in which bodies without mass have CARRIER_MASS.
+        qpos: Positions (nq,) at which this is checked.
+        carriers: These bodies.
+
+    Returns:
+        For each direction, the carrier's joint that takes most part in it; empty if all motions are defined.
+    """
+    import mujoco
+    from scipy.linalg import eigh
+
+    if not len(carriers) or not model.nv:
+        return []
+    heavy = copy.copy(model)
+    heavy.body_mass[carriers] = 1.0
+    heavy.body_inertia[carriers] = 1.0
+    # What the model derives from them: bodies of one joint have a constant of their own.
+    mujoco.mj_setConst(heavy, mujoco.MjData(heavy))
+    values, vectors = eigh(_mass_matrix(model, qpos), _mass_matrix(heavy, qpos))
+    own = np.isin(model.dof_bodyid, carriers)
+    found = (int(np.argmax(np.abs(vectors[:, k]) * own)) for k in np.flatnonzero(values < _DEFINED).tolist())
+    return list(dict.fromkeys(int(model.dof_jntid[dof]) for dof in found))
+
+
+def _mass_matrix(model: MjModel, qpos: FloatArray) -> FloatArray:
+    import mujoco
+
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    mujoco.mj_makeM(model, data)
+    full = np.zeros((model.nv, model.nv))
+    if hasattr(data, "qM"):  # MuJoCo before 3.8
+        mujoco.mj_fullM(model, full, data.qM)
+    else:
+        mujoco.mj_fullM(model, data, full)
+    return full

@@ -1,0 +1,189 @@
+"""The initial state of an included world: positions and velocities of its joints, keyframes, free bases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body
+from sim_node.world.joints import Q_SIZES, QD_SIZES
+from sim_node.world.model import MAX_DISTANCE, World
+from sim_node.world.models import Model, Start
+from sim_node.world.problems import WorldError
+from sim_node.world.readers.keys import Keys, by_name, either, flag, listing, number, text
+from sim_node.world.readers.yaml_models import set_floating
+from sim_node.world.readers.yaml_nodes import Scalar
+from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.systems import Mate, System
+
+_NUMBERS = either("", number("", -MAX_DISTANCE, MAX_DISTANCE), listing("", number("")))
+START_KEYS = Keys(
+    {
+        "q": by_name("Initial positions by joint, body or mate, m or rad.", _NUMBERS),
+        "qd": by_name("Initial velocities by joint, body or mate, m/s or rad/s.", _NUMBERS),
+        "keyframe": text("The keyframe that an MJCF model starts in."),
+        "free": flag("Whether the base of an MJCF or URDF model is on a free joint."),
+    }
+)
+
+
+class _Joint(NamedTuple):
+    """What has positions: sizes of q and qd, where quaternions begin in q, and limits (low, high) or None."""
+
+    noun: str
+    q_size: int
+    qd_size: int
+    quaternions: tuple[int, ...] = ()
+    limits: tuple[float, float] | None = None
+
+
+def read_start(world: World, table: Table) -> World:
+    """Return the included world, changed by the keys of the entry."""
+    values = {key: value for key in START_KEYS if (value := table.get(key)) is not None}
+    if not values:
+        return world
+    models = world.models
+    for key in ("keyframe", "free"):
+        if key in values and len(models) != 1:
+            values[key].error("applies only to MJCF and URDF models")
+            return world
+    if "free" in values:
+        models = (_freed(models[0], values["free"]),)
+    if "keyframe" in values:
+        models = (replace(models[0], start=_keyframe(values["keyframe"], models[0])),)
+    world = replace(world, models=models)
+    joints = dict(_joints(world))
+    q, qd = (_read(values[key], joints, key) if key in values else {} for key in ("q", "qd"))
+    return replace(
+        world,
+        models=tuple(_started(model, q, qd) for model in world.models),
+        bodies=tuple(_placed(body, q, qd) for body in world.bodies),
+        systems=tuple(_assembled(system, system.name, q, qd) for system in world.systems),
+    )
+
+
+def _freed(model: Model, value: Value) -> Model:
+    try:
+        return set_floating(model, value.choice((*TRUE, *FALSE), "false") in TRUE)
+    except WorldError as error:
+        for problem in error.problems:
+            value.error(problem.message)
+        return model
+
+
+def _keyframe(value: Value, model: Model) -> Start:
+    if not model.keyframes:
+        value.error("the model has no keyframes")
+        return model.start
+    return model.keyframes[value.choice(model.keyframes, next(iter(model.keyframes)))]
+
+
+def _joints(world: World) -> Iterator[tuple[str, _Joint]]:
+    """Yield what can be given positions, by name: joints of models, bodies on joints, and mates of systems."""
+    for model in world.models:
+        for joint in model.joints():
+            size = Q_SIZES[joint.kind]
+            at = (size - 4,) if size >= 4 else ()
+            yield model.full_name(joint.name), _Joint(joint.kind, size, QD_SIZES[joint.kind], at, joint.limits)
+    for body in world.bodies:
+        kind = body.type
+        if kind.parts:
+            firsts = np.cumsum([0, *(part.q_size for part in kind.parts)]).tolist()
+            at = tuple(first for first, part in zip(firsts, kind.parts, strict=False) if part.kind == "ball")
+            limits = None if body.limits is None or kind.q_size != 1 else tuple(body.limits[0].tolist())
+            yield body.name, _Joint(kind.name, kind.q_size, kind.qd_size, at, limits)
+    for system in world.systems:
+        yield from _mates(system, system.name)
+
+
+def _mates(system: System, path: str) -> Iterator[tuple[str, _Joint]]:
+    for mate in system.mates:
+        if mate.type.values:
+            yield f"{path}/{mate.name}", _Joint(mate.kind, len(mate.type.values), len(mate.type.values))
+    for inner in system.systems:
+        yield from _mates(inner, f"{path}/{inner.name}")
+
+
+def _read(value: Value, joints: Mapping[str, _Joint], key: str) -> dict[str, FloatArray]:
+    """Read positions or velocities by name: a number where there is one, else lists."""
+    table = value.table(tuple(joints))
+    found = {}
+    for name, joint in joints.items():
+        given = table.get(name)
+        numbers = None if given is None else _position(given, joint) if key == "q" else _vector(given, joint.qd_size)
+        if numbers is not None:
+            found[name] = numbers
+    return found
+
+
+def _vector(value: Value, size: int) -> FloatArray | None:
+    if size != 1:
+        numbers = value.vector(size, MAX_DISTANCE)
+        return None if numbers is None else np.array(numbers)
+    if isinstance(value.node, Scalar):
+        errors = len(value.report.errors)
+        given = value.number(-MAX_DISTANCE, MAX_DISTANCE)
+        return np.array([given]) if len(value.report.errors) == errors else None
+    value.error(f"a number is needed, found {value.found()}")
+    return None
+
+
+def _position(value: Value, joint: _Joint) -> FloatArray | None:
+    if joint.q_size == 1 and not isinstance(value.node, Scalar):
+        value.error(f"a number is needed for a {joint.noun} joint, found {value.found()}")
+        return None
+    q = _vector(value, joint.q_size)
+    if q is None:
+        return None
+    if joint.limits is not None and not joint.limits[0] <= q[0] <= joint.limits[1]:
+        low, high = joint.limits
+        value.warning(f"{q[0]:g} is beyond the joint's limits, {low:g} to {high:g}")
+    for at in joint.quaternions:
+        norm = float(np.linalg.norm(q[at : at + 4]))
+        if abs(norm - 1.0) > NORMALISED:
+            value.error(f"the quaternion's norm is {norm:.7g}, a rotation needs 1")
+            return None
+        if abs(norm - 1.0) > ROUNDING:
+            q[at : at + 4] = quaternions.normalise(q[at : at + 4])
+    return q
+
+
+def _started(model: Model, q: Mapping[str, FloatArray], qd: Mapping[str, FloatArray]) -> Model:
+    names = {model.full_name(joint.name): joint.name for joint in model.joints()}
+    start = model.start
+    for field, given in (("q", q), ("qd", qd)):
+        mine = {names[name]: value for name, value in given.items() if name in names}
+        if mine:
+            changed: dict[str, Any] = {field: {**getattr(start, field), **mine}}
+            start = replace(start, **changed)
+    return model if start is model.start else replace(model, start=start)
+
+
+def _placed(body: Body, q: Mapping[str, FloatArray], qd: Mapping[str, FloatArray]) -> Body:
+    given: dict[str, Any] = {
+        field: values[body.name] for field, values in (("q", q), ("qd", qd)) if body.name in values
+    }
+    return replace(body, **given) if given else body
+
+
+def _assembled(system: System, path: str, q: Mapping[str, FloatArray], qd: Mapping[str, FloatArray]) -> System:
+    def moved(mate: Mate) -> Mate:
+        name = f"{path}/{mate.name}"
+        given: dict[str, Any] = {
+            field: tuple(values[name].tolist()) for field, values in (("values", q), ("speeds", qd)) if name in values
+        }
+        return replace(mate, **given) if given else mate
+
+    if not q and not qd:
+        return system
+    return replace(
+        system,
+        mates=tuple(map(moved, system.mates)),
+        systems=tuple(_assembled(inner, f"{path}/{inner.name}", q, qd) for inner in system.systems),
+    )
