@@ -11,11 +11,10 @@ import numpy as np
 from sim_node.world.bodies import Geometry, Physics
 from sim_node.world.image_files import colours_of
 from sim_node.world.layers import DEFAULT, filter_of, masks_of
+from sim_node.world.mujoco_source import HIDDEN_GROUP
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
 
 _CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC}
-# MuJoCo draws groups 0 to 2.
-HIDDEN_GROUP = 3
 _BITS = 0xFFFF_FFFF
 # Weight of an impedance that counts only beside its like.
 _HARDLY = 1e-9

@@ -11,11 +11,11 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import Compiled, compile_model
-from sim_node.physics.surfaces import HIDDEN_GROUP
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured, parts_of
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+from sim_node.world.mujoco_source import HIDDEN_GROUP
 from sim_node.world.problems import WorldWarning
 
 

@@ -21,10 +21,12 @@ from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 from sim_node.world.readers.xml_elements import quoteattr
 
 if TYPE_CHECKING:
-    from mujoco import MjSpec
+    from mujoco import MjsBody, MjSpec
 
     from sim_node.world.readers.xml_elements import Element
 
+# MuJoCo draws groups 0 to 2.
+HIDDEN_GROUP = 3
 VARIABLE = "MUJOCO_GL"
 GLFW = "PYGLFW_LIBRARY"
 # OpenGL back ends without a window and with one, and the packages of Debian and Ubuntu for them.
@@ -145,6 +147,8 @@ def spec_of(source: Source) -> MjSpec:
         for mesh in spec.meshes:
             # Links have their inertia of their own, and what is only drawn need not be closed.
             mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+        for body in spec.bodies:
+            _hide_covered(body)
     if spec.compiler.settotalmass > 0.0:
         _scale_masses(spec)
     bodies = {body.name for body in spec.bodies}
@@ -160,6 +164,14 @@ def spec_of(source: Source) -> MjSpec:
     for index, equality in enumerate(spec.equalities):
         equality.name = equality.name or _unused(f"equality{index}", equalities)
     return spec
+
+
+def _hide_covered(body: MjsBody) -> None:
+    """Do not draw the shapes for contacts of a link that has others for its looks."""
+    touching = [geom for geom in body.geoms if geom.contype or geom.conaffinity]
+    if len(touching) < len(body.geoms):
+        for geom in touching:
+            geom.group = HIDDEN_GROUP
 
 
 def _scale_masses(spec: MjSpec) -> None:

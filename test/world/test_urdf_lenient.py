@@ -91,6 +91,7 @@ def test_collada_and_stl_of_text_are_drawn_and_make_contact(write: Callable[...,
         np.testing.assert_allclose(corners_of(model, geom), expected, atol=1e-7)
     assert sorted(model.geom_contype.tolist()) == [0, 1]
     drawn = int(np.argmin(model.geom_contype))
+    assert model.geom_group[1 - drawn] == 3  # which is not drawn
     if name == "part.dae":
         np.testing.assert_allclose(model.geom_rgba[drawn], [1, 0, 0.5, 1])
 
