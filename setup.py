@@ -37,6 +37,7 @@ setup(
         f"{NAME}.cli": ["templates/**/*"],
         f"{NAME}.frames": ["egm96_15.npz"],
         f"{NAME}.wire": ["standard_messages.txt"],
+        f"{NAME}.schematic": ["eql.lark"],
         f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],
     },
     zip_safe=False,

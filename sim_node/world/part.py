@@ -183,6 +183,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
         "sim_node.world.parts.transmissions",
         "sim_node.world.parts.scene",
         "sim_node.scene.part",
+        "sim_node.schematic.part",
         "sim_node.ecs.part",
     ),
     group="sim_node.parts",

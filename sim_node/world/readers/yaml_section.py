@@ -132,6 +132,7 @@ SECTIONS: Registry[str, Section] = Registry(
             )
         ),
         "sim_node.scene.part",
+        "sim_node.schematic.part",
     ),
     group="sim_node.parts",
 )

@@ -1,0 +1,238 @@
+"""Formulas of schematics: expressions of the Elodin Query Language (EQL) as trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim_node.world.problems import NOWHERE, Where, quoted
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+GRAMMAR = Path(__file__).with_name("eql.lark")
+MAX_LENGTH, MAX_DEPTH = 10_000, 100
+# Names of the grammar's terminals in messages.
+_TERMINALS = {
+    **{"NAME": "a name", "QUOTED": "a name", "TOPIC": "a topic", "NUMBER": "a number", "INTEGER": "a number"},
+    **{"OPERATOR": "+ - * /", "COMMA": ",", "DOT": ".", "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]"},
+    "$END": "the end",
+}
+
+
+class EqlFault(ValueError):
+    """A text is not a formula.
+
+    Args:
+        message: What was found, and what is allowed.
+        column: Place in the text, from 1.
+    """
+
+    def __init__(self, message: str, column: int) -> None:
+        super().__init__(message)
+        self.message, self.column = message, column
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The name of an entity, with components after it: `drone.world_pos`. A topic begins with a slash."""
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One of the numbers of a value, from 0."""
+
+    of: Tree
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A formula applied to a value: `of.name(arguments)`."""
+
+    of: Tree
+    name: str
+    arguments: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Two values and the operator between them: + - * or /."""
+
+    left: Tree
+    operator: str
+    right: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Values in a row: `(1, 2, 3)`."""
+
+    items: tuple[Tree, ...]
+
+
+Tree = Number | Name | Index | Call | Sum | Row
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression.
+
+    Attributes:
+        text: As the user wrote it.
+        tree: What it means.
+        where: Where it stands.
+    """
+
+    text: str
+    tree: Tree = field(compare=False)
+    where: Where = field(default=NOWHERE, compare=False)
+
+    def curves(self) -> tuple[Formula, ...]:
+        """Return the parts between the commas outside of parentheses."""
+        if not isinstance(self.tree, Row):
+            return (self,)
+        return tuple(Formula(written(each), each, self.where) for each in self.tree.items)
+
+    def names(self) -> Iterator[Name]:
+        """Yield the names in it, in order."""
+        waiting: list[Tree] = [self.tree]
+        while waiting:
+            tree = waiting.pop()
+            if isinstance(tree, Name):
+                yield tree
+            elif isinstance(tree, Row):
+                waiting += reversed(tree.items)
+            elif isinstance(tree, Sum):
+                waiting += [tree.right, tree.left]
+            elif isinstance(tree, Index):
+                waiting.append(tree.of)
+            elif isinstance(tree, Call):
+                waiting += [*reversed(tree.arguments), tree.of]
+
+
+def written(tree: Tree) -> str:
+    """Return the text of a tree."""
+    if isinstance(tree, Number):
+        return f"{tree.value:g}"
+    if isinstance(tree, Name):
+        return str(tree)
+    if isinstance(tree, Row):
+        return f"({', '.join(map(written, tree.items))})"
+    if isinstance(tree, Index):
+        return f"{written(tree.of)}[{tree.index}]"
+    if isinstance(tree, Sum):
+        right = written(tree.right)
+        return f"{written(tree.left)} {tree.operator} {f'({right})' if isinstance(tree.right, Sum) else right}"
+    of = written(tree.of)
+    arguments = ", ".join(map(written, tree.arguments))
+    return f"{f'({of})' if isinstance(tree.of, Sum) else of}.{tree.name}({arguments})"
+
+
+def formula(text: str, where: Where = NOWHERE) -> Formula:
+    """Parse a formula.
+
+    Args:
+        text: The formula.
+        where: Where it stands.
+
+    Returns:
+        The formula.
+
+    Raises:
+        EqlFault: It is invalid.
+    """
+    # Imported here: most worlds have no schematics.
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+
+    if len(text) > MAX_LENGTH:
+        raise EqlFault(f"a formula of {len(text)} characters; allowed: up to {MAX_LENGTH}", 1)
+    if (depth := _depth(text)) > MAX_DEPTH:
+        raise EqlFault(f"parentheses nested {depth} deep; allowed: up to {MAX_DEPTH}", 1)
+    try:
+        return Formula(text, _parser().parse(text), where)  # type: ignore[arg-type]  # the transformer makes a Tree
+    except VisitError as error:
+        if isinstance(error.orig_exc, EqlFault):
+            raise error.orig_exc from None
+        raise
+    except UnexpectedToken as error:
+        token: Any = error.token  # type: ignore[attr-defined]
+        ended = token.type == "$END"
+        found = "the end" if ended else quoted(str(token))
+        column = len(text.rstrip()) + 1 if ended else int(token.start_pos or 0) + 1
+        raise EqlFault(f"found {found}; allowed here: {_allowed(error.expected)}", column) from None
+    except UnexpectedCharacters as error:
+        at = int(error.pos_in_stream or 0)
+        raise EqlFault(f"found {quoted(text[at])}; allowed here: {_allowed(error.allowed or ())}", at + 1) from None
+
+
+def _allowed(terminals: Any) -> str:
+    words = {_TERMINALS.get(name, name.lower()) for name in terminals if name != "WS"}
+    return ", ".join(sorted(words, key=lambda word: (not word[0].isalpha(), word)))
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+@cache
+def _parser() -> Lark:
+    from lark import Lark, Token, Transformer
+
+    def name_of(token: Token) -> str:
+        return str(token)[1:-1] if token.type == "QUOTED" else str(token)
+
+    class Builder(Transformer):  # type: ignore[type-arg]
+        def start(self, items: list[Tree]) -> Tree:
+            return items[0]
+
+        def row(self, items: list[Tree]) -> Tree:
+            return items[0] if len(items) == 1 else Row(tuple(items))
+
+        def number(self, items: list[Token]) -> Tree:
+            return Number(float(items[0]))
+
+        def name(self, items: list[Token]) -> Tree:
+            return Name((name_of(items[0]),))
+
+        def brackets(self, items: list[Tree]) -> Tree:
+            return items[0]
+
+        def sum(self, items: list[Any]) -> Tree:
+            return Sum(items[0], str(items[1]), items[2])
+
+        def index(self, items: list[Any]) -> Tree:
+            if int(items[1]) < 0:
+                raise EqlFault(f"found the index {items[1]}; indices begin at 0", int(items[1].start_pos) + 1)
+            return Index(items[0], int(items[1]))
+
+        def field(self, items: list[Any]) -> Tree:
+            if not isinstance(items[0], Name):
+                raise EqlFault(f"found .{items[1]}; a formula such as .linear() is needed", int(items[1].start_pos))
+            return Name((*items[0].parts, name_of(items[1])))
+
+        def call(self, items: list[Any]) -> Tree:
+            given = items[2] if len(items) > 2 else None
+            arguments = () if given is None else given.items if isinstance(given, Row) else (given,)
+            return Call(items[0], str(items[1]), arguments)
+
+    return Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", transformer=Builder(), maybe_placeholders=False)
