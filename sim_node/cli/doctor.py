@@ -35,6 +35,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "sim_node.autopilot.builtin.commands:COMMANDS",
         "sim_node.autopilot.builtin.mission:ITEMS",
     ),
+    "sim_node.bases": ("sim_node.control.bases.registry:BASE_TYPES",),
     "sim_node.commands": ("sim_node.cli.commands:COMMANDS",),
     "sim_node.displays": ("sim_node.viewing.rviz_displays:DISPLAYS",),
     "sim_node.engines": ("sim_node.physics.engine:ENGINES",),

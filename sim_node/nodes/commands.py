@@ -11,12 +11,13 @@ from sim_node.simulation import Loop, Snapshot
 from sim_node.world import FrameTable, World
 
 if TYPE_CHECKING:
+    from sim_node.nodes.base_commands import BaseTopics
     from sim_node.nodes.command_topics import CommandTopics
     from sim_node.nodes.joint_commands import JointTopics
 
 
 class CommandSink:
-    """Subscribes to the commands of joints, bodies and vehicles. A sink of the run, so that it follows changes.
+    """Subscribes to the commands of joints, bodies, vehicles and bases. A sink of the run, so that it follows changes.
 
     Args:
         node: Whose topics they are.
@@ -28,12 +29,13 @@ class CommandSink:
         self._loop: Loop | None = None
         self._joints: JointTopics | None = None
         self._others: CommandTopics | None = None
+        self._bases: BaseTopics | None = None
         self._is_open = False
 
     @property
     def topics(self) -> list[str]:
         """The names of the topics and actions."""
-        return [topic for each in (self._joints, self._others) if each is not None for topic in each.topics]
+        return [topic for each in self._all() for topic in each.topics]
 
     def begin(self, loop: Loop) -> None:
         """Subscribe to the commands of the run's first world. Call it in the executor's thread, or before that starts.
@@ -72,6 +74,10 @@ class CommandSink:
             from sim_node.nodes.command_topics import CommandTopics
 
             self._others = CommandTopics(self._node, loop, self._prefix)
+        if self._bases is None and world.bases:
+            from sim_node.nodes.base_commands import BaseTopics
+
+            self._bases = BaseTopics(self._node, loop, self._prefix)
 
     def _follow(self, world: World) -> None:
         """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
@@ -81,6 +87,8 @@ class CommandSink:
             self._node.get_logger().error(f"commands do not follow the change of the world: {error}")
 
     def _renew(self, world: World) -> None:
-        for each in (self._joints, self._others):
-            if each is not None:
-                each.renew(world)
+        for each in self._all():
+            each.renew(world)
+
+    def _all(self) -> list[JointTopics | CommandTopics | BaseTopics]:
+        return [each for each in (self._joints, self._others, self._bases) if each is not None]

@@ -26,6 +26,7 @@ from sim_node.session import Publishing, Session
 from sim_node.simulation import Loop, Refused, Sink, Snapshot
 from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.wire.component_sink import component_topics
+from sim_node.wire.odometry import odometry_topics
 from sim_node.wire.sensor_topics import topics_of
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.problems import Problem
@@ -75,6 +76,7 @@ def banner(node: SimulationNode) -> list[str]:
         f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
         *_topics("sensors", topics_of(node.world, prefix)),
+        *_topics("odometry", [each.name for each in odometry_topics(node.world, prefix)]),
         *_topics("components", [each.topic.name for each in component_topics(node.world, prefix)]),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
         *_interfaces(node),

@@ -13,7 +13,7 @@ from sim_node.world.model import World
 from sim_node.world.problems import WorldError
 
 if TYPE_CHECKING:
-    from sim_node.physics.handles import BodyRecord, VehicleRecord
+    from sim_node.physics.handles import BaseRecord, BodyRecord, VehicleRecord
     from sim_node.physics.joint_handles import JointRecord
     from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
@@ -135,7 +135,7 @@ class Handled(Protocol):
         """Its joints."""
 
     @property
-    def vehicles(self) -> Mapping[str, VehicleRecord]:
+    def vehicles(self) -> Mapping[str, VehicleRecord | BaseRecord]:
         """Its vehicles."""
 
 
@@ -144,7 +144,10 @@ class Handled(Protocol):
 Opener = Callable[[World, Layout, Columns], Engine | None]
 ENGINES: Registry[str, Opener] = Registry(
     "engine",
-    shipped=("sim_node.physics.keyframes", "sim_node.physics.rigid_bodies", "sim_node.ecs.engine"),
+    shipped=(
+        *(f"sim_node.physics.{name}" for name in ("keyframes", "rigid_bodies", "base_frames")),
+        "sim_node.ecs.engine",
+    ),
     group="sim_node.engines",
 )
 # Decorator that registers an Opener under a name.

@@ -17,7 +17,7 @@ from sim_node.world.problems import WorldError
 if TYPE_CHECKING:
     from mujoco import MjData
 
-    from sim_node.physics.handles import VehicleRecord
+    from sim_node.physics.handles import BaseRecord, VehicleRecord
     from sim_node.physics.mujoco_model import Compiled
 
 
@@ -51,11 +51,19 @@ class Solved(Protocol):
 
 
 @runtime_checkable
+class Settling(Protocol):
+    """A force element that also acts after each timestep."""
+
+    def settle(self) -> None:
+        """Read or set the positions and velocities of the new state, which nothing has been evaluated of yet."""
+
+
+@runtime_checkable
 class Flown(Protocol):
     """A force element of vehicles that can be commanded from outside."""
 
     @property
-    def vehicles(self) -> Mapping[str, VehicleRecord]:
+    def vehicles(self) -> Mapping[str, VehicleRecord | BaseRecord]:
         """Records of the vehicles, by name."""
 
 
@@ -66,7 +74,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
     "force element",
     shipped=tuple(
         f"sim_node.physics.{name}"
-        for name in ("actuators", "ball_springs", "buoyancy", "constant_force", "drag", "vehicles")
+        for name in ("actuators", "ball_springs", "buoyancy", "constant_force", "drag", "vehicles", "bases")
     ),
     group="sim_node.forces",
 )

@@ -14,6 +14,7 @@ from sim_node.text import did_you_mean
 
 if TYPE_CHECKING:
     from sim_node.control import Airframe
+    from sim_node.control.bases import BaseType
 
 R = TypeVar("R")
 H = TypeVar("H")
@@ -51,6 +52,18 @@ class VehicleRecord:
     airframe: Airframe
     centre: FloatArray
     waypoints: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseRecord:
+    """An engine's access to a wheeled base: its rows of columns, its constants, the run's time and its true twist."""
+
+    command: FloatArray
+    odometry: FloatArray
+    shape: BaseType
+    timeout: float
+    now: Callable[[], float]
+    truth: Callable[[], FloatArray]
 
 
 class Handles(Mapping[str, H], Generic[H, R]):
@@ -170,10 +183,75 @@ class BodyHandle(Handle[BodyRecord]):
         self._present.wrench()[:] = np.concatenate([push, turn])
 
 
-class VehicleHandle(Handle[VehicleRecord]):
-    """Handle of a vehicle of a run. Its arrays are rows of columns, valid until the world's structure changes."""
+class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
+    """Handle of a vehicle of a run: a multirotor or a wheeled base.
+
+    Arrays are rows of columns, valid until the world's structure changes. What only the other kind of vehicle has
+    raises TypeError.
+    """
 
     __slots__ = ()
+
+    @property
+    def drives(self) -> bool:
+        """Whether it is a base on wheels."""
+        return isinstance(self._present, BaseRecord)
+
+    def cmd_vel(
+        self, linear_x: float = 0.0, linear_y: float = 0.0, angular_z: float = 0.0, *, timeout: float | None = None
+    ) -> None:
+        """Let a base move at a twist along its own axes (FLU), until another one comes or this one expires.
+
+        Args:
+            linear_x: Forwards, m/s.
+            linear_y: To the left, m/s; wheels that do not allow it ignore it.
+            angular_z: Counterclockwise, rad/s.
+            timeout: Simulated time after which it brakes, s; 0 for never, None for that of the world.
+
+        Raises:
+            ValueError: A number is not finite, or the time is negative.
+            TypeError: It is a multirotor.
+        """
+        base = self._base
+        twist = numbers_of(self.name, "cmd_vel", [linear_x, linear_y, angular_z], 3)
+        seconds = base.timeout if timeout is None else timeout
+        if not 0.0 <= seconds < np.inf:
+            raise ValueError(f"{self.name!r}: timeout {seconds} s is out of range; it must be zero or more, and finite")
+        base.command[:3], base.command[3] = twist, base.now() + seconds if seconds else np.inf
+
+    @property
+    def odometry(self) -> FloatArray:
+        """Pose (3,) [x y yaw] of a base since the start, as its wheels tell it, m and rad. The yaw is not wrapped."""
+        return np.array(self._base.odometry[:3])
+
+    @property
+    def twist(self) -> FloatArray:
+        """Twist (3,) [vx vy wz] of a base along its axes, as its wheels tell it, m/s and rad/s."""
+        return np.array(self._base.odometry[3:6])
+
+    @property
+    def slip(self) -> FloatArray:
+        """How much faster than the base its wheels are: `twist` less the true one (3,), m/s and rad/s."""
+        return self._base.odometry[3:6] - self._base.truth()
+
+    @property
+    def shape(self) -> BaseType:
+        """The kind and the dimensions of a base."""
+        return self._base.shape
+
+    @property
+    def _base(self) -> BaseRecord:
+        record = self._present
+        if not isinstance(record, BaseRecord):
+            raise TypeError(f"the vehicle {self.name!r} is a multirotor; only a base has this")
+        return record
+
+    @property
+    def _multirotor(self) -> VehicleRecord:
+        record = self._present
+        if not isinstance(record, VehicleRecord):
+            raise TypeError(f"the vehicle {self.name!r} is a base on wheels; only a multirotor has this")
+        return record
 
     @property
     def command(self) -> FloatArray:
@@ -181,36 +259,36 @@ class VehicleHandle(Handle[VehicleRecord]):
 
         Values are clipped to [0, 1]; NaN stops the motor, like 0. A vehicle's pilot overwrites them.
         """
-        return self._present.command
+        return self._multirotor.command
 
     @command.setter
     def command(self, command: npt.ArrayLike) -> None:
-        self._present.command[:] = command
+        self._multirotor.command[:] = command
 
     @property
     def speeds(self) -> FloatArray:
         """Rotor speeds (R,), rad/s; rows of the column `rotor_speed`."""
-        return self._present.speeds
+        return self._multirotor.speeds
 
     @property
     def piloted(self) -> bool:
         """Whether a pilot of the world flies it."""
-        return self._present.piloted
+        return self._multirotor.piloted
 
     @property
     def airframe(self) -> Airframe:
         """Its mass, inertia and rotors, as a controller needs them."""
-        return self._present.airframe
+        return self._multirotor.airframe
 
     @property
     def centre(self) -> FloatArray:
         """Centre of mass (3,) in the body's frame, m."""
-        return self._present.centre
+        return self._multirotor.centre
 
     @property
     def waypoints(self) -> FloatArray:
         """Its pilot's mission (W, 7), rows as `fly_missions` takes them; (0, 7) without a pilot."""
-        return self._present.waypoints
+        return self._multirotor.waypoints
 
 
 def numbers_of(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:

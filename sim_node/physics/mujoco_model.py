@@ -14,12 +14,14 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actuators import add_actuators, check_damping, set_targets
 from sim_node.physics.attached_models import attach, start_models
+from sim_node.physics.base_contacts import exclude_scenery
 from sim_node.physics.joint_motion import add_mimics, set_joint_motion
 from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
 from sim_node.physics.scene import add_ground, add_lights_and_sky
 from sim_node.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
 from sim_node.physics.transmissions import add_transmissions, set_transmissions
+from sim_node.world.bases import Base
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
@@ -140,6 +142,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     add_loop_closures(spec, world, layout, nodes, offsets)
     for first, second in world.contact_exclusions:
         spec.add_exclude(bodyname1=first, bodyname2=second)
+    exclude_scenery(spec, world, layout)
     add_mimics(spec, world)
     add_transmissions(spec, world)
     add_actuators(spec, world)
@@ -155,7 +158,8 @@ def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
 
 def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[int, FloatArray]]:
     """Return for each row what it is fixed to (the row of an anchor, 0 for the fixed frame) and its pose in that."""
-    keyframed = {row for row, _ in layout.moving}
+    # Frames that something else than bodies moves.
+    keyframed = {row for row, _ in (*layout.moving, *layout.of(Base))}
     found: dict[int, tuple[int, FloatArray]] = {0: (0, np.array(poses.IDENTITY))}
     for row, parent in enumerate(layout.frames.parents.tolist()):
         if row in anchors:

@@ -11,8 +11,15 @@ import numpy as np
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import Engine, engine
-from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, Solved, force_elements_for
-from sim_node.physics.handles import BodyRecord, VehicleRecord
+from sim_node.physics.force_elements import (
+    FORCE_ELEMENTS,
+    Flown,
+    ForceElement,
+    Settling,
+    Solved,
+    force_elements_for,
+)
+from sim_node.physics.handles import BaseRecord, BodyRecord, VehicleRecord
 from sim_node.physics.joint_handles import JointRecord
 from sim_node.physics.mocap_bodies import MocapBodies
 from sim_node.physics.wind import WindField
@@ -105,6 +112,7 @@ class RigidBodyEngine:
         if self._moves:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
         self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
+        self._settling = {name: each for name, each in self._force_elements.items() if isinstance(each, Settling)}
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
@@ -115,7 +123,9 @@ class RigidBodyEngine:
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
-        self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
+        self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {
+            name: each for some in flown for name, each in some.items()
+        }
 
     @property
     def forced(self) -> bool:
@@ -286,6 +296,8 @@ class RigidBodyEngine:
             done = False
             act()
             step2(model, data)
+            if self._settling:
+                self._settle()
             advance()
 
     def _step_whole(self, timesteps: int) -> None:
@@ -298,6 +310,8 @@ class RigidBodyEngine:
             self._mujoco.mj_comVel(model, data)
             self._act()
             self._mujoco.mj_step(model, data)
+            if self._settling:
+                self._settle()
             self.wind.advance()
 
     def _pass(self, steps: int) -> None:
@@ -330,6 +344,12 @@ class RigidBodyEngine:
         except Exception as error:
             FORCE_ELEMENTS.blame(acting, error)
             raise
+
+    def _settle(self) -> None:
+        """Let force elements act on the new state."""
+        for name, force_element in self._settling.items():
+            with FORCE_ELEMENTS.blaming(name):
+                force_element.settle()
 
     def _evaluate(self) -> None:
         """Compute all motion and forces of the present state, and restore what the next step starts from.

@@ -17,8 +17,10 @@ from sim_node.autopilot.topics import (
 from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
 from sim_node.viewing.robots import robots_of
 from sim_node.wire.component_sink import component_topics
+from sim_node.wire.odometry import odometry_topics
 from sim_node.wire.sensor_topics import sensor_messages
 from sim_node.world import World, lay_out
+from sim_node.world.bases import Base
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
 
 NODE = "simulation"
@@ -76,6 +78,8 @@ def graph_names(world: World) -> Iterator[GraphName]:
     places = {sensor.name: sensor.place for sensor in world.sensors}
     for name, topic, _ in sensor_messages(world):
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"sensor {name}", places[name])
+    for base, topic in zip(world.of(Base), odometry_topics(world), strict=True):
+        yield GraphName(f"/{topic.name}", "topic", topic.type, f"the odometry of {base.name}", base.place)
     for each in component_topics(world):
         owner = f"component {each.component} of {', '.join(each.entities[:3])}"
         yield GraphName(each.topic.name, "topic", each.topic.type, owner, Place(Where(world.source)))

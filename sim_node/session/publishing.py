@@ -71,6 +71,7 @@ def published(how: Publishing, recorder: Recorder | None, recorded: World | None
     from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
     from sim_node.wire.clock import ClockSink
     from sim_node.wire.component_sink import ComponentSink
+    from sim_node.wire.odometry import OdometrySink
     from sim_node.wire.sensor_topics import SensorSink
     from sim_node.wire.tf_sink import TfSink, serialised, to_all
 
@@ -84,6 +85,7 @@ def published(how: Publishing, recorder: Recorder | None, recorded: World | None
         *how.after_clock,
         TfSink(transforms, prefix=how.prefix, stamp=how.stamp),
         SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
+        OdometrySink(outlet, prefix=how.prefix, stamp=how.stamp),
         ComponentSink(outlet, prefix=how.prefix, stamp=how.stamp),
         *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
     ]

@@ -12,6 +12,7 @@ from sim_node.simulation import Snapshot
 from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.layout import MessageLayout
+from sim_node.wire.odometry import BaseTransforms
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
@@ -110,6 +111,8 @@ class TfSink:
     moves, hangs on another parent or sets free is on /tf from then on, even if it stands still. After each change that
     concerns static frames, /tf_static has all of them again, for those who join later.
 
+    A wheeled base hangs on the frame of its odometry, unless its `transforms` say otherwise: see BaseTransforms.
+
     Args:
         outlet: Where the transforms go.
         prefix: Prefix of all frame names except the fixed frame's, which vehicles share.
@@ -121,6 +124,8 @@ class TfSink:
         self._prefix = prefix
         self._stamp = stamp
         self._frames: FrameTable | None = None
+        self._world: World | None = None
+        self._bases: BaseTransforms | None = None
         self._moving: npt.NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self._send_moving: SendPoses | None = None
         self._publishers: dict[Topic, LayOutPoses] = {}
@@ -131,7 +136,7 @@ class TfSink:
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Prepare to lay out the messages. What is static is found with the first snapshot, which has the poses."""
-        self._frames = frames
+        self._frames, self._world = frames, world
         children = np.flatnonzero(frames.parents >= 0)
         if not frames.static[children].all():
             self._publisher(TF)
@@ -145,7 +150,10 @@ class TfSink:
             frames, self._frames = self._frames, None
             self._begin(frames, stamp_ns, snapshot.poses)
         if self._send_moving is not None:
-            self._send_moving(stamp_ns, snapshot.poses[self._moving])
+            poses = snapshot.poses[self._moving]
+            if self._bases is not None:
+                poses = np.concatenate([poses, self._bases.write(snapshot.poses)])
+            self._send_moving(stamp_ns, poses)
 
     def close(self) -> None:
         """Do nothing: the outlet belongs to its owner."""
@@ -153,6 +161,9 @@ class TfSink:
     def _begin(self, frames: FrameTable, stamp_ns: int, poses: FloatArray) -> None:
         """Divide frames into moving and static ones, lay out their messages, and publish the static ones."""
         ids = [name if row == 0 else self._prefix + name for row, name in enumerate(frames.names)]
+        assert self._world is not None
+        bases = BaseTransforms.of(self._world, frames, ids) if self._world.bases else None
+        self._bases = bases if bases is not None and bases.rows else None
         moving: list[int] = []
         still: list[int] = []
         for row in np.flatnonzero(frames.parents >= 0).tolist():
@@ -161,8 +172,13 @@ class TfSink:
             else:
                 moving.append(row)
                 self._dynamic.add(ids[row])
+        if self._bases is not None:
+            moving = [row for row in moving if row not in self._bases.rows]
         self._moving = np.array(moving, dtype=np.intp)
-        self._send_moving = self._publisher(TF)(*_ends(ids, frames, moving)) if moving else None
+        ends = _ends(ids, frames, moving)
+        if self._bases is not None:
+            ends = ends[0] + self._bases.parents, ends[1] + self._bases.children
+        self._send_moving = self._publisher(TF)(*ends) if ends[0] else None
         parents, children = _ends(ids, frames, still)
         latched = list(zip(parents, children, strict=True))
         if latched != (self._latched or []):

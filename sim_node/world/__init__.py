@@ -1,5 +1,6 @@
 """The World model and its readers: the contents of a world file, checked and laid out."""
 
+from sim_node.world.bases import Base, DriveLimits
 from sim_node.world.bodies import Body, Geometry, Inertial, LoopClosure, Physics
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameNotFound, FrameTable
@@ -29,12 +30,14 @@ __all__ = [
     "Actuator",
     "Attachment",
     "Autopilot",
+    "Base",
     "Body",
     "Buoyancy",
     "ConstantForce",
     "ContactGeometry",
     "Diverged",
     "Drag",
+    "DriveLimits",
     "FrameNotFound",
     "FrameTable",
     "Geometry",

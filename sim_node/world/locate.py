@@ -84,6 +84,14 @@ def shipped_vehicles() -> dict[str, Path]:
     return {path.stem: path for path in sorted((folder / "config" / "vehicles").glob("*.yaml"))}
 
 
+def shipped_models() -> dict[str, Path]:
+    """Return the files of the shipped models of robots that are worlds, by name, sorted."""
+    folder = share(PACKAGE)
+    if folder is None:
+        return {}
+    return {path.stem: path for path in sorted((folder / "config" / "models").glob("*.yaml"))}
+
+
 def package_path(uri: str, table: Mapping[str, Path] | None = None, sources: Iterable[Path] = ()) -> Path:
     """Return the file of `package://PACKAGE/PATH` in the package's folder. Raises LocateError.
 

@@ -178,7 +178,17 @@ PARTS: Registry[str, Kind[Any]] = Registry(
     shipped=(
         *(
             f"sim_node.world.parts.{name}"
-            for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "commands", "processes")
+            for name in (
+                "frames",
+                "bodies",
+                "vehicles",
+                "bases",
+                "forces",
+                "systems",
+                "models",
+                "commands",
+                "processes",
+            )
         ),
         "sim_node.world.parts.transmissions",
         "sim_node.world.parts.scene",

@@ -194,6 +194,32 @@ simulation.run(2.0)
 assert abs(simulation.snapshot().poses[simulation.frames.index("a"), 0] - 1.0) < 0.02
 """,
     ),
+    "a kind of wheeled base": Example(
+        """
+from dataclasses import dataclass
+import numpy as np
+from sim_node.control.bases import BaseType, base, dimension
+from sim_node.control.bases.linear import LinearKinematics
+@base("unicycle")
+@dataclass(frozen=True)
+class Unicycle(BaseType):
+    wheel_radius: float = dimension("radius of the wheel")
+    driven = ("wheel", "turntable")
+    @classmethod
+    def kinematics(cls, bases):
+        rates = [[[1.0 / each.wheel_radius, 0.0, 0.0], [0.0, 0.0, 1.0]] for each in bases]
+        return LinearKinematics(np.array(rates), sideways=False)
+""",
+        """
+from sim_node.simulation import Simulation
+text = "bodies: [{name: r, joint: free, geometry: [{sphere: 0.1, mass: 1}]}]\\n"
+text += "bases: [{name: uni, body: r, type: unicycle, wheel_radius: 0.1, drive: kinematic}]"
+simulation = Simulation(world(text))
+simulation.vehicles["uni"].cmd_vel(0.5, 9.0, timeout=0)
+simulation.run(2.0)
+assert abs(simulation.vehicles["uni"].odometry - [1.0, 0.0, 0.0]).max() < 1e-9
+""",
+    ),
     "a joint type": Example(
         """
 from sim_node.world.joints import X, JointType, register, slide

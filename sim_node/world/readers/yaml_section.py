@@ -128,7 +128,7 @@ SECTIONS: Registry[str, Section] = Registry(
             f"sim_node.world.readers.yaml_{name}"
             for name in (
                 *("frames", "include", "motions", "bodies", "joints", "forces", "vehicles"),
-                *("systems", "commands", "processes", "scene"),
+                *("bases", "systems", "commands", "processes", "scene"),
             )
         ),
         "sim_node.scene.part",

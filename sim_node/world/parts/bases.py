@@ -1,0 +1,68 @@
+"""Wheeled bases as parts of a world."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.control.bases import BASE_TYPES
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bases import Base, base_problems
+from sim_node.world.model import World
+from sim_node.world.part import Entry, Kind, Mobility, Refer, Rename, part
+from sim_node.world.problems import Place, Problem
+from sim_node.world.writers.values import data_of, given
+
+
+@dataclass(frozen=True)
+class OdometryFrame:
+    """The pose of the frame of a base's odometry in the base."""
+
+    mobility: Mobility = "dynamic"
+
+    def start(self) -> FloatArray:
+        """Return no displacement: it begins at the base."""
+        return np.array(poses.IDENTITY)
+
+
+@part("bases", Base)
+class Bases(Kind[Base]):
+    """Bodies that drive on wheels. The frame of each one's odometry is below its body."""
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return the frame NAME/odom of each base."""
+        for base in self.parts(world):
+            carrier = Place(base.place.where, f"{base.place.key}.body") if base.place.key else base.place
+            yield Entry(base.odom, base.body, OdometryFrame(), base.place, carrier, base)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        return base_problems(world)
+
+    def renamed(self, part: Base, rename: Rename) -> Base:
+        """Return it on the same body, with the same joints."""
+        joints = {role: tuple(map(rename.under, wheels)) for role, wheels in part.joints.items()}
+        return replace(part, name=rename.under(part.name), body=rename.frame(part.body), joints=joints)
+
+    def data(self, part: Base, refer: Refer) -> dict[str, Any]:
+        """Return it with its kind and dimensions, on a body that is written among the bodies."""
+        kind = next(name for name, each in BASE_TYPES.items() if each is type(part.shape))
+        limits = {name: value for name, value in data_of(part.limits).items() if value != math.inf}
+        data = {
+            "name": part.name,
+            "body": part.body,
+            "type": kind,
+            **data_of(part.shape),
+            "joints": part.joints or None,
+            "drive": part.drive,
+            "limits": limits or None,
+            "timeout": part.timeout,
+            "cmd_vel": part.cmd_vel,
+            "transforms": part.transforms,
+        }
+        return given(data)

@@ -1,0 +1,167 @@
+"""The section `bases` of a world file: what drives on wheels, described there or by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from sim_node import names
+from sim_node.control.bases import BASE_TYPES, BaseType
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bases import COMMANDS, DRIVES, MAX_TIMEOUT_S, TRANSFORMS, Base, DriveLimits
+from sim_node.world.bodies import Body
+from sim_node.world.model import Sensor, World
+from sim_node.world.part import Rename, all_parts
+from sim_node.world.problems import quoted
+from sim_node.world.readers.yaml_nodes import Mapping, Sequence
+from sim_node.world.readers.yaml_parts import part_world
+from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_section import Context, frame_name, section
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+
+COMMON_KEYS = ("name", "drive", "limits", "timeout", "cmd_vel", "transforms")
+MODEL_KEYS = (*COMMON_KEYS, "model", "pose", "sensors")
+BODY_KEYS = (*COMMON_KEYS, "body", "type", "joints")
+
+
+@section("bases")
+def read_bases(value: Value, context: Context) -> None:
+    """Read a list of bases: on bodies of the world, or models, which bring their bodies with them."""
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        if isinstance(entry.node, Mapping) and "model" in entry.node.entries:
+            parts = list(_from_model(entry, context))
+        else:
+            parts = _on_body(entry)
+        if len(entry.report.errors) > errors:
+            context.report.missing.append(entry.path)
+            continue
+        for part in parts:
+            context.add(part)
+
+
+def _on_body(entry: Value) -> list[Base]:
+    """Read a base on a body of the world."""
+    kind = entry.table((*BODY_KEYS, *_dimensions_in(entry))).choice("type", BASE_TYPES, "")
+    shape_type = BASE_TYPES.get(kind)
+    known = [] if shape_type is None else [each.name for each, _ in shape_type.dimensions()]
+    table = entry.table((*BODY_KEYS, *(known or _dimensions_in(entry))), required=("name", "body", "type"))
+    shape = None if shape_type is None else _shape(table, shape_type)
+    body, joints = frame_name(table.get("body")), _joints(table.get("joints"))
+    if shape is None:
+        return []
+    base = Base(_name(table), body, shape, joints, place=entry.place)
+    return [replace(base, **_settings(table))]
+
+
+def _dimensions_in(entry: Value) -> list[str]:
+    """Return the keys of an entry that are dimensions of some kind: which one, is not known yet."""
+    known = {each.name for kind in BASE_TYPES.values() for each, _ in kind.dimensions()}
+    return [key for key in entry.node.entries if key in known] if isinstance(entry.node, Mapping) else []
+
+
+def _from_model(entry: Value, context: Context) -> Iterator[Any]:
+    """Read a base that a model describes: yield it and all else of the model, below the base's name."""
+    table = entry.table(MODEL_KEYS, required=("name",))
+    name, settings = _name(table), _settings(table)
+    pose, _ = read_pose(table.get("pose"))
+    reference = table.get("model")
+    world = None if reference is None else part_world(reference, context)
+    if world is None or reference is None or not name:
+        return
+    bases = world.parts.get("bases", ())
+    if len(bases) != 1:
+        reference.error(f"{quoted(world.name)} has {len(bases)} bases; a model of a base has one")
+        return
+    sensors = _sensors(table.get("sensors"), world)
+    rename = Rename(name, world.fixed_frame, context.fixed_frame, entry.place, entry.place)
+    for kind, part in all_parts(world):
+        if isinstance(part, Sensor) and part not in sensors:
+            continue
+        moved: Any = kind.renamed(part, rename)
+        if isinstance(part, Base):
+            moved = replace(moved, name=name, place=entry.place, **settings)
+        elif isinstance(part, Body) and part.name == bases[0].body:
+            moved = replace(moved, q=pose if part.q is None else _on_ground(pose, part.q))
+        if moved is not None:
+            yield moved
+
+
+def _on_ground(pose: FloatArray, q: FloatArray) -> FloatArray:
+    """Return where a body starts whose model starts at q (7,) above the ground, at a pose (7,)."""
+    return np.asarray(poses.compose(pose, q))
+
+
+def _sensors(value: Value | None, world: World) -> tuple[Sensor, ...]:
+    """Read which sensors of its model a base has: all, none, or those that are named."""
+    own = world.of(Sensor)
+    if value is None:
+        return own
+    if isinstance(value.node, Sequence):
+        known = {names.last(sensor.name): sensor for sensor in own}
+        chosen = [known.get(each.choice(known, "")) for each in value.items()]
+        return tuple(sensor for sensor in chosen if sensor is not None)
+    return () if value.choice((*TRUE, *FALSE), "true") in FALSE else own
+
+
+def _name(table: Table) -> str:
+    value = table.get("name")
+    name = frame_name(value)
+    fault = names.fault(name) if name else None
+    if fault and value is not None:
+        value.error(f"the name {quoted(name)} {fault}")
+    return "" if fault else name
+
+
+def _shape(table: Table, kind: type[BaseType]) -> BaseType | None:
+    """Read the dimensions of a kind."""
+    found: dict[str, float] = {}
+    complete = True
+    for each, (_, _, low, high) in kind.dimensions():
+        value = table.get(each.name)
+        if value is not None:
+            found[each.name] = value.number(low, high, default=low)
+        elif each.default is not each.default_factory:  # both are MISSING if there is no default
+            continue
+        else:
+            table.value.error(f"{each.name} is missing")
+            complete = False
+    return kind(**found) if complete else None
+
+
+def _joints(value: Value | None) -> dict[str, tuple[str, ...]]:
+    """Read joints by what they are for: a name, or a list of names."""
+    if value is None:
+        return {}
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping of wheels to joints is needed, found {value.found()}")
+        return {}
+    table = value.table(tuple(value.node.entries))
+    found: dict[str, tuple[str, ...]] = {}
+    for role in value.node.entries:
+        wheels = table.get(role)
+        assert wheels is not None
+        several = isinstance(wheels.node, Sequence)
+        found[role] = tuple(each.text() for each in wheels.items()) if several else (wheels.text(),)
+    return found
+
+
+def _settings(table: Table) -> dict[str, Any]:
+    """Read what does not depend on the kind of base: only what is given."""
+    found: dict[str, Any] = {}
+    for key, allowed in (("drive", DRIVES), ("cmd_vel", COMMANDS), ("transforms", TRANSFORMS)):
+        if key in table:
+            found[key] = table.choice(key, allowed, allowed[0])
+    timeout, limits = table.get("timeout"), table.get("limits")
+    if timeout is not None:
+        found["timeout"] = timeout.number(0.0, MAX_TIMEOUT_S)
+    if limits is not None:
+        keys = tuple(each.name for each in fields(DriveLimits))
+        given = limits.table(keys)
+        numbers = {key: one.number(1e-6, 1e6, default=1.0) for key in keys if (one := given.get(key)) is not None}
+        found["limits"] = DriveLimits(**numbers)
+    return found
