@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup simulation-interfaces test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup simulation-interfaces dist test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -113,13 +113,26 @@ pictures: .venv/.ready
 lock:
 	tools/lock.sh
 
+# At a release: the sdist and the wheel in dist/, checked. Its tools have an environment of their own.
+DIST = build/dist-env/bin/python
+dist: build/dist-env/.ready
+	@$(DIST) -m check_manifest
+	rm -rf dist
+	$(DIST) -m build --quiet
+	$(DIST) -m twine check --strict dist/*
+
+build/dist-env/.ready: requirements/dist.lock
+	$(PYTHON) -m venv build/dist-env
+	$(DIST) -m pip install --quiet --require-hashes -r requirements/dist.lock
+	@touch $@
+
 # At a release: joins the fragments in changes/ into CHANGELOG.md and deletes them.
 changelog: .venv/.ready-for-tests
 	$(if $(VERSION),,$(error VERSION is missing; for example: make changelog VERSION=1.2.3))
 	$(BIN)/towncrier build --yes --version "$(VERSION)"
 
 clean:
-	rm -rf .venv build install log bench/results sim_node.egg-info
+	rm -rf .venv build dist install log bench/results sim_node.egg-info
 
 .venv/.ready: $(SETUP_INPUTS)
 	@$(PYTHON) tools/bootstrap.py

@@ -1,0 +1,89 @@
+"""What a release is made of: one version, extras that add up, archives without gaps, no address forgotten."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from test_setup import bootstrap_name
+
+ROOT = Path(__file__).parents[2]
+PLACEHOLDER = re.compile(r"github\.com/sim-node/sim_node|maintainers@sim-node\.example")
+PAGE = ROOT / "docs" / "releasing.md"
+
+
+def tracked() -> list[Path]:
+    names = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
+    return [ROOT / name for name in names if name]
+
+
+def test_the_version_stands_in_one_place() -> None:
+    version = re.escape(metadata.version("sim_node"))
+    stating = re.compile(rf"version\W+{version}\b", re.IGNORECASE)
+    files = ("package.xml", "setup.py", "pyproject.toml", "CITATION.cff", "sim_node/__init__.py", "Dockerfile")
+    assert [name for name in files if stating.search((ROOT / name).read_text(encoding="utf-8"))] == ["package.xml"]
+
+
+def needs(extra: str) -> set[str]:
+    """What an extra installs, beside what the package itself needs."""
+    found = (Requirement(line) for line in metadata.requires("sim_node") or [])
+    return {
+        f"{bootstrap_name(each.name)}{each.specifier}"
+        for each in found
+        if each.marker is not None and f'extra == "{extra}"' in str(each.marker)
+    }
+
+
+def test_all_is_the_sum_of_the_extras() -> None:
+    extras = set(metadata.metadata("sim_node").get_all("Provides-Extra") or [])
+    parts = extras - {"all", "ros", "ray", "test"}
+    assert needs("all") == set().union(*map(needs, parts))
+    table = PAGE.read_text(encoding="utf-8").partition("## Extras")[2].partition("## ")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == extras
+
+
+def test_every_package_that_ros_needs_is_in_the_extra() -> None:
+    """requirements/ros.in has it, for make setup, with what the tf2_msgs build takes."""
+    pins = (ROOT / "requirements" / "ros.in").read_text(encoding="utf-8").partition("# What building")[0]
+    assert {re.sub(r"\[.*\]", "", line) for line in pins.splitlines() if line.startswith("ros-")} == needs("ros")
+
+
+def test_placeholders_are_listed() -> None:
+    found: dict[str, set[str]] = {}
+    for path in tracked():
+        name = str(path.relative_to(ROOT))
+        if path.suffix in (".png", ".npz", ".bin", ".tlog", ".svg") or path in (PAGE, Path(__file__)):
+            continue
+        for address in PLACEHOLDER.findall(path.read_text(encoding="utf-8", errors="replace")):
+            found.setdefault(address, set()).add(name)
+    rows = re.findall(r"^\| `([^`]+)` \| [^|]+ \| ([^|]+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {address: set(files.split(", ")) for address, files in rows} == found
+
+
+def test_the_citation_can_be_read() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "title", "message", "authors"} <= citation.keys(), "the format's required keys"
+    assert citation["license"] == metadata.metadata("sim_node")["License"]
+
+
+@pytest.mark.peers
+def test_make_dist(tmp_path: Path) -> None:
+    """check-manifest, build and twine, each in its own right; then the wheel in an environment of its own."""
+    copy = tmp_path / "sim_node"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(copy)], check=True)
+    subprocess.run(["make", "dist"], cwd=copy, check=True)
+    wheel, sdist = sorted((copy / "dist").iterdir(), key=lambda path: path.suffix, reverse=True)
+    assert (wheel.suffix, sdist.suffixes[-2:]) == (".whl", [".tar", ".gz"])
+    python = tmp_path / "env" / "bin" / "python"
+    subprocess.run(["python3", "-m", "venv", str(tmp_path / "env")], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[terminal]"], check=True)
+    command = python.parent / "sim_node"
+    assert metadata.version("sim_node") in subprocess.check_output([command, "--version"], text=True)
+    for words in (["check", "orbit"], ["worlds"], ["new", "plugin", "kite"], ["schema", "-o", "world.json"]):
+        subprocess.run([command, *words], cwd=tmp_path, check=True)
