@@ -13,8 +13,17 @@ import subprocess
 import sys
 
 
+# How this machine reaches package indexes, which a container engine is told with --build-arg.
+PASSED = ("PIP_INDEX_URL", "PIP_CERT", "http_proxy", "https_proxy")
+CERTIFICATES = "/etc/pip-certificates.pem"
+
+
 def main(dockerfile, root, *given):
     environment = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    environment.update({name: os.environ[name] for name in PASSED if name in os.environ})
+    if "PIP_CERT" in environment:
+        shutil.copy(environment["PIP_CERT"], root + CERTIFICATES)
+        environment["PIP_CERT"] = CERTIFICATES
     folder, entry, command = "/", [], []
     context = os.path.dirname(os.path.abspath(dockerfile))
     shutil.copy("/etc/resolv.conf", root + "/etc/resolv.conf")
