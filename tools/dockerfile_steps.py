@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 
-
 # How this machine reaches package indexes, which a container engine is told with --build-arg.
 PASSED = ("PIP_INDEX_URL", "PIP_CERT", "http_proxy", "https_proxy")
 CERTIFICATES = "/etc/pip-certificates.pem"
