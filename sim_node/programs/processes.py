@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from sim_node.programs.program import Program, ProgramFault, state_folder
@@ -111,11 +111,41 @@ def supervised(world: World, start: bool, report: Callable[[str], None]) -> Supe
     return supervisor
 
 
-def programs_of(world: World) -> list[Program]:
+def follow(supervisor: Supervisor, before: World, world: World) -> None:
+    """Start the processes that a change of the world has added, and end those that it has removed.
+
+    Args:
+        supervisor: The supervisor of the processes of the world before.
+        before: The world before.
+        world: The world now.
+
+    Raises:
+        WorldError: A process cannot be started, or is another one under the same name; then nothing has changed.
+    """
+    known = {process.name: process for process in before.processes}
+    message = "another process of this name is running; remove that one first, or give this one another name"
+    if others := [each for each in world.processes if known.get(each.name, each) != each]:
+        raise WorldError([_problem(process, message) for process in others])
+    added = tuple(process for process in world.processes if process.name not in known)
+    started: list[str] = []
+    for process, program in zip(added, programs_of(world, added), strict=True):
+        try:
+            supervisor.start(program)
+        except ProgramFault as fault:
+            for name in started:
+                supervisor.end(name)
+            raise WorldError([_problem(process, str(fault))]) from None
+        started.append(program.name)
+    for name in known.keys() - {process.name for process in world.processes}:
+        supervisor.end(name)
+
+
+def programs_of(world: World, processes: Sequence[Process] | None = None) -> list[Program]:
     """Make the programs of a world's processes, without starting them.
 
     Args:
         world: The world.
+        processes: Its processes to make programs of; None for all.
 
     Returns:
         A program for each process, in their order.
@@ -124,7 +154,7 @@ def programs_of(world: World) -> list[Program]:
         WorldError: Names every process that cannot be started, with the reason.
     """
     programs, problems = [], []
-    for process in world.processes:
+    for process in world.processes if processes is None else processes:
         try:
             program = _program(process, world)
             program.executable()

@@ -23,7 +23,8 @@ FIRST_PAUSE_S, MAX_PAUSE_S, STEADY_S = 1.0, 30.0, 10.0
 class Supervisor:
     """Runs programs until `stop`, each in a session and process group of its own.
 
-    No program outlives this process, however it ends: see `sim_node.programs.guard`. Use a supervisor from one thread.
+    No program outlives this process, however it ends: see `sim_node.programs.guard`. Use a supervisor from one thread;
+    only `ask_to_end` may be called from any.
 
     Args:
         report: Called with one line of text whenever a program starts or ends, from threads of the supervisor.
@@ -34,6 +35,7 @@ class Supervisor:
 
     def __init__(self, report: Callable[[str], None] = lambda line: None) -> None:
         self.running: dict[str, Running] = {}
+        self._leaving: list[Running] = []
         self._report = report
 
     def __enter__(self) -> Supervisor:
@@ -59,16 +61,24 @@ class Supervisor:
         running = self.running[program.name] = Running(program, self._report)
         return running
 
+    def end(self, name: str) -> None:
+        """End one program as `ask_to_end` does, without waiting for it. Another one may have its name from now on."""
+        running = self.running.pop(name)
+        self._leaving.append(running)
+        running.ask_to_end()
+
     def ask_to_end(self) -> None:
         """Send all programs SIGTERM, and SIGKILL to those that still run after PATIENCE_S. Do not wait for them."""
-        for running in self.running.values():
+        # A copy: a change of the world may start programs from the thread of the run.
+        for running in tuple(self.running.values()):
             running.ask_to_end()
 
     def stop(self) -> None:
         """Stop all programs, and wait until they have ended."""
         self.ask_to_end()
-        for running in self.running.values():
+        for running in (*self._leaving, *self.running.values()):
             running.join()
+        self._leaving.clear()
         self.running.clear()
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.programs import Supervisor
-from sim_node.programs.processes import programs_of, supervised
+from sim_node.programs.processes import follow, programs_of, supervised
 from sim_node.recording.settings import Settings
 from sim_node.session.editing import RunEditor
 from sim_node.session.entity_requests import EntityRequests
@@ -156,8 +156,9 @@ class Session:
             opened.callback(simulation.close)
             if self._processes:
                 programs_of(self.world)  # reports a missing program before any port is opened
+            # Asked last at a change, when nothing can refuse it any more.
+            simulation.on_change(self._follow_processes)
             self._autopilots = attach_autopilots(simulation, self._report, network=self._network)
-            simulation.on_change(self._report_processes)
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder, simulation.world)
             view = self._make_view(opened)
@@ -238,11 +239,14 @@ class Session:
             self._report(note)
         return scripted
 
-    def _report_processes(self, before: World) -> tuple[()]:
-        """Report processes that a change of the world has added: they start with a run only."""
+    def _follow_processes(self, before: World) -> tuple[()]:
+        """Start the processes that a change of the world has added and end those that it removed, or report them."""
+        world = self.simulation.world
         known = {process.name for process in before.processes}
-        if added := [process.name for process in self.simulation.world.processes if process.name not in known]:
-            self._report(f"not starting {', '.join(map(shown, added))}: processes start with the run")
+        if self._processes:
+            follow(self.programs, before, world)
+        elif added := [process.name for process in world.processes if process.name not in known]:
+            self._report(f"not starting {', '.join(map(shown, added))}; use --processes or processes:=true to start it")
         return ()
 
     def _make_recorder(self) -> Recorder | None:

@@ -296,7 +296,7 @@ class Simulation(RunView, Verbs):
         self._co_simulators.add(co_simulator, self.steps)
 
     def on_change(self, opener: Callable[[World], Sequence[CoSimulator]]) -> None:
-        """Let a function open co-simulators for what changes of the world add.
+        """Let a function open co-simulators for what changes of the world add. The function added last is asked first.
 
         Args:
             opener: Called in the next world with the one before. Returns what to connect. If it raises, nothing has
@@ -327,7 +327,7 @@ class Simulation(RunView, Verbs):
         self._handles.offer(after.engines, after.suite)
         opened: list[CoSimulator] = []
         try:
-            for opener in self._openers:
+            for opener in reversed(self._openers):
                 opened += opener(before.world)
         except BaseException:
             self._present = before

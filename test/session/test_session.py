@@ -355,11 +355,16 @@ def test_connections_of_autopilots_follow_changes_of_the_world() -> None:
         assert not session.autopilots
         session.loop.change(with_px4)
         assert [each.name for each in session.autopilots] == ["v"]
-        assert reports[-1] == "not starting sleeper: processes start with the run"
+        sleeper = session.programs.running["sleeper"]
+        until(lambda: sleeper.pid is not None, "the program of the new process runs")
         with socket.socket() as taken, pytest.raises(OSError, match="in use"):
             taken.bind(("127.0.0.1", PX4_PORT + instance))
         session.run(0.02)
+        with pytest.raises(WorldError, match="another process of this name is running"):
+            session.loop.change(replace(with_px4, processes=(replace(with_px4.processes[0], restart="always"),)))
         session.loop.change(without)
+        assert sleeper.ended.wait(PATIENCE)
+        assert not session.programs.running
         assert not session.autopilots
         session.run(0.02)
     with socket.socket() as free:
