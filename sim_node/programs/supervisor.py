@@ -62,7 +62,14 @@ class Supervisor:
         return running
 
     def end(self, name: str) -> None:
-        """End one program as `ask_to_end` does, without waiting for it. Another one may have its name from now on."""
+        """End one program as `ask_to_end` does, without waiting for it. Another one may have its name from now on.
+
+        Args:
+            name: The program.
+
+        Raises:
+            KeyError: There is no such program.
+        """
         running = self.running.pop(name)
         self._leaving.append(running)
         running.ask_to_end()
