@@ -26,7 +26,7 @@ SECTIONS = {
     "Algebra": "Quaternion SpatialTransform SpatialMotion SpatialForce SpatialInertia skew",
     "Processes": "s10",
     "Filters": "ukf",
-    "What is shown": "Mesh Material Shape Glb Scene",
+    "What is shown": "Mesh Material Shape Glb Scene Panel GraphEntity",
     "Errors": "EcsError TimeTravel",
     "Names of other packages": "Annotated dataclass jax",
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sim_node.ecs.graphs import GraphQuery, TotalEdge
     from sim_node.ecs.jax_setup import jax
     from sim_node.ecs.layouts import ComponentType, PrimitiveType
+    from sim_node.ecs.panels import GraphEntity, Panel
     from sim_node.ecs.quaternion import Quaternion
     from sim_node.ecs.queries import Query
     from sim_node.ecs.standard import (
@@ -62,6 +63,7 @@ __all__ = [
     "Exec",
     "Force",
     "Glb",
+    "GraphEntity",
     "GraphQuery",
     "Inertia",
     "Integrator",
@@ -72,6 +74,7 @@ __all__ = [
     "JointVelocity",
     "Material",
     "Mesh",
+    "Panel",
     "PrimitiveType",
     "Quaternion",
     "Query",
@@ -121,6 +124,7 @@ __getattr__, __dir__ = public(
         "Exec": ".session.ecs.exec",
         "Force": "standard",
         "Glb": "assets",
+        "GraphEntity": "panels",
         "GraphQuery": "graphs",
         "Inertia": "standard",
         "Integrator": "dynamics",
@@ -131,6 +135,7 @@ __getattr__, __dir__ = public(
         "JointVelocity": "world_file",
         "Material": "assets",
         "Mesh": "assets",
+        "Panel": "panels",
         "PrimitiveType": "layouts",
         "Quaternion": "quaternion",
         "Query": "queries",

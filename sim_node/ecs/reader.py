@@ -12,8 +12,11 @@ from sim_node.ecs.capture import Captured
 from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file, processes_of
+from sim_node.ecs.scenery import Scenery
+from sim_node.ecs.schematics import schematic_of
 from sim_node.ecs.script import captured_world
 from sim_node.geometry.poses import IDENTITY
+from sim_node.schematic.model import Schematic
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, StaticFrame, TimeGrid, World
@@ -21,7 +24,7 @@ from sim_node.world.problems import Place, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
-from sim_node.world.readers.report import Report
+from sim_node.world.readers.report import WHOLE_FILE, Report
 
 
 @reader(*PROGRAMS)
@@ -42,6 +45,8 @@ def read_python(
     if captured.source is not None:
         report.read.extend(captured.source.files)
         world = beside_file(captured.source, captured, path)
+        schematic = _schematic(captured, path, roots, report)
+        world = world if schematic is None else replace(world, schematic=schematic)
         return replace(world, processes=(*world.processes, *_recipes(captured)))
     time = _time(captured, report)
     if time is None:
@@ -55,6 +60,7 @@ def read_python(
         frames=also,
         python=PythonWorld(path, captured, frames),
         processes=_recipes(captured),
+        schematic=_schematic(captured, path, roots, report),
         source=str(shown),
     )
 
@@ -81,6 +87,20 @@ def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
         EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]))
         for entity, pose in zip(entities, poses, strict=True)
     )
+
+
+def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> Schematic | None:
+    """Return what the script shows of its world, with faults and what is not drawn in `report`."""
+    if not isinstance(captured.entities, Scenery):
+        return None
+    try:
+        schematic = schematic_of(captured.entities, path, roots, report)
+    except WorldError as error:
+        report.errors.extend(error.problems)
+        return None
+    for note in () if schematic is None else schematic.notes:
+        report.warning(note, WHOLE_FILE, "schematic")
+    return schematic
 
 
 def _recipes(captured: Captured) -> tuple[Process, ...]:

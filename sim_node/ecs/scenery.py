@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from sim_node.ecs.assets import Asset, Glb, Handle, Material, Mesh, Scene, Shape
-from sim_node.ecs.entities import Entities
+from sim_node.ecs.components import EntityId
+from sim_node.ecs.entities import Entities, Values
 from sim_node.ecs.errors import EcsError, caller
+from sim_node.ecs.panels import Panel
+from sim_node.world.problems import Where
 
 
 class Scenery(Entities):
@@ -14,13 +19,22 @@ class Scenery(Entities):
 
     Attributes:
         assets: What insert_asset was given; handles are indices.
-        schematics: Texts of `schematic`, with the paths that were given.
+        panels: The panels that were spawned.
+        schematics: Texts of `schematic`, with the paths that were given, and where.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.assets: list[Asset] = []
-        self.schematics: list[tuple[str, str | None]] = []
+        self.panels: list[Panel] = []
+        self.schematics: list[tuple[str, str | None, Where]] = []
+
+    def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
+        """Add an entity, or a panel. See Entities.spawn."""
+        several = [given] if isinstance(given, Panel) or not isinstance(given, Iterable) else list(given)
+        entity = super().spawn(several, name, id)
+        self.panels += [each for each in several if isinstance(each, Panel)]
+        return entity
 
     def insert_asset(self, asset: Asset) -> Handle:
         """Add a mesh, a material or a model.
@@ -71,10 +85,10 @@ class Scenery(Entities):
         return Scene(np.uint64(self.insert_asset(Glb(str(url)))))
 
     def schematic(self, default_content: str = "", path: str | None = None) -> None:
-        """Keep the text of a schematic, which says how the world is shown.
+        """Add a schematic, which says what is drawn of the world, and from where.
 
         Args:
             default_content: The text, in KDL.
-            path: A file that replaces the text if it exists.
+            path: A file that replaces the text if it exists, relative to the script.
         """
-        self.schematics.append((default_content, path))
+        self.schematics.append((default_content, path, caller()))

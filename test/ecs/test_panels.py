@@ -1,0 +1,118 @@
+"""Panels, shapes and schematics of scripts, as Elodin's have them, as one schematic of the world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim_node.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, formula
+from sim_node.world import World, WorldError, load
+
+pytest.importorskip("jax", reason="JAX is not installed: pip install 'sim_node[ecs]'")
+
+START = """
+import jax.numpy as jnp
+import sim_node.ecs as el
+
+world = el.World()
+"""
+END = "\nworld.run(None, sim_time_step=0.01, max_ticks=1)\n"
+
+
+def loaded(folder: Path, text: str) -> World:
+    path = folder / "script.py"
+    path.write_text(START + text + END, encoding="utf-8")
+    return load(path)
+
+
+CUBE = """
+mesh = world.insert_asset(el.Mesh.cuboid(0.1, 0.8, 0.3))
+material = world.insert_asset(el.Material.color(25.3, 18.4, 1.0))
+cube = world.spawn([el.Body(), el.Shape(mesh, material)], name="cube")
+ball = world.spawn([el.Body(), world.shape(el.Mesh.sphere(0.5), el.Material.color(0.0, 1.0, 0.5))], name="ball")
+world.spawn(
+    el.Panel.hsplit(
+        el.Panel.viewport(
+            track_entity=cube, track_rotation=False, pos=[7.0, 0.0, 0.5], looking_at=[0.0, 0.0, 0.0], show_grid=True,
+            hdr=True, name="Side",
+        ),
+        el.Panel.vsplit(
+            el.Panel.viewport(track_entity=cube, pos=[-2.0, 0.0, 1.0], fov=60.0),
+            el.Panel.graph(
+                el.GraphEntity(cube, el.Component.index(el.WorldPos)[:4], el.Component.index(el.WorldVel)),
+                name="Cube",
+            ),
+        ),
+        active=True,
+    ),
+    name="Viewport",
+)
+world.spawn(el.Panel.viewport(pos=[1, 2, 3], looking_at=[0, 0, 1]))
+"""
+
+
+def test_a_script_builds_the_same_data_as_kdl(tmp_path: Path) -> None:
+    schematic = loaded(tmp_path, CUBE).schematic
+    split, fixed = schematic.panels
+    assert isinstance(split, Split)
+    assert split.horizontal
+    assert split.active
+    side, column = split.panels
+    assert isinstance(side, Viewport)
+    assert (side.name, side.fov, side.show_grid, side.rolls) == ("Side", 45.0, True, False)
+    # It moves with the cube, and does not turn with it.
+    assert side.pos is not None
+    assert side.pos.tree == formula("(0, 0, 0, 1, 7, 0, 0.5) + cube.world_pos").tree
+    assert side.look_at is not None
+    assert side.look_at.tree == formula("(0, 0, 0, 1, 0, 0, 0) + cube.world_pos").tree
+    chase, graph = column.panels  # type: ignore[union-attr]
+    assert isinstance(chase, Viewport)
+    assert chase.pos is not None
+    assert chase.pos.tree == formula("cube.world_pos.translate(-2, 0, 1)").tree
+    assert (chase.fov, chase.rolls, chase.look_at) == (60.0, True, None)
+    assert isinstance(graph, GraphPanel)
+    expected = [*(f"cube.world_pos[{index}]" for index in range(4)), "cube.world_vel"]
+    assert [each.text for each in graph.curves] == expected
+    assert isinstance(fixed, Viewport)
+    assert fixed.pos is not None
+    assert fixed.pos.tree == formula("(0, 0, 0, 1, 1, 2, 3)").tree
+    cuboid, sphere = schematic.objects
+    assert (cuboid.pose.text, sphere.pose.text) == ("cube.world_pos", "ball.world_pos")
+    # What glows has the colour of its light.
+    assert cuboid.drawn == Solid("box", (0.1, 0.8, 0.3), (1.0, 18.4 / 25.3, 1.0 / 25.3, 1.0))
+    assert sphere.drawn == Solid("sphere", (0.5,), (0.0, 1.0, 0.5, 1.0))
+
+
+def test_texts_in_kdl_and_models_join_them(tmp_path: Path) -> None:
+    (tmp_path / "jet.glb").write_bytes(b"")
+    (tmp_path / "there.kdl").write_text("viewport name=File", encoding="utf-8")
+    schematic = loaded(
+        tmp_path,
+        'world.spawn([el.Body(), world.glb("jet.glb")], name="jet")\n'
+        'world.schematic("viewport name=Text", "missing.kdl")\nworld.schematic("viewport name=Text", "there.kdl")\n',
+    ).schematic
+    assert [each.name for each in schematic.viewports()] == ["Text", "File"]
+    assert schematic.objects[0].drawn == GlbModel(tmp_path / "jet.glb")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("world.spawn(el.Panel.viewport(fov=0))", "script.py:6: Panel.viewport: fov: found 0; allowed: 1 to 170"),
+        ("world.spawn(el.Panel.viewport(pos=[1, 2]))", r"script.py:6: Panel.viewport: pos: three numbers are needed"),
+        ("world.spawn(el.Panel.viewport(track_entity=9))", "script.py:6: Panel: there is no entity 9"),
+        ("world.spawn(el.Panel.hsplit(1))", "script.py:6: Panel.hsplit: int is not a Panel"),
+        ("world.spawn(el.Panel.graph(1))", "script.py:6: Panel.graph: int is not a GraphEntity"),
+        ("world.spawn(el.GraphEntity(1))", "script.py:6: GraphEntity: needs the entity"),
+        ('world.spawn(world.glb("no.glb"))', "script.py:6: .*entity_1: is shown, but has no WorldPos"),
+        ('world.spawn([el.Body(), world.glb("no.glb")])', "script.py:6: glb: .*no.glb"),
+        ('world.schematic("viewprt")', "script.py:6: schematic:1:1: viewprt: unknown node; did you mean viewport?"),
+    ],
+)
+def test_faults_have_the_users_line(tmp_path: Path, text: str, line: str) -> None:
+    with pytest.raises(WorldError) as error:
+        loaded(tmp_path, text)
+    import re
+
+    assert re.search(line.replace("script.py:6:", r"script.py:6:(\d+:)?"), str(error.value)), str(error.value)
