@@ -1,0 +1,88 @@
+"""A stranger's client, of rclpy alone, drives a robot of the shipped warehouse by pure pursuit, to a goal and back."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nav_msgs.msg", reason="needs rclpy and nav_msgs")
+
+from geometry_msgs.msg import Twist, TwistStamped
+from listening import listener
+from nav_msgs.msg import Odometry
+from processes import program, sim_node
+from rclpy.qos import qos_profile_sensor_data
+
+from sim_node.world.locate import shipped_worlds
+
+# In the frame of the odometry, which begins at the robot: along the aisle, and around the pallet.
+AISLE = [(0.0, 0.0), (2.0, 0.0), (3.0, 0.4), (4.5, 0.6)]
+LOOKAHEAD, SPEED, ARRIVED = 0.6, 0.8, 0.25
+
+
+def pursued(path: list[tuple[float, float]], pose: tuple[float, float, float]) -> tuple[float, float]:
+    """Speed and yaw rate to the point of the path that is LOOKAHEAD away (Coulter, 1992)."""
+    x, y, yaw = pose
+    points = [
+        (a[0] + (b[0] - a[0]) * k / 50, a[1] + (b[1] - a[1]) * k / 50)
+        for a, b in itertools.pairwise(path)
+        for k in range(51)
+    ]
+    nearest = min(range(len(points)), key=lambda k: math.dist(points[k], (x, y)))
+    ahead = next((p for p in points[nearest:] if math.dist(p, (x, y)) >= LOOKAHEAD), points[-1])
+    dx, dy = ahead[0] - x, ahead[1] - y
+    off = math.remainder(math.atan2(dy, dx) - yaw, 2 * math.pi)
+    if abs(off) > 0.6:
+        return 0.0, max(-1.0, min(1.5 * off, 1.0))  # it turns on the spot first
+    return SPEED, 2.0 * SPEED * math.sin(off) / max(math.hypot(dx, dy), LOOKAHEAD)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_pure_pursuit_drives_to_a_goal_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.yaml"
+    # Without its cameras: the test pays for their pictures, and nobody looks at them.
+    text = shipped_worlds()["warehouse"].read_text(encoding="utf-8").replace("CAMERA, ", "")
+    path.write_text(text, encoding="utf-8")
+    with listener("pursuit") as graph, program(sim_node("run", path, "--speed", "3")) as run:
+        run.wait_for("stop ")
+        told = graph.subscribe(Odometry, "/amr1/odom", 1)
+        truth = graph.subscribe(Odometry, "/amr1/truth/odom", qos_profile_sensor_data)
+        twists = graph.node.create_publisher(Twist, "/amr1/cmd_vel", 1)
+        stamped = graph.node.create_publisher(TwistStamped, "/amr2/cmd_vel_stamped", 1)
+        other = graph.subscribe(Odometry, "/amr2/odom", 1)
+        graph.spin_until(lambda: told and truth and other and twists.get_subscription_count(), "the robots")
+
+        def pose(messages: list[tuple[float, Odometry]]) -> tuple[float, float, float]:
+            found = messages[-1][1].pose.pose
+            return found.position.x, found.position.y, 2.0 * math.atan2(found.orientation.z, found.orientation.w)
+
+        def drives_to_the_end_of(path: list[tuple[float, float]]) -> bool:
+            found = pose(told)
+            if math.dist(found[:2], path[-1]) < ARRIVED:
+                return True
+            command, ahead = Twist(), TwistStamped()
+            command.linear.x, command.angular.z = pursued(path, found)
+            twists.publish(command)
+            ahead.header.frame_id, ahead.twist.linear.x = "amr2/base_link", 0.2
+            stamped.publish(ahead)
+            return False
+
+        graph.spin_until(lambda: drives_to_the_end_of(AISLE), "the goal")
+        x, y, _ = pose(truth)
+        # The goal in the map. Wheels slip, so that the odometry is a little off: 2 % of the way at most.
+        assert math.dist((x, y), (-5.0 + 4.5, -2.0 + 0.6)) < ARRIVED + 0.02 * 4.6
+        graph.spin_until(lambda: drives_to_the_end_of(AISLE[::-1]), "the way back")
+        x, y, _ = pose(truth)
+        assert math.dist((x, y), (-5.0, -2.0)) < ARRIVED + 0.02 * 9.2
+        assert pose(other)[0] > 0.5  # the other one went ahead meanwhile
+        stopped = pose(truth)
+        graph.spin_until(lambda: math.hypot(*_twist(told)) < 1e-3, "the time-out to brake")
+        assert math.dist(pose(truth)[:2], stopped[:2]) < SPEED * 0.5 + SPEED**2 / 2 + 0.2
+
+
+def _twist(messages: list[tuple[float, Odometry]]) -> tuple[float, float]:
+    twist = messages[-1][1].twist.twist
+    return twist.linear.x, twist.angular.z
