@@ -20,7 +20,7 @@ from sim_node.registry import Registry
 GROUPS = {
     "run": ("run", "sweep", "replay", "record", "bridge", "autopilot"),
     "see": ("view", "render", "rviz", "tree", "lookup"),
-    "use a running graph": ("topics", "echo", "pub", "call", "mcp"),
+    "use a running graph": ("topics", "echo", "pub", "call", "teleop", "mcp"),
     "change a running world": ("spawn", "remove", "attach", "detach", "set"),
     "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf", "scene"),
     "read bags": ("info", "plot", "export", "diff", "repair"),

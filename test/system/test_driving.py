@@ -4,23 +4,47 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import pty
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("nav_msgs.msg", reason="needs rclpy and nav_msgs")
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from geometry_msgs.msg import Twist, TwistStamped
 from listening import listener
 from nav_msgs.msg import Odometry
 from processes import program, sim_node
 from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import JointState
+from waiting import PATIENCE
 
 from sim_node.world.locate import shipped_worlds
 
 # In the frame of the odometry, which begins at the robot: along the aisle, and around the pallet.
 AISLE = [(0.0, 0.0), (2.0, 0.0), (3.0, 0.4), (4.5, 0.6)]
 LOOKAHEAD, SPEED, ARRIVED = 0.6, 0.8, 0.25
+
+
+YARD = """
+world: yard
+time: {step: 0.01}
+physics: {integrator: implicitfast, gravity: [0, 0, 0]}
+bodies:
+  - {name: amr/base_link, joint: free, geometry: [{sphere: 0.2, mass: 3}]}
+  - {name: arm/lift, pose: {position: [3, 0, 0]}, joint: pz, geometry: [{box: [1, 1, 0.1], mass: 5}]}
+actuators: [{joint: arm/lift, stiffness: 500, damping: 100}]
+joint_commands: [{name: arm}]
+bases:
+  - {name: amr, body: amr/base_link, type: differential, wheel_radius: 0.1, track: 0.4, drive: kinematic}
+sensors: [{name: arm/STATE, parent: arm/lift, type: joint_states}]
+"""
 
 
 def pursued(path: list[tuple[float, float]], pose: tuple[float, float, float]) -> tuple[float, float]:
@@ -81,6 +105,41 @@ def test_pure_pursuit_drives_to_a_goal_and_back(tmp_path: Path) -> None:
         stopped = pose(truth)
         graph.spin_until(lambda: math.hypot(*_twist(told)) < 1e-3, "the time-out to brake")
         assert math.dist(pose(truth)[:2], stopped[:2]) < SPEED * 0.5 + SPEED**2 / 2 + 0.2
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_the_keyboard_drives_a_base_and_moves_a_joint(tmp_path: Path) -> None:
+    """Keys that are held, on a terminal; what moves stops when no key is pressed any more."""
+    path = tmp_path / "yard.yaml"
+    path.write_text(YARD, encoding="utf-8")
+    with listener("watcher") as graph, program(sim_node("run", path)) as run:
+        run.wait_for("stop ")
+        told = graph.subscribe(Odometry, "/amr/odom", 1)
+        states = graph.subscribe(JointState, "/arm/state/joint_states", qos_profile_sensor_data)
+        with typing("amr") as press:
+            graph.spin_until(lambda: press("w") or (told and told[-1][1].pose.pose.position.x > 0.3), "the base to go")
+            graph.spin_until(lambda: math.hypot(*_twist(told)) < 1e-6, "the base to stop")
+        with typing("arm") as press:
+            graph.spin_until(lambda: press("w") or (states and states[-1][1].position[0] > 0.2), "the joint to move")
+
+
+@contextmanager
+def typing(name: str) -> Iterator[Callable[[str], None]]:
+    """A teleop of its own on a terminal; returns what types a key."""
+    keyboard, terminal = pty.openpty()
+
+    def press(key: str) -> None:
+        os.write(keyboard, key.encode())
+
+    with subprocess.Popen(sim_node("teleop", name), stdin=terminal, stdout=subprocess.DEVNULL) as teleop:
+        try:
+            yield press
+            teleop.send_signal(signal.SIGINT)
+            assert teleop.wait(PATIENCE) == 0
+        finally:
+            teleop.kill()
+            os.close(keyboard)
+            os.close(terminal)
 
 
 def _twist(messages: list[tuple[float, Odometry]]) -> tuple[float, float]:

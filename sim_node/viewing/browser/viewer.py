@@ -10,6 +10,7 @@ import viser
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Loop, Snapshot
+from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Edit, Editor
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
@@ -38,6 +39,7 @@ class Viewer:
 
     Attributes:
         editor: Changes the world; None if the page cannot. Set it before the first scene.
+        steering: Drives bases and joints; None if the page cannot. Set it before the first scene.
 
     Raises:
         PagePortInUse: The port cannot be opened.
@@ -49,12 +51,14 @@ class Viewer:
         self.lock = RLock()
         self.transport: Transport | None = None
         self.editor: Editor | None = None
+        self.steering: Steering | None = None
         self.scene: Scene | None = None
         self._closed = False
         self._instant: Instant | None = None
         self._last_ns = 0
         self._slow_due = 0.0
         self._edit: Edit | None = None
+        self._drive: DriveTab | None = None
         self._readouts: Readouts | None = None
         self._sensors_tab: viser.GuiTabHandle | None = None
         self._sources: SourcesTab | None = None
@@ -99,6 +103,8 @@ class Viewer:
                 self._lookup.change()
                 if self._edit is not None:
                     self._edit.change()
+                if self._drive is not None:
+                    self._drive.change()
             self._set_labels(labels or {})
             self._set_sources(scene, sources or {})
             # Where new pages begin; the cameras of others stay where they are.
@@ -153,6 +159,9 @@ class Viewer:
         if self.editor is not None:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
                 self._edit = Edit(self.server, scene, self.lock, self.editor)
+        if self.steering is not None and (self.steering.bases() or self.steering.joints()):
+            with self._tabs.add_tab("Drive", viser.Icon.STEERING_WHEEL):
+                self._drive = DriveTab(self.server, self.steering)
         self._readouts, self._sensors_tab = None, None
         self._sources, self._sources_tab = None, None
 
@@ -219,6 +228,7 @@ class ViewSink:
             editor: Changes the world; None if the page cannot.
         """
         self._viewer.transport, self._viewer.editor = LoopTransport(loop), editor
+        self._viewer.steering = LoopSteering(loop)
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Show the world; a changed one before its first instant is shown, without blocking the loop."""

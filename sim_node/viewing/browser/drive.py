@@ -1,0 +1,214 @@
+"""A tab to drive by hand: a stick for bases, sliders for joints with actuators, and a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sim_node.physics.handles import VehicleHandle
+from sim_node.physics.joint_handles import JointHandle
+from sim_node.plugins import blamed
+from sim_node.simulation import Loop, Refused
+from sim_node.world.bases import Base
+from sim_node.world.bodies import Body
+
+# Where a base has no limits, m/s and rad/s; where a joint has none, m or rad to either side.
+SPEED, TURN, REACH = 1.0, 1.5, 3.141592653589793
+# Maximum number of sliders of joints.
+MAX_JOINTS = 40
+
+
+class Stick(NamedTuple):
+    """What a base can be asked for: its largest speed and yaw rate, and whether it moves sideways."""
+
+    speed: float
+    turn: float
+    sideways: bool
+
+
+class Range(NamedTuple):
+    """The range of a joint's target, and the present one."""
+
+    low: float
+    high: float
+    now: float
+
+
+class Steering(Protocol):
+    """Drives bases and joints of a run. Its methods may be called from any thread, and raise what they refuse."""
+
+    def bases(self) -> Mapping[str, Stick]:
+        """Return what can be driven, by name."""
+
+    def joints(self) -> Mapping[str, Range]:
+        """Return the joints with actuators, by name, that no base drives."""
+
+    def drive(self, base: str, ahead: float, left: float, turn: float) -> None:
+        """Let a base move at a twist along its own axes until it is told otherwise."""
+
+    def move(self, joint: str, target: float) -> None:
+        """Set the target of a joint."""
+
+    def stop(self) -> None:
+        """Let all bases brake, and all joints stay where they are."""
+
+
+class LoopSteering:
+    """The Steering of a run in a loop.
+
+    Args:
+        loop: The loop.
+    """
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+
+    def bases(self) -> Mapping[str, Stick]:
+        """See Steering."""
+        found = {}
+        for base in self._loop.simulation.world.of(Base):
+            reachable = type(base.shape).kinematics([base.shape]).nearest(np.array([[0.0, 1.0, 0.0]]))
+            limits = base.limits
+            speed, turn = min(limits.linear, 1e3), min(limits.angular, 1e3)
+            fast = Stick(speed if speed < 1e3 else SPEED, turn if turn < 1e3 else TURN, bool(reachable[0, 1]))
+            found[base.name] = fast
+        return found
+
+    def joints(self) -> Mapping[str, Range]:
+        """See Steering."""
+        world = self._loop.simulation.world
+        driven = {joint for base in world.of(Base) for joints in base.joints.values() for joint in joints}
+        limits = {body.name: body.limits for body in world.of(Body) if body.limits is not None}
+        found: dict[str, Range] = {}
+        for name, joint in self._loop.simulation.joints.items():
+            if name in driven or name in found or not joint.targets:
+                continue
+            now, (low, high) = float(joint.target[0]), (-REACH, REACH)
+            if "position" in joint.targets and name in limits:
+                low, high = (float(np.clip(each, -1e3, 1e3)) for each in limits[name][0])
+            found[name] = Range(min(low, now), max(high, now), now)
+        return found
+
+    def drive(self, base: str, ahead: float, left: float, turn: float) -> None:
+        """See Steering."""
+        self._loop.call(lambda: self._vehicle(base).cmd_vel(ahead, left, turn, timeout=0.0))
+
+    def move(self, joint: str, target: float) -> None:
+        """See Steering."""
+
+        def act() -> None:
+            self._joint(joint).target = target
+
+        self._loop.call(act)
+
+    def stop(self) -> None:
+        """See Steering. Joints with position actuators stay where they are; other targets become 0."""
+
+        def act() -> None:
+            for base in self.bases():
+                self._vehicle(base).cmd_vel()
+            for name in self.joints():
+                joint = self._joint(name)
+                joint.target = joint.position if "position" in joint.targets else 0.0
+
+        self._loop.call(act)
+
+    def _vehicle(self, name: str) -> VehicleHandle:
+        return self._loop.simulation.vehicles[name]
+
+    def _joint(self, name: str) -> JointHandle:
+        return self._loop.simulation.joints[name]
+
+
+class DriveTab:
+    """The tab. A base moves as long as its sliders are away from the middle; a page that is closed stops it.
+
+    Args:
+        server: viser's server.
+        steering: Drives what the run has.
+    """
+
+    def __init__(self, server: Any, steering: Steering) -> None:
+        self._gui, self._steering = server.gui, steering
+        self._pages: set[int] = set()
+        stop = self._gui.add_button("Stop", color="red", hint="lets bases brake, and joints stay where they are")
+        stop.on_click(lambda event: _ask(event, self._stop))
+        self._folder: Any = None
+        self._sliders: list[Any] = []
+        self._moved: dict[str, Any] = {}
+        self._shown: tuple[Any, ...] = ()
+        self.change()
+        server.on_client_disconnect(lambda client: self._left(client.client_id))
+
+    def change(self) -> None:
+        """Follow a change of the world: new bases and joints get sliders."""
+        bases, joints = self._steering.bases(), dict(list(self._steering.joints().items())[:MAX_JOINTS])
+        shown = (tuple(bases.items()), tuple((name, each.low, each.high) for name, each in joints.items()))
+        if shown == self._shown:
+            return
+        self._shown = shown
+        if self._folder is not None:
+            self._folder.remove()
+        self._sliders, self._moved = [], {}
+        self._folder = self._gui.add_folder("By hand", expand_by_default=True)
+        with self._folder:
+            for name, stick in bases.items():
+                self._add_stick(name, stick)
+            if joints:
+                self._add_joints(joints)
+
+    def _add_stick(self, name: str, stick: Stick) -> None:
+        axes = {"ahead, m/s": stick.speed, "turn, rad/s": stick.turn}
+        if stick.sideways:
+            axes = {"ahead, m/s": stick.speed, "left, m/s": stick.speed, "turn, rad/s": stick.turn}
+        with self._gui.add_folder(name):
+            sliders = {label: self._gui.add_slider(label, -most, most, most / 50, 0.0) for label, most in axes.items()}
+        self._sliders += sliders.values()
+
+        def drive(event: Any) -> None:
+            if event.client_id is None:
+                return  # moved back by a stop
+            self._pages.add(event.client_id)
+            values = {label.partition(",")[0]: slider.value for label, slider in sliders.items()}
+            ahead, left, turn = values["ahead"], values.get("left", 0.0), values["turn"]
+            _ask(event, lambda: self._steering.drive(name, ahead, left, turn))
+
+        for slider in sliders.values():
+            slider.on_update(drive)
+
+    def _add_joints(self, joints: Mapping[str, Range]) -> None:
+        with self._gui.add_folder("Joints"):
+            for name, (low, high, now) in joints.items():
+                slider = self._moved[name] = self._gui.add_slider(name, low, high, max((high - low) / 500, 1e-6), now)
+                slider.on_update(lambda event, name=name, slider=slider: self._move(event, name, slider))
+
+    def _move(self, event: Any, name: str, slider: Any) -> None:
+        if event.client_id is not None:
+            _ask(event, lambda: self._steering.move(name, slider.value))
+
+    def _left(self, client: int) -> None:
+        """Stop what a page drove that is gone."""
+        if client in self._pages:
+            self._pages.discard(client)
+            with suppress(Refused):  # the run has ended
+                self._stop()
+
+    def _stop(self) -> None:
+        self._steering.stop()
+        for slider in self._sliders:
+            slider.value = 0.0
+        for name, each in self._steering.joints().items():
+            if name in self._moved:
+                slider = self._moved[name]
+                slider.value = min(max(each.now, slider.min), slider.max)
+
+
+def _ask(event: Any, act: Any) -> None:
+    try:
+        act()
+    except Exception as refusal:  # of the loop; shown to whoever asked
+        if event.client is not None:
+            event.client.add_notification("Not done", str(blamed(refusal) or refusal), auto_close_seconds=5.0)
