@@ -18,6 +18,7 @@ BENCHES = (
     "sensors",
     "scene",
     "vehicles",
+    "robots",
     "viewer",
     "bridge",
     "bridge_node",
