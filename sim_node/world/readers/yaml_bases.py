@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import MISSING, replace
 from typing import Any
 
 import numpy as np
@@ -17,18 +17,78 @@ from sim_node.world.bodies import Body
 from sim_node.world.model import Sensor, World
 from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import quoted
+from sim_node.world.readers.keys import (
+    Form,
+    Keys,
+    by_key,
+    by_name,
+    choice,
+    either,
+    flag,
+    frame,
+    listing,
+    number,
+    text,
+)
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
 from sim_node.world.readers.yaml_parts import part_world
-from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 
-COMMON_KEYS = ("name", "drive", "limits", "timeout", "cmd_vel", "transforms")
-MODEL_KEYS = (*COMMON_KEYS, "model", "pose", "sensors")
-BODY_KEYS = (*COMMON_KEYS, "body", "type", "joints")
+MIN_LIMIT, MAX_LIMIT = 1e-6, 1e6
+LIMIT_KEYS = Keys(
+    {
+        "linear": number("Largest speed, m/s.", MIN_LIMIT, MAX_LIMIT),
+        "angular": number("Largest yaw rate, rad/s.", MIN_LIMIT, MAX_LIMIT),
+        "linear_acceleration": number("m/s^2.", MIN_LIMIT, MAX_LIMIT),
+        "angular_acceleration": number("rad/s^2.", MIN_LIMIT, MAX_LIMIT),
+    },
+    about="What commands are limited to.",
+)
+COMMON_KEYS: dict[str, Form] = {
+    "name": frame("Its name, which the names of its topics begin with."),
+    "drive": choice("Whether wheels on the ground drive it, or it moves as it is commanded.", DRIVES),
+    "limits": LIMIT_KEYS,
+    "timeout": number("After the last command until it brakes, s; 0 for never.", 0.0, MAX_TIMEOUT_S),
+    "cmd_vel": choice("The type of the topic cmd_vel.", COMMANDS),
+    "transforms": choice("Which transforms /tf has.", TRANSFORMS),
+}
+_CHOSEN = listing("Sensors of its model.", text(""))
+MODEL_KEYS = Keys(
+    {
+        **COMMON_KEYS,
+        "model": text("A shipped model, or the path of a world file with one base."),
+        "pose": POSE_KEYS,
+        "sensors": either("Whether it has its model's sensors, or which.", flag(""), _CHOSEN),
+    },
+    required=("name",),
+)
+_WHEELS = either("", frame(""), listing("", frame(""), least=1))
+BODY_KEYS: dict[str, Form] = {
+    **COMMON_KEYS,
+    "body": frame("The body that it drives."),
+    "type": choice("Its kind.", BASE_TYPES),
+    "joints": by_name("The joint or joints of each wheel.", _WHEELS),
+}
 
 
-@section("bases")
+def _kinds() -> dict[str, Form]:
+    """Return the keys of a base on a body by its kind."""
+    return {name: _keys_of(kind) for name, kind in BASE_TYPES.items()}
+
+
+def _keys_of(kind: type[BaseType]) -> Keys:
+    forms = {each.name: number(f"The {about}, {unit}." if unit else about, low, high)
+             for each, (about, unit, low, high) in kind.dimensions()}  # fmt: skip
+    needed = [each.name for each, _ in kind.dimensions() if each.default is MISSING]
+    return Keys({**BODY_KEYS, **forms}, required=("name", "body", "type", *needed))
+
+
+_BASE: Form = {"if": {"required": ["model"]}, "then": MODEL_KEYS, "else": by_key("", "type", _kinds)}
+
+
+@section("bases", listing("What drives on wheels.", _BASE))
 def read_bases(value: Value, context: Context) -> None:
     """Read a list of bases: on bodies of the world, or models, which bring their bodies with them."""
     for entry in value.items():
@@ -46,27 +106,24 @@ def read_bases(value: Value, context: Context) -> None:
 
 def _on_body(entry: Value) -> list[Base]:
     """Read a base on a body of the world."""
-    kind = entry.table((*BODY_KEYS, *_dimensions_in(entry))).choice("type", BASE_TYPES, "")
-    shape_type = BASE_TYPES.get(kind)
-    known = [] if shape_type is None else [each.name for each, _ in shape_type.dimensions()]
-    table = entry.table((*BODY_KEYS, *(known or _dimensions_in(entry))), required=("name", "body", "type"))
-    shape = None if shape_type is None else _shape(table, shape_type)
-    body, joints = frame_name(table.get("body")), _joints(table.get("joints"))
-    if shape is None:
+    # Not reported before the kind is known: unknown keys, and what is missing.
+    unread = tuple(entry.node.entries) if isinstance(entry.node, Mapping) else ()
+    kind = entry.table(unread or tuple(BODY_KEYS), required=("type",)).choice("type", BASE_TYPES, "")
+    if kind not in BASE_TYPES:
         return []
+    errors = len(entry.report.errors)
+    table = entry.table(_keys_of(BASE_TYPES[kind]))
+    if len(entry.report.errors) > errors:
+        return []
+    shape = _shape(table, BASE_TYPES[kind])
+    body, joints = frame_name(table.get("body")), _joints(table.get("joints"))
     base = Base(_name(table), body, shape, joints, place=entry.place)
     return [replace(base, **_settings(table))]
 
 
-def _dimensions_in(entry: Value) -> list[str]:
-    """Return the keys of an entry that are dimensions of some kind: which one, is not known yet."""
-    known = {each.name for kind in BASE_TYPES.values() for each, _ in kind.dimensions()}
-    return [key for key in entry.node.entries if key in known] if isinstance(entry.node, Mapping) else []
-
-
 def _from_model(entry: Value, context: Context) -> Iterator[Any]:
     """Read a base that a model describes: yield it and all else of the model, below the base's name."""
-    table = entry.table(MODEL_KEYS, required=("name",))
+    table = entry.table(MODEL_KEYS)
     name, settings = _name(table), _settings(table)
     pose, _ = read_pose(table.get("pose"))
     reference = table.get("model")
@@ -117,20 +174,14 @@ def _name(table: Table) -> str:
     return "" if fault else name
 
 
-def _shape(table: Table, kind: type[BaseType]) -> BaseType | None:
-    """Read the dimensions of a kind."""
+def _shape(table: Table, kind: type[BaseType]) -> BaseType:
+    """Read the dimensions of a kind, which are all there that are needed."""
     found: dict[str, float] = {}
-    complete = True
     for each, (_, _, low, high) in kind.dimensions():
         value = table.get(each.name)
         if value is not None:
             found[each.name] = value.number(low, high, default=low)
-        elif each.default is not each.default_factory:  # both are MISSING if there is no default
-            continue
-        else:
-            table.value.error(f"{each.name} is missing")
-            complete = False
-    return kind(**found) if complete else None
+    return kind(**found)
 
 
 def _joints(value: Value | None) -> dict[str, tuple[str, ...]]:
@@ -160,8 +211,11 @@ def _settings(table: Table) -> dict[str, Any]:
     if timeout is not None:
         found["timeout"] = timeout.number(0.0, MAX_TIMEOUT_S)
     if limits is not None:
-        keys = tuple(each.name for each in fields(DriveLimits))
-        given = limits.table(keys)
-        numbers = {key: one.number(1e-6, 1e6, default=1.0) for key in keys if (one := given.get(key)) is not None}
+        given = limits.table(LIMIT_KEYS)
+        numbers = {
+            key: one.number(MIN_LIMIT, MAX_LIMIT, default=1.0)
+            for key in LIMIT_KEYS
+            if (one := given.get(key)) is not None
+        }
         found["limits"] = DriveLimits(**numbers)
     return found
