@@ -21,7 +21,7 @@ from sim_node.gym.interface import (
     JointAction,
     VehicleAction,
 )
-from sim_node.gym.readers import check_choice, unknown
+from sim_node.gym.readers import check_choice, multirotors, unknown
 from sim_node.physics import BodyHandle, VehicleHandle
 from sim_node.simulation import Simulation
 from sim_node.world.problems import Problem, WorldError
@@ -103,7 +103,7 @@ def _body(simulation: Simulation, action: Any) -> tuple[int, Apply]:
 
 def _vehicle(simulation: Simulation, action: Any) -> tuple[int, Apply]:
     check_choice("value", action.value, tuple(VEHICLE_ACTIONS), action.place)
-    _require(action, "vehicle", action.vehicle, simulation.vehicles)
+    _require(action, "vehicle", action.vehicle, multirotors(simulation))
     handle = simulation.vehicles[action.vehicle]
     vehicle = next(each for each in simulation.world.vehicles if each.name == action.vehicle)
     if handle.piloted or vehicle.autopilot is not None:

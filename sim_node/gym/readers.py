@@ -23,6 +23,7 @@ from sim_node.gym.interface import (
     Signal,
     VehicleSignal,
 )
+from sim_node.physics import VehicleHandle
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation import Simulation
 from sim_node.text import did_you_mean
@@ -93,7 +94,7 @@ class Readers:
             return self._sensor(signal)
         if isinstance(signal, VehicleSignal):
             check_choice("value", signal.value, VEHICLE_VALUES, signal.place)
-            vehicle = self._simulation.vehicles
+            vehicle = multirotors(self._simulation)
             _require("vehicle", signal.vehicle, vehicle, signal.place)
             handle = vehicle[signal.vehicle]
             array = handle.speeds if signal.value == "speeds" else handle.command
@@ -228,3 +229,8 @@ def _matrix(x: float, y: float, z: float, w: float) -> FloatArray:
             *(2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
         ]
     )
+
+
+def multirotors(simulation: Simulation) -> dict[str, VehicleHandle]:
+    """Return the vehicles that have rotors, by name."""
+    return {name: each for name, each in simulation.vehicles.items() if not each.drives}
