@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from sim_node.world import Autopilot, Multirotor, World
@@ -24,13 +24,16 @@ def is_in_use(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE
 
 
-def with_free_instances(world: World, report: Callable[[str], object], *, bridged: bool) -> World:
+def with_free_instances(
+    world: World, report: Callable[[str], object], *, bridged: bool, but: Collection[str] = ()
+) -> World:
     """Return the world with free instances of built-in autopilots whose ports are in use, unless the world sets them.
 
     Args:
         world: The world.
         report: Called with a line of text for each change.
         bridged: Whether this process will listen on the ground ports, too.
+        but: Vehicles that run already, whose ports are in use by themselves.
 
     Returns:
         The changed world.
@@ -38,7 +41,7 @@ def with_free_instances(world: World, report: Callable[[str], object], *, bridge
     used = {_ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
     vehicles: list[Multirotor] = []
     for vehicle in world.vehicles:
-        autopilot = vehicle.autopilot
+        autopilot = vehicle.autopilot if vehicle.name not in but else None
         if autopilot is not None and autopilot.any_instance and not _is_free(autopilot.instance, bridged=bridged):
             free = (
                 replace(autopilot, instance=number)

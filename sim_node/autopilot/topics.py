@@ -12,6 +12,7 @@ from sim_node.wire import topic as wire
 from sim_node.wire.layout import Pack
 from sim_node.wire.topic import Qos
 from sim_node.world import World
+from sim_node.world.vehicles import BUILTIN
 
 # Services of a vehicle, and what it publishes besides telemetry, below its namespace.
 SERVICES = (
@@ -164,7 +165,7 @@ def flown_by_builtin(world: World) -> dict[int, str]:
     return {
         vehicle.autopilot.instance: vehicle.name
         for vehicle in world.vehicles
-        if vehicle.autopilot is not None and vehicle.autopilot.type == "mavlink_builtin"
+        if vehicle.autopilot is not None and vehicle.autopilot.type == BUILTIN
     }
 
 

@@ -17,7 +17,7 @@ from sim_node.cli.world_arguments import add_network
 from sim_node.packages import how_to_install
 from sim_node.world.network import is_local, refuse_network
 from sim_node.world.vehicle_checks import MAX_INSTANCES
-from sim_node.world.vehicles import LIKE
+from sim_node.world.vehicles import BUILTIN, LIKE
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
@@ -194,7 +194,7 @@ def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
         raise UsageError("--world WORLD or --craft FILE is needed: which vehicle is to be flown?")
     world = load(arguments.world)
     refuse_network(world, allowed=arguments.allow_network)
-    flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == "mavlink_builtin"]
+    flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == BUILTIN]
     names = [vehicle.name for vehicle in flown]
     if arguments.vehicle is not None and arguments.vehicle not in names:
         hint = did_you_mean(arguments.vehicle, names)

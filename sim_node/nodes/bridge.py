@@ -48,7 +48,7 @@ class BridgeNode(LoopNode):
 
     Args:
         parameters: Overrides of the parameters in sim_node.nodes.bridge_parameters.SPECS.
-        beside: Whether the arguments of the command line, such as the node's name, belong to another node.
+        beside: Its name if the arguments of the command line, such as the node's name, belong to another node.
         keys: Files with the signing keys of individual links, by URL, instead of the parameter signing_key.
 
     Raises:
@@ -59,11 +59,11 @@ class BridgeNode(LoopNode):
         self,
         parameters: dict[str, Any] | None = None,
         *,
-        beside: bool = False,
+        beside: str = "",
         keys: Mapping[str, Path] | None = None,
     ) -> None:
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
-        own = ["--ros-args", "-r", "__node:=bridge"] if beside else None
+        own = ["--ros-args", "-r", f"__node:={beside}"] if beside else None
         super().__init__("bridge", cli_args=own, parameter_overrides=overrides)
         values = declare(self, SPECS)
         refuse_unknown(self, SPECS, SIMULATION if beside else ())

@@ -1,13 +1,21 @@
-"""A bridge in the process of a simulation: topics of the built-in autopilots without a separate node."""
+"""Bridges in the process of a simulation: topics of the built-in autopilots without a separate node."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_node.autopilot.ports import PortInUse
 from sim_node.autopilot.topics import BESIDE_SIMULATION, flown_by_builtin, is_namespace
 from sim_node.autopilot.vehicle_co_simulator import missing
-from sim_node.world import World, WorldError
+from sim_node.nodes.orders import Orders
+from sim_node.nodes.parameters import ParameterFault
+from sim_node.nodes.spin import LoopNode
+from sim_node.simulation import Snapshot
+from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.vehicles import BUILTIN
 
 if TYPE_CHECKING:
     from sim_node.nodes.bridge import BridgeNode
@@ -15,11 +23,11 @@ if TYPE_CHECKING:
 FIRST_PORT = 14540
 
 
-def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[BridgeNode, ...]:
+def bridges_for(world: World, prefix: str, *, use_sim_time: bool, name: str = "bridge") -> tuple[BridgeNode, ...]:
     """Return a bridge node for all vehicles of a world with a built-in autopilot; none if there are none.
 
     Topics are below the vehicles' names. Frames are those of the world, which the simulation publishes. prefix: goes
-    before the names of frames.
+    before the names of frames. name: of the node.
     """
     flown = flown_by_builtin(world)
     if not flown:
@@ -40,7 +48,64 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
         # Recording arguments of the process are for the simulation.
         "record": "",
     }
-    return (BridgeNode(parameters, beside=True, keys=keys_of(world)),)
+    return (BridgeNode(parameters, beside=name, keys=keys_of(world)),)
+
+
+class LaterBridges:
+    """A sink that bridges the vehicles which changes of the world add, each by a node of its own.
+
+    Args:
+        node: The simulation, beside which they run.
+        prefix: Goes before the names of frames.
+        use_sim_time: Whether their clock is that of the simulation.
+    """
+
+    def __init__(self, node: LoopNode, prefix: str, *, use_sim_time: bool) -> None:
+        self._node, self._prefix, self._use_sim_time = node, prefix, use_sim_time
+        self._orders = Orders(node)
+        self._flown: set[str] | None = None
+        self._running: dict[str, BridgeNode] = {}
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Begin to bridge what has been added, and end the bridges of what has been removed."""
+        was, now = self._flown, set(flown_by_builtin(world).values())
+        self._flown = now
+        if was is not None and was != now:
+            self._orders.add(lambda: self._change(world, now - was, was - now))
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Do nothing: bridges hear of the run by MAVLink."""
+
+    def close(self) -> None:
+        """Do nothing: the nodes are destroyed with the simulation's."""
+
+    def stop(self) -> None:
+        """Stop their threads."""
+        for bridge in self._running.values():
+            bridge.loop.stop()
+
+    def _change(self, world: World, added: Collection[str], removed: Collection[str]) -> None:
+        """Run in the executor's thread."""
+        executor = self._node.executor
+        assert executor is not None, "it calls this"
+        for name in self._running.keys() & removed:
+            bridge = self._running.pop(name)
+            bridge.loop.stop()
+            executor.remove_node(bridge)
+            self._node.beside = tuple(each for each in self._node.beside if each is not bridge)
+            bridge.destroy_node()
+        for vehicle in (each for each in world.vehicles if each.name in added and each.autopilot is not None):
+            alone = replace(world, parts={**world.parts, "vehicles": (vehicle,)})
+            of = f"bridge_{vehicle.autopilot.instance}" if vehicle.autopilot else ""
+            try:
+                (bridge,) = bridges_for(alone, self._prefix, use_sim_time=self._use_sim_time, name=of)
+            except (ParameterFault, PortInUse) as fault:
+                self._node.get_logger().error(f"{vehicle.name} is not bridged: {fault}")
+                continue
+            self._running[vehicle.name] = bridge
+            self._node.beside = (*self._node.beside, bridge)
+            executor.add_node(bridge)
+            bridge.loop.start(ended=lambda: None)
 
 
 def parameters_beside(world: World) -> tuple[str, ...]:
@@ -59,7 +124,7 @@ def keys_of(world: World) -> dict[str, Path]:
     return {
         _url(autopilot.instance): autopilot.signing_key
         for autopilot in (vehicle.autopilot for vehicle in world.vehicles)
-        if autopilot is not None and autopilot.type == "mavlink_builtin" and autopilot.signing_key is not None
+        if autopilot is not None and autopilot.type == BUILTIN and autopilot.signing_key is not None
     }
 
 

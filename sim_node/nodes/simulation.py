@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.topics import flown_by_builtin
-from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
+from sim_node.nodes.bridge_beside import LaterBridges, bridges_for, parameters_beside
 from sim_node.nodes.commands import CommandSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
@@ -28,8 +28,7 @@ from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.wire.component_sink import component_topics
 from sim_node.wire.odometry import odometry_topics
 from sim_node.wire.sensor_topics import topics_of
-from sim_node.world import FrameTable, World, WorldError
-from sim_node.world.problems import Problem
+from sim_node.world import FrameTable, World
 
 # After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
 # that arrive earlier would be refused as old (TF_OLD_DATA), so that they are delayed.
@@ -160,6 +159,8 @@ class SimulationNode(LoopNode):
         values = declare(self)
         self._wall_stamps = values["stamp"] == "wall"
         self._commands = CommandSink(self, values["frame_prefix"])
+        later = LaterBridges(self, values["frame_prefix"], use_sim_time=not self._wall_stamps)
+        self._later_bridges = (later,) if values["bridge"] else ()
         self.session = session = Session(
             world or values["world"],
             seed=values["seed"],
@@ -175,7 +176,7 @@ class SimulationNode(LoopNode):
             bridged=values["bridge"],
             network=values["allow_network"],
             allow=[folder for folder in values["allow"].split(os.pathsep) if folder],
-            sinks=(*sinks, self._commands),
+            sinks=(*sinks, self._commands, *self._later_bridges),
             publishing=self._publishing(values),
             report=self.get_logger().info,
             warn=self.get_logger().error,
@@ -196,8 +197,10 @@ class SimulationNode(LoopNode):
         return self._commands.topics
 
     def ask_to_end(self) -> None:
-        """Ask programs to end, because they may take a while."""
+        """Ask programs to end, because they may take a while, and end bridges that came later."""
         self.session.ask_to_end()
+        for bridges in self._later_bridges:
+            bridges.stop()
 
     def destroy_node(self) -> None:
         """Wait until programs have ended, and destroy the node."""
@@ -239,20 +242,8 @@ class SimulationNode(LoopNode):
         self._commands.begin(self.loop)
         self.requests = SimulationRequests(self, session, stamp, values["simulation_interfaces"])
         if values["bridge"]:
-            session.simulation.on_change(self._refuse_bridged)
-            self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
-
-    def _refuse_bridged(self, before: World) -> tuple[()]:
-        """Refuse a change that adds a vehicle which the bridges beside this node would have to bridge."""
-        bridged = set(flown_by_builtin(before).values())
-        for vehicle in self.session.simulation.world.vehicles:
-            if vehicle.name in set(flown_by_builtin(self.session.simulation.world).values()) - bridged:
-                place = vehicle.place
-                message = (
-                    "the bridge beside the simulation cannot take it: start with bridge:=false, and bridge it apart"
-                )
-                raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
-        return ()
+            prefix, use_sim_time = values["frame_prefix"], not self._wall_stamps
+            self.beside = bridges_for(self.world, prefix, use_sim_time=use_sim_time)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """Offer a std_srvs/Trigger service ~/name. Its reply has the time, or the reason of a refusal."""

@@ -16,6 +16,7 @@ from sim_node.simulation.changes import with_world
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.models import Model
+from sim_node.world.vehicles import BUILTIN
 
 _TURN = slice(3, 7)
 
@@ -36,12 +37,15 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
         The world with both.
 
     Raises:
-        Rejected: The part has an autopilot, which cannot be started within a run (FEATURE_UNSUPPORTED).
+        Rejected: The part has an autopilot that does not start with the run (FEATURE_UNSUPPORTED).
         WorldError: The part cannot be assembled, or its names do not fit.
     """
     part = assemble(part)
-    if any(vehicle.autopilot is not None for vehicle in part.vehicles):
-        raise Rejected("FEATURE_UNSUPPORTED", "a vehicle with an autopilot cannot be added to a run; give it a pilot")
+    autopilots = [vehicle.autopilot for vehicle in part.vehicles if vehicle.autopilot is not None]
+    if not all(autopilot.type == BUILTIN and autopilot.start for autopilot in autopilots):
+        # The run would wait for a program that nobody has started.
+        message = f"only vehicles with a pilot, or an autopilot {BUILTIN} that the run starts, can be added to a run"
+        raise Rejected("FEATURE_UNSUPPORTED", message)
     root = world.fixed_frame if named else prefixed(name, part.fixed_frame)
     both = with_world(world, part, *(() if named else (name, pose)))
     known = {id(each) for each in (*world.bodies, *world.models)}

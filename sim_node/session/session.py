@@ -175,7 +175,10 @@ class Session:
                 duration_ns=duration_ns,
             )
             self.entities = EntityRequests(loop, self._publishing.prefix)
-            self.structure = StructureRequests(loop, self.entities, Resources(simulation.world, self._allow))
+            resources = Resources(simulation.world, self._allow)
+            self.structure = StructureRequests(
+                loop, self.entities, resources, bridged=self._bridged, report=self._report
+            )
             for sink in view:
                 sink.steer(loop, RunEditor(loop, self.entities, self.structure))
             # Last, when their peers listen. Programs take longest to end, so they are asked first.

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
+from sim_node.autopilot.ports import PortInUse, with_free_instances
+from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
@@ -31,14 +33,25 @@ class StructureRequests:
         loop: The run.
         entities: Its entities.
         resources: What may be spawned and loaded.
+        bridged: Whether built-in autopilots are bridged in this process, too.
+        report: Called with a line of text if an autopilot gets another instance.
 
     Attributes:
         resources: What may be spawned and loaded.
     """
 
-    def __init__(self, loop: Loop, entities: EntityRequests, resources: Resources) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        entities: EntityRequests,
+        resources: Resources,
+        *,
+        bridged: bool = False,
+        report: Callable[[str], object] = lambda line: None,
+    ) -> None:
         self.resources = resources
         self._loop, self._entities = loop, entities
+        self._bridged, self._report = bridged, report
 
     def spawn(
         self,
@@ -88,7 +101,7 @@ class StructureRequests:
             # A shipped vehicle is read under the name that it will have.
             added = self.resources.spawnable(uri, text, full)[0] if own else part
             world = self._loop.simulation.world
-            self._verb(lambda: self._loop.change(joined(world, added, full, placed, named=own)))
+            self._verb(lambda: self._loop.change(self._joined(world, added, full, placed, named=own)))
             self._entities.spawned[full] = uri or "text"
             return full
 
@@ -226,6 +239,12 @@ class StructureRequests:
         part, own = self.resources.spawnable(uri, text, name)
         return replace(part, name=uri if own and uri.isidentifier() else part.name), own
 
+    def _joined(self, world: World, added: World, name: str, pose: FloatArray, *, named: bool) -> World:
+        """Return the world with another one in it, whose built-in autopilots have free ports."""
+        running = {vehicle.name for vehicle in world.vehicles}
+        both = joined(world, added, name, pose, named=named)
+        return with_free_instances(both, self._report, bridged=self._bridged, but=running)
+
     def _unused(self, name: str, *, allow_renaming: bool) -> str:
         """Return a name that nothing in the world has. Raises Rejected (NAME_NOT_UNIQUE)."""
         taken = {*self._entities.present().entities, *self._loop.simulation.frames.names}
@@ -251,7 +270,7 @@ class StructureRequests:
         """Change the run between two ticks. Raises Rejected."""
         try:
             self._loop.call(act)
-        except (WorldError, Refused, RunFailed, ValueError, KeyError) as error:
+        except (WorldError, Refused, RunFailed, PortInUse, ValueError, KeyError) as error:
             reason = error.args[0] if isinstance(error, KeyError) and error.args else error
             raise Rejected("OPERATION_FAILED", shown(str(reason), MAX_LINE)) from None
 

@@ -11,12 +11,12 @@ import numpy as np
 from sim_node.text import did_you_mean
 from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame, World
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
-from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, SPINS, Multirotor, Pilot, Rotor
+from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, BUILTIN, SPINS, Multirotor, Pilot, Rotor
 
 # MAVLink system ids follow from instances and end at 255. Ports stay below 65536, too.
 MAX_INSTANCES = 255
 # Types that listen on the ports of another type.
-SHARED_PORTS = {"mavlink_builtin": "px4"}
+SHARED_PORTS = {BUILTIN: "px4"}
 # Kinds of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
 LINK_KINDS = ("tcp", "udpin", "udpout")
 _LINK = re.compile(r"(?P<kind>[a-z]+):(?://)?(?:(?P<host>[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")

@@ -121,6 +121,10 @@ class Pilot:
     rate: float = 250.0
 
 
+# The type of the built-in autopilot.
+BUILTIN = "mavlink_builtin"
+
+
 class AutopilotType(NamedTuple):
     """The requirements of a type of autopilot: sensors of the vehicle, and the maximum number of rotors.
 
@@ -139,7 +143,7 @@ AUTOPILOT_TYPES: Registry[str, AutopilotType] = Registry(
 )
 for _name, _type in {
     "ardupilot": AutopilotType((), 32),
-    "mavlink_builtin": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True, links=True),
+    BUILTIN: AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True, links=True),
     "px4": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16),
 }.items():
     AUTOPILOT_TYPES.add(_name)(_type)

@@ -9,10 +9,13 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs rclpy")
 
+from claims import free_instance
+from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from processes import program, sim_node
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
+from rclpy.qos import qos_profile_sensor_data
 from tf2_msgs.msg import TFMessage
 
 YARD = """
@@ -91,5 +94,40 @@ def test_the_world_of_a_node_is_changed(tmp_path: Path) -> None:
             "spawn has no 'nam'",
         ]
         assert change(ears, verb="remove", name="box1") == (True, "removed box1")
+        assert node.stop() == 0
+        assert "Traceback" not in node.output
+
+
+SCOUT = """
+world: scout
+origin: {{latitude: 47.4, longitude: 8.5, altitude: 488}}
+time: {{step: 0.004}}
+vehicles:
+  - name: scout
+    model: iris
+    pose: {{position: [0, 0, 0.13]}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}}}
+    pilot: {{take_off: 3, waypoints: [{{position: [0, 0, 3]}}]}}
+"""
+FIELD = SCOUT.partition("vehicles")[0].format() + "bodies: [{name: ground, geometry: [{plane: true}]}]\n"
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_vehicle_with_an_autopilot_joins_is_bridged_and_leaves(tmp_path: Path) -> None:
+    (tmp_path / "field.yaml").write_text(FIELD)
+    (tmp_path / "scout.yaml").write_text(SCOUT.format(instance=free_instance()))
+    (tmp_path / "px4.yaml").write_text(SCOUT.format(instance=0).replace("mavlink_builtin", "px4"))
+    with program(sim_node("run", tmp_path / "field.yaml", "--speed", "2")) as node, listener() as ears:
+        node.wait_for("stop         Ctrl-C")
+        assert change(ears, verb="spawn", uri=str(tmp_path / "scout.yaml"), name="one") == (True, "spawned one")
+        poses = ears.subscribe(PoseStamped, "/one/scout/local_position/pose", qos_profile_sensor_data)
+        ears.spin_until(lambda: poses and poses[-1][1].pose.position.z > 2.5, what="it takes off to 3 m")
+        code, said = change(ears, verb="spawn", uri=str(tmp_path / "px4.yaml"), name="two")
+        assert not code
+        assert "mavlink_builtin that the run starts" in said
+        assert change(ears, verb="remove", name="one") == (True, "removed one")
+        ears.spin_until(
+            lambda: ears.node.count_publishers("/one/scout/local_position/pose") == 0, what="its bridge has ended"
+        )
         assert node.stop() == 0
         assert "Traceback" not in node.output

@@ -12,7 +12,7 @@ from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import MAX_INSTANCES, PILOT_RANGES, WAYPOINT_RANGES
-from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, LIKE, Autopilot, Pilot, Waypoint
+from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, BUILTIN, LIKE, Autopilot, Pilot, Waypoint
 
 AUTOPILOT_KEYS = Keys(
     {
@@ -93,12 +93,12 @@ def read_autopilot(value: Value | None, context: Context) -> Autopilot | None:
     urls = () if links is None else tuple(entry.text() for entry in links.items())
     kind, start = table.choice("type", AUTOPILOT_TYPES, "px4"), boolean(table, "start", True)
     # The instance of an autopilot that the run does not start is given by whoever starts it.
-    is_any = instance is None and start and kind == "mavlink_builtin"
+    is_any = instance is None and start and kind == BUILTIN
     like = table.get("like")
-    if like is not None and kind != "mavlink_builtin":
+    if like is not None and kind != BUILTIN:
         like.error(f"{kind} is like itself; only mavlink_builtin can be like another")
     key = table.get("signing_key")
-    if key is not None and kind != "mavlink_builtin":
+    if key is not None and kind != BUILTIN:
         key.error(f"the links of {kind} are its own; only mavlink_builtin takes a key")
     path = None if key is None else context.path_of(key)
     return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]), path)
