@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sim_node.assembly.assembly_log import Assembly
+from sim_node.assembly.driven import driven_names, on_joints
 from sim_node.assembly.motion import set_in_motion
 from sim_node.assembly.table import tabulate
 from sim_node.world.checks import entries_of, tree_problems
@@ -55,8 +56,9 @@ def assemble(world: World) -> World:
     if not world.systems and not world.attachments:
         return world
     assembly = assembly_of(world)
-    moving, problems = set_in_motion(assembly)
-    problems = [*_conflicts(assembly), *problems]
+    moving, problems = set_in_motion(assembly, driven_names(world))
+    found, unknown = on_joints(world, moving.joints, frozenset(assembly.table.mate_names))
+    problems = [*_conflicts(assembly), *problems, *unknown]
     if problems:
         raise WorldError(problems)
     for line in shown_lines(_undefined(assembly)):
@@ -65,7 +67,7 @@ def assemble(world: World) -> World:
     attached = {attachment.frame for attachment in world.attachments}
     poses = {name: assembly.poses[row] for row, name in enumerate(table.names) if name in attached}
     return replace(
-        world,
+        found,
         frames=(*(replace(f, pose=poses.get(f.name, f.pose)) for f in world.frames), *moving.frames),
         sensors=tuple(replace(s, pose=poses.get(s.name, s.pose)) for s in world.sensors),
         bodies=(*world.bodies, *moving.bodies),

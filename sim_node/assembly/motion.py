@@ -21,15 +21,22 @@ from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
 from sim_node.world.systems import Mate, RigidBody, System
 
+# Assembled positions may be beyond limits by this much, m or rad.
+ROUNDING = 1e-7
+
 
 @dataclass(frozen=True)
 class Moving:
-    """The parts that systems become: static frames, bodies on joints, loop closures, and pairs without contact."""
+    """The parts that systems become: static frames, bodies on joints, loop closures, and pairs without contact.
+
+    joints: what actuators call the joints that mates became, by the names of the mates (MATE#K for value K of several).
+    """
 
     frames: tuple[StaticFrame, ...]
     bodies: tuple[Body, ...]
     loop_closures: tuple[LoopClosure, ...]
     contact_exclusions: tuple[tuple[str, str], ...]
+    joints: dict[str, str]
 
 
 class _Link(NamedTuple):
@@ -40,12 +47,15 @@ class _Link(NamedTuple):
     ends: FloatArray
 
 
-def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
-    """Return the parts of an assembly, and the faults of loops that cannot be simulated."""
+def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> tuple[Moving, list[Problem]]:
+    """Return the parts of an assembly, and the faults of loops that cannot be simulated.
+
+    driven: names of mates that actuators move; they carry bodies on joints, where there is a choice.
+    """
     table = assembly.table
     roots = _roots(table.parents.tolist())
     links = list(_links(assembly, roots))
-    tree, rest = _spanning_tree(assembly, links, roots)
+    tree, rest = _spanning_tree(assembly, links, roots, driven)
     hangs = _hanging(assembly, tree, roots)
     standing = _standing(assembly, hangs)
     frames: list[StaticFrame] = []
@@ -56,7 +66,8 @@ def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
         elif isinstance(of, RigidBody):
             _add_body(assembly, row, of, hangs.get(row), row in standing, roots, frames, bodies)
     closures, problems = _loop_closures(assembly, rest, tree, roots)
-    return Moving(tuple(frames), tuple(bodies), closures, tuple(_contact_exclusions(assembly, links, bodies))), problems
+    exclusions = tuple(_contact_exclusions(assembly, links, bodies))
+    return Moving(tuple(frames), tuple(bodies), closures, exclusions, _joint_names(assembly, hangs)), problems
 
 
 def _roots(parents: list[int]) -> list[int]:
@@ -84,11 +95,13 @@ def _links(assembly: Assembly, roots: list[int]) -> Iterator[_Link]:
             yield _Link(m, (carriers[0], carriers[1]), ends)
 
 
-def _spanning_tree(assembly: Assembly, links: list[_Link], roots: list[int]) -> tuple[list[_Link], list[_Link]]:
+def _spanning_tree(
+    assembly: Assembly, links: list[_Link], roots: list[int], driven: frozenset[str]
+) -> tuple[list[_Link], list[_Link]]:
     """Return the links that carry bodies, and those that close loops.
 
     Locks come first, so that no loop is within one rigid part; then links with slides, which equality constraints hold
-    badly; then those that placed a body in the assembly.
+    badly; then those that are driven or limited; then those that placed a body in the assembly.
     """
     group = list(range(len(roots)))
 
@@ -103,12 +116,14 @@ def _spanning_tree(assembly: Assembly, links: list[_Link], roots: list[int]) -> 
             group[find(row)] = find(roots[row])
     placed = set(assembly.tree)
 
-    def rank(link: _Link) -> tuple[int, bool]:
-        mate = assembly.table.mates[link.mate].type
+    def rank(link: _Link) -> tuple[int, bool, bool]:
+        of = assembly.table.mates[link.mate]
+        mate = of.type
         if mate.distance:
-            return 3, True
+            return 3, True, True
         slides = any(part.kind == "slide" for part in mate.parts)
-        return (0 if not mate.parts else 1 if slides else 2), link.mate not in placed
+        free = not (of.is_driven or assembly.table.mate_names[link.mate] in driven)
+        return (0 if not mate.parts else 1 if slides else 2), free, link.mate not in placed
 
     tree: list[_Link] = []
     rest: list[_Link] = []
@@ -240,7 +255,7 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
     if not joint.parts:
         return {"parent": parent, "pose": mount}
     between = pose_math.relative(pose_math.compose(here, near), pose_math.compose(there, far))
-    q = positions_of(mate.type, between)
+    q = _turns_as_given(mate, positions_of(mate.type, between))
     rates = _rates(assembly, hung.link.mate)
     sign = 1.0
     if not hung.side and _goes_back_the_same_way(mate):
@@ -263,7 +278,35 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
         "q": q,
         "qd": rates,
         "damping": np.full(joint.qd_size, mate.damping) if mate.damping else None,
+        "limits": None if mate.limits is None else np.array(mate.limits),
+        "stop": mate.stop if mate.limits is not None else None,
+        "friction_loss": None if mate.friction_loss is None else np.array(mate.friction_loss),
     }
+
+
+def _turns_as_given(mate: Mate, q: FloatArray) -> FloatArray:
+    """Return positions with as many turns of hinges as the values that are given, and within limits up to rounding."""
+    if mate.type.parts and mate.type.parts[-1].kind == "ball":
+        return q
+    for k, value in zip(mate.type.valued, mate.values or (), strict=False):
+        if value is not None and mate.type.parts[k].kind == "hinge":
+            q[k] += 2.0 * np.pi * np.round((value - q[k]) / (2.0 * np.pi))
+    for k, (low, high) in enumerate(mate.limits or ()):
+        inside = min(max(q[k], low), high)
+        if abs(q[k] - inside) < ROUNDING:
+            q[k] = inside
+    return q
+
+
+def _joint_names(assembly: Assembly, hangs: dict[int, _Hung]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for row, hung in hangs.items():
+        body, mate = assembly.table.names[row], assembly.table.mates[hung.link.mate]
+        name, values = assembly.table.mate_names[hung.link.mate], mate.type.valued
+        if mate.type.qd_size == 1 and values:
+            found[name] = body
+        found.update({f"{name}#{k}": f"{body}#{k}" if len(values) > 1 else body for k in values})
+    return found
 
 
 def _goes_back_the_same_way(mate: Mate) -> bool:
@@ -312,6 +355,9 @@ def _loop_closures(
     problems: list[Problem] = []
     for link in rest:
         mate, name = table.mates[link.mate], table.mate_names[link.mate]
+        if mate.is_driven and not mate.type.distance:
+            message = f"closes a loop, where a {mate.kind} mate has no limits or friction; put them on another mate"
+            problems.append(Problem(mate.place.where, mate.place.key or name, message))
         if part(link.carriers[0]) == part(link.carriers[1]):
             continue
         if not mate.type.distance and any(part.kind == "slide" for part in mate.type.parts):

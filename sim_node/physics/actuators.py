@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.columns import Column, Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.drives import Drives, add_drive, name_of
+from sim_node.physics.drives import Drives, add_drive, integrator_of, name_of
 from sim_node.physics.force_elements import ForceElement, force_element
 from sim_node.physics.joint_motion import MIN_MOBILITY, mobility_of
 from sim_node.physics.wind import WindField
@@ -71,7 +71,7 @@ def check_damping(model: mujoco.MjModel, world: World) -> None:
 
     Position actuators are only warned about, because worlds may rely on the limit of their force.
     """
-    most = MAX_DECAY.get(world.physics.integrator)
+    most = MAX_DECAY.get(integrator_of(world))
     if most is None:
         return
     problems: list[Problem] = []

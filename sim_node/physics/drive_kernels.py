@@ -15,27 +15,29 @@ symmetric about a constant force, which the actuator of the drive adds.
 
 from __future__ import annotations
 
+import math
+
 from sim_node.geometry.kernel import kernel
 
 # Columns of the table of drives.
-STIFFNESS, DAMPING, MOBILITY, AHEAD = 0, 1, 2, 3
-DRIVE_COLUMNS = 4
+STIFFNESS, DAMPING, MOBILITY, AHEAD, HOLD, HOLD_DAMPING = 0, 1, 2, 3, 4, 5
+DRIVE_COLUMNS = 6
 # Products of gain, mobility and timestep. Above the largest, the solver's other rows lose digits that count; below the
 # least, a drive has no effect in 1e9 timesteps, but its row would have no scale.
-MOST, LEAST = 1e9, 1e-9
+MOST, LEAST = 1e7, 1e-9
 # Without a limit: the acceleration (m/s^2 or rad/s^2) that a drive can always give, besides twice its own force.
 UNLIMITED = 1e6
 
 
 @kernel(nogil=True)
-def hold_targets(table, targets, limits, enabled, place, timestep, first, count, types, ids, friction, lengths, rows):
+def hold_targets(table, state, place, timestep, first, count, types, ids, friction, lengths, rows):
     """Write the rows of the drives, and the constant forces of their actuators.
 
     Args:
-        table: By the columns above (I, 4). AHEAD: 1 where a spring is evaluated at the end of the timestep.
-        targets: Positions or velocities (I,).
-        limits: Smallest and largest forces (I, 2).
-        enabled: 0 where a drive does not act (I,).
+        table: By the columns above (I, 6). AHEAD: 1 where a spring is evaluated at the end of the timestep. HOLD: the
+            stiffness of the spring of a velocity drive while its target is 0, or 0.
+        state: targets: positions or velocities (I,); limits: smallest and largest forces (I, 2); engagement: how much
+            of them a drive has (I,); anchors: where the springs of HOLD hold, NaN where they do not (I,).
         place: The drive of each of MuJoCo's tendons, or -1.
         timestep: s.
         first: The first row of dry friction.
@@ -45,24 +47,33 @@ def hold_targets(table, targets, limits, enabled, place, timestep, first, count,
         lengths: ten_length.
         rows: efc_vel, efc_R, efc_D, efc_frictionloss, efc_aref, and the forces to add (I,).
     """
+    targets, limits, engagement, anchors = state
     velocities, resistance, weights, losses, references, constant = rows
     for row in range(first, first + count):
         if types[row] != friction or place[ids[row]] < 0:
             continue
         k = place[ids[row]]
         stiffness, damping, mobility = table[k, STIFFNESS], table[k, DAMPING], table[k, MOBILITY]
+        target, ahead = targets[k], table[k, AHEAD]
+        if table[k, HOLD] > 0.0:
+            if target != 0.0:
+                anchors[k] = math.nan
+            elif math.isnan(anchors[k]):
+                anchors[k] = lengths[ids[row]]
+            if target == 0.0:
+                stiffness, damping, target, ahead = table[k, HOLD], table[k, HOLD_DAMPING], anchors[k], 1.0
         most = MOST / (mobility * timestep)
-        gain = stiffness * timestep * table[k, AHEAD] + damping
+        gain = stiffness * timestep * ahead + damping
         gain = min(max(gain, LEAST / (mobility * timestep)), most)
         if stiffness > 0.0:
-            force = min(stiffness, most / timestep) * (targets[k] - lengths[ids[row]])
+            force = min(stiffness, most / timestep) * (target - lengths[ids[row]])
         else:
-            force = min(damping, most) * targets[k]
+            force = min(damping, most) * target
         low, high = 0.0, 0.0
-        if enabled[k] > 0.0:
+        if engagement[k] > 0.0:
             implied = abs(force - gain * velocities[row]) / (1.0 + gain * mobility * timestep)
             bound = 2.0 * implied + UNLIMITED / mobility
-            low, high = max(limits[k, 0], -bound), min(limits[k, 1], bound)
+            low, high = max(limits[k, 0] * engagement[k], -bound), min(limits[k, 1] * engagement[k], bound)
         middle = (low + high) / 2.0
         resistance[row] = 1.0 / (gain * timestep)
         weights[row] = gain * timestep
@@ -72,12 +83,16 @@ def hold_targets(table, targets, limits, enabled, place, timestep, first, count,
 
 
 @kernel(nogil=True)
-def add_efforts(place, first, count, types, ids, friction, forces, joints, coefficients, efforts):
-    """Add the forces of drives to the efforts of their joints: joints (I, J), -1 for none, coefficients (I, J)."""
+def add_efforts(place, first, count, types, ids, friction, found, forces, joints, coefficients, efforts):
+    """Add what the solver found to the forces of drives (I,), and to the efforts of their joints.
+
+    joints (I, J), -1 for none, and coefficients (I, J): the degrees of freedom of each drive.
+    """
     for row in range(first, first + count):
         if types[row] != friction or place[ids[row]] < 0:
             continue
         k = place[ids[row]]
+        forces[k] += found[row]
         for j in range(joints.shape[1]):
             if joints[k, j] >= 0:
-                efforts[joints[k, j]] += coefficients[k, j] * forces[row]
+                efforts[joints[k, j]] += coefficients[k, j] * found[row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import mujoco
@@ -12,19 +13,26 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import drive_kernels as kernels
 from sim_node.physics.joint_motion import MIN_MOBILITY
 from sim_node.physics.transmissions import terms_of
-from sim_node.world.joint_motion import Actuator
+from sim_node.world.joint_motion import RIGID, Actuator, Stop
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldWarning, shown_key
 
 # Names in MuJoCo, and of rows of columns, by type.
 NAMES = {"position": "{}#actuator", "velocity": "{}#velocity", "effort": "{}#effort"}
 TYPES = {name.rpartition("#")[2]: kind for kind, name in NAMES.items()}
-# The columns of drives by the names of their actuators: smallest and largest force, and whether they act.
-LIMITS, ENABLED = "drive_limits", "drive_enabled"
+# The columns of drives by the names of their actuators.
+LIMITS, ENGAGED, ENGAGEMENT = "drive_limits", "drive_engaged", "drive_engagement"
+ANCHOR, FORCE = "drive_anchor", "drive_force"
 # A spring whose angular frequency times the timestep is less keeps its energy if its force is that of the present
 # position; stiffer ones take that at the end of the timestep.
 MAX_PHASE = 0.5
 _FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
+
+
+def integrator_of(world: World) -> str:
+    """Return how a world is integrated: with implicit drives not by rk4, whose stages have rows of their own."""
+    found = world.physics.integrator
+    return "implicitfast" if found == "rk4" and any(each.implicit for each in world.actuators) else found
 
 
 def name_of(actuator: Actuator) -> str:
@@ -55,10 +63,22 @@ class Drives:
         self._controls = np.array([model.actuator(name).id for name in names])
         self._is_implicit = np.array([actuator.implicit for actuator in actuators])
         self._begin = np.array([actuator.forces for actuator in actuators])
-        self._on = np.array([float(actuator.enabled) for actuator in actuators])
-        meaning = "smallest and largest forces of drives"
-        self._limits = columns.add(Column(LIMITS, names, (2,), unit="N, N m", meaning=meaning))
-        self._enabled = columns.add(Column(ENABLED, names, meaning="1 where a drive acts, else 0"))
+        self._on = np.array([actuator.engagement for actuator in actuators])
+        # Change of engagement in a timestep, upwards and downwards.
+        ramps = np.array([actuator.ramp for actuator in actuators])
+        with np.errstate(divide="ignore"):
+            self._rates = np.minimum(float(model.opt.timestep) / ramps, 1.0)
+
+        def add(
+            name: str, meaning: str, unit: str = "", shape: tuple[int, ...] = (), *, state: bool = True
+        ) -> FloatArray:
+            return np.asarray(columns.add(Column(name, names, shape, unit=unit, meaning=meaning, state=state)))
+
+        self._limits = add(LIMITS, "smallest and largest forces of drives", "N, N m", (2,))
+        self._engaged = add(ENGAGED, "how much of its limits a drive is to have, 0 to 1")
+        self._engagement = add(ENGAGEMENT, "how much of its limits a drive has, 0 to 1")
+        self._anchors = add(ANCHOR, "where drives with the target 0 hold, NaN where they do not", "m, rad")
+        self._forces = add(FORCE, "forces of drives", "N, N m", state=False)
         self._constant = np.zeros(len(names))
         self._table = np.zeros((len(names), kernels.DRIVE_COLUMNS))
         self._place = np.full(max(model.ntendon, 1), -1, dtype=np.int64)
@@ -79,17 +99,21 @@ class Drives:
                 self._joints[k, j], self._coefficients[k, j] = dof, coefficient
 
     def reset(self) -> None:
-        """Set limits and switches to those of the world."""
-        self._limits[:], self._enabled[:] = self._begin, self._on
+        """Set limits and engagement to those of the world."""
+        self._limits[:], self._anchors[:] = self._begin, np.nan
+        self._engaged[:] = self._engagement[:] = self._on
 
     def act(self, targets: FloatArray, data: mujoco.MjData) -> None:
         """Hold targets (I,) in this timestep: between the halves of MuJoCo's timestep, when its rows are known."""
+        change = self._engaged - self._engagement
+        self._engagement += np.clip(change, -self._rates[:, 1], self._rates[:, 0])
         forces = np.clip(targets, self._limits[:, 0], self._limits[:, 1])
-        self._constant[:] = np.where(self._enabled > 0.0, forces, 0.0)
+        self._constant[:] = self._engagement * forces
         if self._place.max() >= 0:
             arrays = (data.efc_vel, data.efc_R, data.efc_D, data.efc_frictionloss, data.efc_aref, self._constant)
             kernels.hold_targets(
-                *(self._table, targets, self._limits, self._enabled, self._place, float(self._model.opt.timestep)),
+                *(self._table, (targets, self._limits, self._engagement, self._anchors), self._place),
+                float(self._model.opt.timestep),
                 *(data.ne, data.nf, data.efc_type, data.efc_id, _FRICTION, data.ten_length, arrays),
             )
         data.ctrl[self._controls] = self._constant
@@ -97,8 +121,9 @@ class Drives:
     def add_efforts(self) -> None:
         """Add the forces that the solver found to qfrc_actuator, which has the constant ones."""
         data = self._data
+        self._forces[:] = self._constant
         kernels.add_efforts(
-            *(self._place, data.ne, data.nf, data.efc_type, data.efc_id, _FRICTION, data.efc_force),
+            *(self._place, data.ne, data.nf, data.efc_type, data.efc_id, _FRICTION, data.efc_force, self._forces),
             *(self._joints, self._coefficients, data.qfrc_actuator),
         )
 
@@ -110,9 +135,11 @@ def _row(actuator: Actuator, model: mujoco.MjModel, tendon: int) -> FloatArray:
     ahead = actuator.stiffness * mobility * timestep**2 > MAX_PHASE**2
     gain = actuator.stiffness * timestep * ahead + actuator.damping
     most = kernels.MOST / (mobility * timestep)
-    if gain > most:
+    if most < gain < RIGID:
         place = actuator.place
         key = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.name or actuator.joint)}]"
         message = f"a gain of {gain:.4g} is reduced to {most:.4g}, the most for what the joint moves in {timestep:g} s"
         warnings.warn(str(Problem(place.where, key, message)), WorldWarning, stacklevel=2)
-    return np.array((actuator.stiffness, actuator.damping, mobility, float(ahead)))
+    hold = actuator.hold or Stop(0.0, 0.0)
+    damping = 2.0 * math.sqrt(hold.stiffness / mobility) if hold.damping is None else hold.damping
+    return np.array((actuator.stiffness, actuator.damping, mobility, float(ahead), hold.stiffness, damping))

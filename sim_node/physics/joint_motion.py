@@ -87,7 +87,12 @@ def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
             continue
         mobility = mobility_of(model, int(model.jnt_dofadr[index]))
         damping = _damping(body.stop, mobility)
-        for key, message in _unstable(body.stop, damping, mobility, float(model.opt.timestep)):
+        unstable = _unstable(body.stop, damping, mobility, float(model.opt.timestep))
+        if unstable and body.stop.capped:
+            model.jnt_solref[index] = _time_constant(model), 1.0
+            model.jnt_solimp[index] = _impedance(HARD)
+            continue
+        for key, message in unstable:
             where = f"{body.place.key or shown_key(body.name)}: stop.{key}"
             problems.append(Problem(body.place.where, where, message))
         # MuJoCo's stiffness and damping are per mass, and its force is d / (1 - d) times that: with the impedance d

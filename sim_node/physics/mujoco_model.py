@@ -15,6 +15,7 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actuators import add_actuators, check_damping, set_targets
 from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.base_contacts import exclude_scenery
+from sim_node.physics.drives import integrator_of
 from sim_node.physics.joint_motion import add_mimics, set_joint_motion
 from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
@@ -101,7 +102,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for name, value in physics.options.items():
         setattr(spec.option, name, value)
     spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
-    spec.option.integrator = _INTEGRATORS[physics.integrator]
+    spec.option.integrator = _INTEGRATORS[integrator_of(world)]
     spec.option.gravity = physics.gravity
     shapes = [shape for body in world.bodies for shape in body.shapes]
     if world.ground is not None:

@@ -119,7 +119,7 @@ class RigidBodyEngine:
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
-        self._in_two_halves = world.physics.integrator != "rk4"
+        self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
@@ -388,6 +388,7 @@ class RigidBodyEngine:
     def _integrate_ahead(self, ahead_ns: int) -> None:
         """Integrate the copy ahead: whole timesteps, and a shorter one for the rest."""
         now, timestep = self._now(), self.model.opt.timestep
+        drives = self._checkpoint.save()
         whole, rest = divmod(ahead_ns * 1e-9, timestep)
         self._step_ahead(now, int(whole))
         try:
@@ -395,6 +396,7 @@ class RigidBodyEngine:
             self._step_ahead(now, int(rest > 0.0))
         finally:
             self.model.opt.timestep = timestep
+            self._checkpoint.restore(drives)
 
     def _step_ahead(self, data: MjData, timesteps: int) -> None:
         """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""

@@ -136,9 +136,6 @@ def actuator_problems(world: World) -> Iterator[Problem]:
         seen.add(key)
         if actuator.speed is not None and not actuator.implicit and actuator.joint in transmissions:
             yield _of(actuator, "speed", "only implicit velocity actuators of transmissions have a limit of speed")
-        if actuator.implicit and world.physics.integrator == "rk4":
-            message = "rk4 determines forces within a timestep; set physics: {integrator: implicitfast}"
-            yield _of(actuator, "implicit", message)
         yield from (_of(actuator, key, message) for key, message in actuator.faults())
 
 

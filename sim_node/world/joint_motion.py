@@ -17,6 +17,8 @@ from sim_node.world.problems import NO_PLACE, Place
 # Types of actuators, in the order in which `target` of a joint's handle looks for one.
 ACTUATOR_TYPES = ("position", "velocity", "effort")
 UNLIMITED = (-math.inf, math.inf)
+# Gains of implicit actuators from here on stand for the stiffest that the solver can resolve, N s/m, N/m and so on.
+RIGID = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,12 @@ class Stop:
     Attributes:
         stiffness: N/m or N m/rad.
         damping: N s/m or N m s/rad; None for critical damping of what the joint moves.
+        capped: Whether a stop that is stiffer than the timestep allows becomes the hardest one that it does allow.
     """
 
     stiffness: float
     damping: float | None = None
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,9 @@ class Actuator:
         implicit: Whether position and velocity at the end of the timestep determine the force, within its limits: then
             no stiffness or damping is too large, and a velocity actuator at its limit of force does not chatter.
         name: Unique in the world, where a joint has several actuators of a type; empty for none.
-        enabled: Whether it acts at the start of a run.
+        engagement: How much of its limits of force it has at the start of a run, 0 to 1; 0 is off.
+        ramp: How long engagement takes from 0 to 1, and from 1 to 0, s.
+        hold: For implicit velocity actuators, a spring that holds the position at which the target became 0, or None.
         place: Where the file names the joint.
     """
 
@@ -95,7 +101,9 @@ class Actuator:
     speed: float | None = None
     implicit: bool = False
     name: str = ""
-    enabled: bool = True
+    engagement: float = 1.0
+    ramp: tuple[float, float] = (0.0, 0.0)
+    hold: Stop | None = None
     place: Place = field(default=NO_PLACE, compare=False)
 
     @property
@@ -107,7 +115,7 @@ class Actuator:
 
     @property
     def is_commanded(self) -> bool:
-        """Whether its limits can change, and it can be switched, while a run goes on."""
+        """Whether its limits and engagement can change while a run goes on."""
         return self.implicit or (self.type == "effort" and bool(self.name))
 
     def faults(self) -> Iterator[tuple[str, str]]:
@@ -137,8 +145,14 @@ class Actuator:
             yield "implicit", "the force of an effort actuator does not depend on the motion; leave out implicit"
         if self.implicit and self.type == "position" and self.speed is not None:
             yield "speed", "an implicit position actuator has no limit of speed; use one that is not implicit"
-        if not (self.enabled or self.is_commanded):
-            yield "enabled", "only implicit actuators, and effort actuators with a name, can be switched off"
+        if not self.is_commanded and (self.engagement != 1.0 or any(self.ramp)):
+            yield "engagement", "only implicit actuators, and effort actuators with a name, can be disengaged"
+        if not 0.0 <= self.engagement <= 1.0:
+            yield "engagement", f"{self.engagement:g} is out of range; allowed: 0 to 1"
+        if not all(0.0 <= duration < math.inf for duration in self.ramp):
+            yield "ramp", f"{list(self.ramp)} must be zero or more, and finite"
+        if self.hold is not None and not (self.implicit and self.type == "velocity"):
+            yield "hold", "only implicit velocity actuators hold a position"
         if not 0.0 < self.period < math.inf:
             yield "period", f"{self.period:g} is out of range; it must be above zero, and finite"
         for key in ("target", "amplitude", "phase"):

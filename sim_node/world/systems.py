@@ -16,6 +16,7 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
 from sim_node.world.fields import floats, same
+from sim_node.world.joint_motion import UNLIMITED, Stop
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.problems import NO_PLACE, Place
 
@@ -206,6 +207,9 @@ class Mate(_ComparedByContent):
         near: Where the assembly starts its search, in the same order; None for the rest state.
         speeds: Initial rates in the same order, m/s and rad/s, or None.
         damping: Of each free degree of freedom, N s/m and N m s/rad.
+        limits: Least and largest value, one pair for each value, or None; infinite for no limit.
+        stop: The springs at the limits; None for stops as hard as the timestep allows.
+        friction_loss: Dry friction of each value, N or N m, or None.
         enabled: Whether the mate acts at all.
         snap: Whether it takes part in the assembly. It constrains moving bodies in any case.
         place: Where the file describes it.
@@ -222,6 +226,9 @@ class Mate(_ComparedByContent):
     near: tuple[float, ...] | None = None
     speeds: tuple[float, ...] | None = None
     damping: float = 0.0
+    limits: tuple[tuple[float, float], ...] | None = None
+    stop: Stop | None = None
+    friction_loss: tuple[float, ...] | None = None
     enabled: bool = True
     snap: bool = True
     place: Place = NO_PLACE
@@ -230,7 +237,7 @@ class Mate(_ComparedByContent):
     def __post_init__(self) -> None:
         if self.kind not in MATES:
             raise ValueError(f"{self.name!r}: no mate type {self.kind!r}; allowed: {', '.join(MATES)}")
-        for what in ("values", "near", "speeds"):
+        for what in ("values", "near", "speeds", "limits", "friction_loss"):
             given = getattr(self, what)
             if given is not None and len(given) != len(self.type.values):
                 needed = " and ".join(self.type.values) or "none"
@@ -240,6 +247,12 @@ class Mate(_ComparedByContent):
     def type(self) -> MateType:
         """The motion that the mate leaves free."""
         return MATES[self.kind]
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether limits or friction act on its values, so that it has to carry a body on a joint."""
+        limited = self.limits is not None and any(pair != UNLIMITED for pair in self.limits)
+        return limited or bool(self.friction_loss and any(self.friction_loss))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
-from sim_node.world import Actuator, Transmission, World, WorldError, WorldWarning, lay_out, loads
+from sim_node.world import Actuator, Stop, Transmission, World, WorldError, WorldWarning, lay_out, loads
 from sim_node.world.bodies import Body, Inertial, Physics
 from sim_node.world.model import TimeGrid
 
@@ -138,14 +138,15 @@ def test_states_go_back_with_targets_and_limits() -> None:
 
 
 def test_a_gain_beyond_what_a_timestep_carries_is_reduced_and_named() -> None:
-    world = lift(motor(1e12, target=1.0), mass=1e-4)
-    with pytest.warns(WorldWarning, match=r"actuators\[cart\]: a gain of 1e\+12 is reduced to 1e\+08"):
+    world = lift(motor(1e11, target=1.0), mass=1e-4)
+    with pytest.warns(WorldWarning, match=r"actuators\[cart\]: a gain of 1e\+11 is reduced to 1e\+06"):
         Simulation(world)
 
 
-def test_rk4_refuses_implicit_drives() -> None:
-    with pytest.raises(WorldError, match=r"implicit: rk4 determines .* set physics: \{integrator: implicitfast\}"):
-        lay_out(lift(motor(1.0), integrator="rk4"))
+def test_rk4_gives_way() -> None:
+    run = Simulation(lift(motor(1e8, target=0.5), integrator="rk4"))
+    run.run(0.1)
+    assert run.joints["cart"].velocity[0] == pytest.approx(0.5, abs=1e-6)
 
 
 def shafts(*inertias: float, actuators: tuple[Actuator, ...] = (), **parts: Any) -> World:
@@ -197,17 +198,15 @@ bodies:
 def test_world_files_have_transmissions_and_limits_of_both_directions() -> None:
     text = """
 transmissions: [{name: gear, joints: {a: 1, b: -2}}]
-actuators: [{joint: gear, name: hand, type: velocity, kv: 1.0e+8, force: [-.inf, 2], implicit: true, enabled: false}]
+actuators:
+  - {joint: gear, name: hand, type: velocity, kv: 1.0e+8, force: [-.inf, 2], implicit: true, engagement: 0,
+     ramp: [1, 2]}
 """
     world = loads(YAML + text)
     assert world.transmissions == (Transmission("gear", (("a", 1.0), ("b", -2.0))),)
     hand = Actuator("gear", damping=1e8, type="velocity", implicit=True, force=(-math.inf, 2.0), name="hand")
-    assert world.actuators == (Actuator(**{**_fields(hand), "enabled": False}),)
+    assert world.actuators == (replace(hand, engagement=0.0, ramp=(1.0, 2.0)),)
     assert loads(YAML + text) == world
-
-
-def _fields(actuator: Actuator) -> dict[str, Any]:
-    return {name: getattr(actuator, name) for name in ("joint", "damping", "type", "implicit", "force", "name")}
 
 
 @pytest.mark.parametrize(
@@ -220,13 +219,39 @@ def _fields(actuator: Actuator) -> dict[str, Any]:
         ("transmissions: [{name: gear, joints: [a, b]}]", "a mapping of joints to coefficients is needed"),
         ("actuators: [{joint: a, type: effort, implicit: true}]", "does not depend on the motion"),
         ("actuators: [{joint: a, type: velocity, kv: 1, force: [2, 1]}]", "the lower limit must not be above"),
-        ("actuators: [{joint: a, type: velocity, kv: 1, enabled: false}]", "only implicit actuators"),
+        ("actuators: [{joint: a, type: velocity, kv: 1, engagement: 0}]", "only implicit actuators"),
         ("actuators: [{joint: a, kp: 1, speed: 1, implicit: true}]", "no limit of speed"),
     ],
 )
 def test_faults_are_named(text: str, message: str) -> None:
     with pytest.raises(WorldError, match=message):
         lay_out(loads(YAML + text))
+
+
+def test_a_motor_holds_the_position_where_its_target_became_zero() -> None:
+    """With a gain of 50 it would creep by m g / 50 = 0.39 m/s; the spring gives way by m g / k."""
+    run = Simulation(lift(motor(50.0, target=1.0, hold=Stop(1e5))))
+    run.run(0.5)
+    run.joints["cart"].target = 0.0
+    run.step()
+    stopped = float(run.joints["cart"].position[0])
+    run.run(2.0)
+    assert run.joints["cart"].position[0] == pytest.approx(stopped - 2.0 * GRAVITY / 1e5, abs=2e-3)
+    assert abs(run.joints["cart"].velocity[0]) < 1e-9
+
+
+def test_a_clutch_engages_over_its_ramp() -> None:
+    """Half of the limit after half of the ramp: speed = limit t^2 / (2 ramp I)."""
+    slip = Transmission("slip", (("s0", 1.0), ("s1", -1.0)), held=False)
+    drive = Actuator("s0", damping=1e8, type="velocity", implicit=True, target=10.0)
+    fields: dict[str, Any] = {"damping": 1e8, "type": "velocity", "implicit": True, "force": 2.0}
+    clutch = Actuator("slip", name="clutch", engagement=0.0, ramp=(1.0, 0.0), **fields)
+    run = Simulation(shafts(1.0, 1.0, actuators=(drive, clutch), transmissions=(slip,)))
+    run.run(0.1)
+    assert run.joints["s1"].velocity[0] == 0.0
+    run.columns["drive_engaged"][:] = 1.0
+    run.run(0.5)
+    assert run.joints["s1"].velocity[0] == pytest.approx(2.0 * 0.5**2 / 2.0, rel=5e-3)
 
 
 def test_poses_between_steps_are_those_of_the_held_motion() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from sim_node.formats.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
 from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import (
@@ -21,15 +21,16 @@ from sim_node.formats.openplx.parts import (
     value_of,
 )
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.world.joint_motion import Actuator
 from sim_node.world.readers.report import Report
 from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
+from sim_node.world.transmissions import Transmission
 
 SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
 GEOMETRY = "Physics3D.Geometries.ContactGeometry"
 CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
 MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
-INTERACTION_1DOF, RANGE = "Physics.Interactions.Interaction1DOF", "Physics3D.Interactions.RangeInteraction1DOF"
-MOTOR = "Physics3D.Interactions.VelocityMotor"
+PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR}
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
 MATES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -67,32 +68,46 @@ class _Part:
         )
 
 
-def system_of(root: Object, report: Report) -> System:
-    """Return the system of a Physics3D.System object, with all its contents. Raises Fault."""
-    return _Gathering(root, report).system()
+class Mechanism(NamedTuple):
+    """The system of a model, and what drives its mates."""
+
+    system: System
+    actuators: tuple[Actuator, ...]
+    transmissions: tuple[Transmission, ...]
+
+
+def mechanism_of(root: Object, report: Report) -> Mechanism:
+    """Return the system of a Physics3D.System object, with all its contents and drives. Raises Fault."""
+    return _Gathering(root, report).mechanism()
 
 
 class _Gathering:
-    """The systems, mates and motors of one root while its tree is walked."""
+    """The systems, mates and interactions of one root while its tree is walked."""
 
     def __init__(self, root: Object, report: Report) -> None:
         self._report = report
         self._root = _Part(root)
         self._parts: dict[Object, _Part] = {root: self._root}
         self._mates: list[Object] = []
-        self._motors: dict[tuple[Object, ...], float] = {}
+        self._interactions: list[Object] = []
+        self._shaft_actuators: list[Object] = []
+        self._drives = Drives(root.name, self._ignore)
         self._redirected: list[tuple[_Part, Object]] = []
         self._static: set[Object] = set()
         self._origin: Object | None = None
 
-    def system(self) -> System:
-        """Return the System of the root."""
+    def mechanism(self) -> Mechanism:
+        """Return the System of the root, and its drives."""
         self._walk(self._root)
-        for part, connector in self._redirected:
-            self._redirect(part, connector)
+        for part, redirected in self._redirected:
+            self._redirect(part, redirected)
         for mate in self._mates:
             self._mate(mate)
-        return self._root.system()
+        for of in self._shaft_actuators:
+            self._drives.add_shaft_actuator(of)
+        for of in self._interactions:
+            self._drives.add(of)
+        return Mechanism(self._root.system(), tuple(self._drives.actuators), tuple(self._drives.transmissions))
 
     def _walk(self, part: _Part) -> None:
         listed = part.of.value("kinematically_controlled")
@@ -116,13 +131,23 @@ class _Gathering:
                 part.connectors.append(connector_of(of))
             elif of.is_a(MATE):
                 self._mates.append(of)
-                for motor in _owned(of):
-                    if motor.is_a(MOTOR):
-                        self._motor(motor)
-            elif of.is_a(MOTOR):
-                self._motor(of)
-            elif of.is_a(INTERACTION) and _acts(of):
-                self._ignore(of, f"{with_article(of.kind)} is not simulated")
+                for one in _owned(of):
+                    self._interaction(one)
+            elif of.is_a(SHAFT):
+                shaft, bearing, hinge = self._drives.add_shaft(of)
+                part.bodies.append(shaft)
+                part.connectors.append(bearing)
+                part.mates.append(hinge)
+            elif of.is_a(SHAFT_ACTUATOR):
+                self._shaft_actuators.append(of)
+            else:
+                self._interaction(of)
+
+    def _interaction(self, of: Object) -> None:
+        if of.is_a(RANGE):
+            self._drives.add_range(of)
+        elif of.is_a(INTERACTION):
+            self._interactions.append(of)
 
     def _body(self, of: Object) -> RigidBody:
         owned = list(_owned(of))
@@ -169,13 +194,6 @@ class _Gathering:
             RedirectedMateConnector(plain.name, plain.position, plain.main_axis, plain.normal, plain.place, below)
         )
 
-    def _motor(self, of: Object) -> None:
-        """Use a motor's target as the initial speed of its mate. It is not controlled."""
-        connectors = _objects(of.value("connectors"))
-        speed = value_of(of, "target_speed")
-        if of.value("enabled") is not False and len(connectors) == 2 and speed:
-            self._motors[tuple(connectors)] = speed
-
     def _mate(self, of: Object) -> None:
         kind, attributes = next(
             (MATES[model.name] for model in reversed(of.model.lineage) if model.name in MATES), ("", ())
@@ -196,15 +214,17 @@ class _Gathering:
         assert paths[0] is not None
         assert paths[1] is not None
         values = [value_of(of, name) if of.given(name) else None for name in attributes]
-        speed = self._motors.get(tuple(connectors), 0.0)
         place = line_of(of, "connectors")
+        name = (_path(of, owner.of) or of.name).replace("/", ".")
+        pair = tuple(_objects(given))
+        self._drives.add_mate(of, kind, f"{self._drives.name(owner.of)}/{name}", pair)
         owner.mates.append(
             Mate(
-                (_path(of, owner.of) or of.name).replace("/", "."),
+                name,
                 kind,
                 (paths[0], paths[1]),
                 None if all(value is None for value in values) else tuple(values),
-                speeds=(speed,) if speed and len(attributes) == 1 and kind != "distance" else None,
+                **self._drives.motion(of, kind, pair),
                 enabled=of.value("enabled") is not False,
                 snap=of.value("enable_snap") is not False,
                 place=place_of(of),
@@ -263,17 +283,8 @@ def _owned(of: Object) -> Iterator[Object]:
             yield value
 
 
-def _acts(interaction: Object) -> bool:
-    """Return whether an interaction has an effect: false for one of no special type, or a range without limits."""
-    if interaction.is_a(RANGE):
-        return any(interaction.value(end) not in (-math.inf, math.inf) for end in ("start", "end"))
-    return interaction.kind != INTERACTION_1DOF
-
-
 def _physical(kinds: tuple[Any, ...]) -> bool:
-    return any(
-        getattr(kind, "ancestors", frozenset()) & {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION} for kind in kinds
-    )
+    return any(getattr(kind, "ancestors", frozenset()) & PHYSICAL for kind in kinds)
 
 
 def _refuse_itself(of: Object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from sim_node.formats.openplx.library import Definition, Library
 from sim_node.formats.openplx.models import Fault, Models
 from sim_node.formats.openplx.objects import Instances, Object
 from sim_node.formats.openplx.parts import value_of
-from sim_node.formats.openplx.physics3d import SYSTEM, system_of
+from sim_node.formats.openplx.physics3d import SYSTEM, mechanism_of
 from sim_node.formats.openplx.values import components
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
@@ -35,7 +36,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     if chosen is None:
         return None
     try:
-        system = system_of(chosen, report)
+        system, actuators, transmissions = mechanism_of(chosen, report)
         system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
         physics = _physics(chosen, report)
     except Fault as fault:
@@ -44,7 +45,8 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     except RecursionError:
         report.error("its models are nested too deep")
         return None
-    return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, systems=(system,), source=str(shown))
+    parts: dict[str, Any] = {"systems": (system,), "actuators": actuators, "transmissions": transmissions}
+    return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, parts=parts, source=str(shown))
 
 
 def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[str, Object] | None:

@@ -75,9 +75,9 @@ class Actuators(Kind[Actuator]):
     """Actuators of joints."""
 
     def data(self, part: Actuator, refer: Refer) -> dict[str, Any]:
-        """Return its fields; name and switches only where they are given."""
+        """Return its fields; those of implicit actuators and names only where they are given."""
         data = super().data(part, refer)
-        plain = {"implicit": False, "name": "", "enabled": True}
+        plain = {"implicit": False, "name": "", "engagement": 1.0, "ramp": [0.0, 0.0]}
         return {key: value for key, value in data.items() if key not in plain or value != plain[key]}
 
     def problems(self, world: World) -> Iterator[Problem]:

@@ -52,9 +52,10 @@ MIMIC_KEYS = Keys(
 _BOUND = {"type": "number"}
 _LIMITS = listing("", _BOUND, 2, 2)
 _PART_LIMITS = listing("", either("", _LIMITS, {"type": "null"}))
+LIMITS = either("[low, high], m or rad, or one for each part of the joint.", _LIMITS, _PART_LIMITS)
 MOTION_KEYS = Keys(
     {
-        "limits": either("[low, high], m or rad, or one for each part of the joint.", _LIMITS, _PART_LIMITS),
+        "limits": LIMITS,
         "stop": STOP_KEYS,
         "mimic": MIMIC_KEYS,
     }
@@ -78,7 +79,9 @@ ACTUATOR_KEYS = Keys(
         "phase": {**_TARGET, "description": "Phase of the sine, rad."},
         "implicit": flag("Whether the motion at the end of the timestep determines the force: for any gain."),
         "name": text("The name of one of several actuators."),
-        "enabled": flag("Whether it acts from the start."),
+        "engagement": number("How much of its limits of force it has from the start.", 0.0, 1.0),
+        "ramp": listing("How long it takes to engage and to disengage, s.", number("", 0.0, MAX_MASS), 2, 2),
+        "hold": STOP_KEYS,
     },
     required=("joint",),
     # As controllers name gains.
@@ -121,14 +124,14 @@ def read_motion(table: Table, joint: JointType, q: FloatArray | None) -> dict[st
     limits, stop, mimic = (table.get(key) for key in MOTION_KEYS)
     found: dict[str, Any] = {}
     if limits is not None:
-        found["limits"] = rows = _limits(limits, joint)
+        found["limits"] = rows = read_limits(limits, joint)
         start, at = (q, table.get("q")) if q is not None else (joint.neutral(), limits)
         if rows is not None and at is not None and (fault := beyond(joint, rows, start)):
             at.error(fault if q is not None else f"do not contain the initial position: {fault}; set q")
     if stop is not None:
         if limits is None:
             stop.error("a joint without limits has no stops; give it limits: [low, high]")
-        found["stop"] = _stop(stop)
+        found["stop"] = read_stop(stop)
     if mimic is not None:
         if joint.qd_size != 1:
             mimic.error(f"only a joint with one degree of freedom can follow another one; a {joint.name} joint cannot")
@@ -136,7 +139,7 @@ def read_motion(table: Table, joint: JointType, q: FloatArray | None) -> dict[st
     return found
 
 
-def _limits(value: Value, joint: JointType) -> FloatArray | None:
+def read_limits(value: Value, joint: JointType) -> FloatArray | None:
     """Read [low, high], or a list with that or nothing for each of several parts."""
     parts = joint.parts
     if not parts:
@@ -180,7 +183,8 @@ def _bound(value: Value) -> float:
     return value.number(-MAX_DISTANCE, MAX_DISTANCE, default=math.nan)
 
 
-def _stop(value: Value) -> Stop | None:
+def read_stop(value: Value) -> Stop | None:
+    """Read the springs at limits. Return None with the fault recorded."""
     table = value.table(STOP_KEYS)
     stiffness, damping = (table.get(key) for key in STOP_KEYS)
     if stiffness is None:
@@ -205,6 +209,8 @@ def read_actuators(value: Value, context: Context) -> None:
         table = entry.table(ACTUATOR_KEYS)
         kind = table.choice("type", ACTUATOR_TYPES, "position")
         joint, force, speed, name = (table.get(key) for key in ("joint", "force", "speed", "name"))
+        engagement, ramp, hold = (table.get(key) for key in ("engagement", "ramp", "hold"))
+        durations = None if ramp is None else ramp.vector(2)
         if len(entry.report.errors) == errors:
             for key in _GAINS[kind]:
                 if key not in table:
@@ -222,7 +228,9 @@ def read_actuators(value: Value, context: Context) -> None:
             speed=None if speed is None else _above_zero(speed, MAX_MASS),
             implicit=boolean(table, "implicit", default=False),
             name="" if name is None else name.text(),
-            enabled=boolean(table, "enabled", default=True),
+            engagement=1.0 if engagement is None else engagement.number(0.0, 1.0),
+            ramp=(0.0, 0.0) if durations is None else (durations[0], durations[1]),
+            hold=None if hold is None else read_stop(hold),
             place=entry.place if joint is None else joint.place,
         )
         if len(entry.report.errors) == errors:

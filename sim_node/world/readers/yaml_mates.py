@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.keys import Form, Keys, either, flag, listing, number, text, vector
+from sim_node.world.readers.yaml_joints import LIMITS, STOP_KEYS, read_limits, read_stop
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value, boolean
@@ -47,6 +49,9 @@ def mate_keys() -> Keys:
             "near": {**_PER_VALUE, "description": "The initial values that a solution is to be near."},
             "speed": {**_PER_VALUE, "description": "Initial speeds of the free motions, m/s or rad/s."},
             "damping": number("Damping of the free motions, N s/m or N m s/rad.", 0.0),
+            "limits": LIMITS,
+            "stop": STOP_KEYS,
+            "friction_loss": {**_PER_VALUE, "description": "Dry friction of the free motions, N or N m."},
             "enabled": flag("Whether it is there."),
             "snap": flag("Whether it moves parts when the world is assembled."),
             "name": text("The name of the mate."),
@@ -115,6 +120,7 @@ def read_mate(entry: Value, index: int) -> Mate | None:
         "near": _per_value(near, mate),
         "speeds": _per_value(speed, mate),
         "damping": 0.0 if damping is None else damping.number(0.0),
+        **_motion(table, mate),
         "enabled": boolean(table, "enabled", default=True),
         "snap": boolean(table, "snap", default=True),
     }
@@ -123,6 +129,27 @@ def read_mate(entry: Value, index: int) -> Mate | None:
         return None
     (first, at_first), (second, at_second) = ends
     return Mate(called, mate.name, (first, second), place=entry.place, connector_places=(at_first, at_second), **fields)
+
+
+def _motion(table: Table, mate: MateType) -> dict[str, Any]:
+    """Read limits, stop and friction, which only mates with a value for each free motion have."""
+    limits, stop, friction = (table.get(key) for key in ("limits", "stop", "friction_loss"))
+    if mate.distance or len(mate.values) != len(mate.parts) or not mate.parts:
+        for each in (limits, stop, friction):
+            if each is not None:
+                each.error(f"a {mate.name} mate has neither limits nor friction")
+        return {}
+    pairs = None if limits is None else read_limits(limits, JOINTS[mate.joint])
+    if stop is not None and limits is None:
+        stop.error("a mate without limits has no stops; give it limits: [low, high]")
+    losses = _per_value(friction, mate)
+    if friction is not None and losses is not None and min(losses) < 0.0:
+        friction.error(f"{list(losses)} must be zero or more")
+    return {
+        "limits": None if pairs is None else tuple((low, high) for low, high in pairs.tolist()),
+        "stop": None if stop is None else read_stop(stop),
+        "friction_loss": losses,
+    }
 
 
 def read_attachment(value: Value | None, frame: str, context: Context) -> None:

@@ -140,10 +140,20 @@ def _mate(mate: Mate) -> dict[str, Any]:
             "near": _one_or_more(mate.near),
             "speed": _one_or_more(mate.speeds),
             "damping": mate.damping,
+            "limits": _mate_limits(mate),
+            "stop": mate.stop,
+            "friction_loss": _one_or_more(mate.friction_loss),
             "enabled": mate.enabled,
             "snap": mate.snap,
         }
     )
+
+
+def _mate_limits(mate: Mate) -> Any:
+    if mate.limits is None:
+        return None
+    rows = [None if pair == UNLIMITED else list(pair) for pair in mate.limits]
+    return rows[0] if len(rows) == 1 else rows
 
 
 def _values(mate: Mate) -> dict[str, float]:

@@ -96,16 +96,13 @@ def test_the_clock_shows_half_past_ten_and_eight_minutes() -> None:
 
 
 def test_the_hands_of_the_clock_turn_once_in_twelve_hours_an_hour_and_a_minute() -> None:
-    mates = {mate.name: mate for mate in load(ROOT / "config" / "worlds" / "clock.openplx").systems[0].mates}
+    drives = {drive.joint: drive for drive in load(ROOT / "config" / "worlds" / "clock.openplx").actuators}
     for name, period in (("hours", 43200), ("minutes", 3600), ("seconds", 60)):
-        speeds = mates[name].speeds
-        assert speeds is not None
-        (speed,) = speeds
-        assert speed * period == pytest.approx(2 * math.pi)
+        assert drives[f"Clock/{name}#0"].target * period == pytest.approx(2 * math.pi)
 
 
 def test_the_hands_of_the_running_clock() -> None:
-    """Fifteen seconds on, the second hand points from half to a quarter to; undriven, nothing slows it."""
+    """Fifteen seconds on, the second hand points from half to a quarter to; its motor holds its speed."""
     simulation = Simulation(load("clock"))
     simulation.run(15.0)
     poses = simulation.snapshot().poses
@@ -163,10 +160,8 @@ Arm is Robotics.Robots.Robot:
 @pytest.mark.usefixtures("bundles")
 def test_a_robot_arm_of_robotics_links(write: Callable[..., Path]) -> None:
     """Planar, about -y: each link reaches 0.6 of its size before and behind its centre."""
-    with pytest.warns(
-        WorldWarning, match=r"shoulder\.actuator: a Physics3D\.Interactions\.TorqueMotor is not simulated"
-    ):
-        world = load(write(ARM, "arm.openplx"))
+    world = load(write(ARM, "arm.openplx"))
+    assert [(each.joint, each.type) for each in world.actuators] == [("Arm/shoulder.mate#0", "effort")]
     poses, _ = assembled(world)
     # The base ends at x = 1.2; the upper arm turns by 90 degrees about -y, from x to z; the fore arm turns back.
     np.testing.assert_allclose(poses["Arm/upper"][:3], [1.2, 0, 1 + 1.2], atol=1e-12)
@@ -338,7 +333,7 @@ def test_what_is_not_known_is_reported_and_left_out(write: Callable[..., Path]) 
             max_torque: 100
         part is Physics3D.Bodies.RigidBody:
             light is Sensors.Lamp
-            mesh is Physics3D.Geometries.TriMesh
+            mesh is Physics3D.Geometries.Torus
             inertia.mass: 2
         power is Physics3D.Signals.Thing:
             source: engine.output
@@ -352,7 +347,7 @@ def test_what_is_not_known_is_reported_and_left_out(write: Callable[..., Path]) 
     assert reported == [
         f"w.openplx:2:15: Rig.engine: DriveTrain.EmpiricalEngine {hint}",
         f"w.openplx:5:18: Rig.part.light: Sensors.Lamp {hint}",
-        f"w.openplx:6:17: Rig.part.mesh: Physics3D.Geometries.TriMesh {hint}",
+        f"w.openplx:6:17: Rig.part.mesh: Physics3D.Geometries.Torus {hint}",
         f"w.openplx:8:14: Rig.power: Physics3D.Signals.Thing {hint}",
     ]
     assert [body.name for body in world.systems[0].bodies] == ["part"]

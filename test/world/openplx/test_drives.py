@@ -1,0 +1,251 @@
+"""Models in motion: what their authors expect of springs, ranges, motors and drive trains (models of our own)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim_node.simulation import Simulation
+from sim_node.world import World, WorldError, WorldWarning, load
+
+SLIDER = """\
+Slider is Physics3D.System:
+    rail is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Z_AXIS()
+    load is Physics3D.Bodies.RigidBody:
+        inertia.mass: 10
+        shape is Physics3D.Geometries.Box:
+            size: {0.1, 0.1, 1}
+        foot is Physics3D.Interactions.MateConnector:
+            position: {0, 0, 0.5}
+            main_axis: Math.Vec3.Z_AXIS()
+    guide is Physics3D.Interactions.Prismatic:
+        connectors: [rail, load.foot]
+        initial_position: -0.25
+"""
+ROTOR = """\
+Rotor is Physics3D.System:
+    pivot is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Y_AXIS()
+    bar is Physics3D.Bodies.RigidBody:
+        inertia.mass: 2
+        shape is Physics3D.Geometries.Box:
+            size: {1, 0.1, 0.1}
+        eye is Physics3D.Interactions.MateConnector:
+            position: {0.4, 0, 0}
+            main_axis: Math.Vec3.Y_AXIS()
+    hinge is Physics3D.Interactions.Hinge:
+        connectors: [pivot, bar.eye]
+"""
+# Moment of the bar's weight about its hinge, N m.
+WEIGHT = 2.0 * 9.81 * 0.4
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Callable[..., World]:
+    def made(model: str, lines: str = "", after: str = "") -> World:
+        path = tmp_path / "model.openplx"
+        path.write_text(model + "".join(f"    {line}\n" for line in lines.splitlines()) + after, encoding="utf-8")
+        return load(path)
+
+    return made
+
+
+def run_of(world: World, seconds: float) -> Simulation:
+    run = Simulation(world)
+    run.run(seconds)
+    return run
+
+
+def speed(run: Simulation, joint: str) -> float:
+    return float(run.joints[joint].velocity[0])
+
+
+def test_a_spring_with_limited_effort_pulls_its_connectors_together(world: Callable[..., World]) -> None:
+    """At rest half a metre below, at no speed, give way apart: m g / 1e6."""
+    run = run_of(
+        world(
+            SLIDER,
+            "spring is Physics3D.Interactions.LinearSpring:\n    connectors: guide.connectors\n"
+            "    min_effort: -200\n    max_effort: 200",
+        ),
+        2.0,
+    )
+    body = run.bodies["Slider/load"]
+    assert body.pose[2] == pytest.approx(-0.5 - 98.1 / 1e6, abs=1e-6)
+    assert abs(body.twist[2]) < 1e-6
+
+
+def test_a_range_stops_what_falls(world: Callable[..., World]) -> None:
+    run = run_of(
+        world(
+            SLIDER,
+            "stop is Physics3D.Interactions.LinearRange:\n    connectors: guide.connectors\n"
+            "    start: -0.5\n    end: 0",
+        ),
+        2.0,
+    )
+    assert run.bodies["Slider/load"].pose[2] == pytest.approx(-1.0, abs=1e-4)
+    assert abs(run.bodies["Slider/load"].twist[2]) < 1e-4
+
+
+def test_a_spring_swings_by_its_equation(world: Callable[..., World]) -> None:
+    """z = z0 - (a cos w t + m g / k), w = sqrt(k / m): with rk4 and explicit springs to 1e-6, undamped."""
+    model = world(
+        SLIDER,
+        "spring is Physics3D.Interactions.LinearSpring:\n    connectors: guide.connectors\n"
+        "    flexibility.stiffness: 1000\n"
+        "    dissipation becomes Physics.Interactions.Dissipation.MechanicalDamping:\n        damping_constant: 0",
+    )
+    explicit = replace(model, actuators=tuple(replace(each, implicit=False) for each in model.actuators))
+    rate, sag = math.sqrt(1000.0 / 10.0), 98.1 / 1000.0
+    expected = -sag + (-0.25 + sag) * math.cos(rate * 2.0)
+    assert run_of(explicit, 2.0).joints["Slider/load"].position[0] == pytest.approx(expected, abs=1e-6)
+    assert run_of(model, 2.0).joints["Slider/load"].position[0] == pytest.approx(expected, abs=5e-3)
+
+
+MOTOR = "motor is Physics3D.Interactions.RotationalVelocityMotor:\n    connectors: hinge.connectors\n"
+
+
+def test_a_motor_holds_its_speed(world: Callable[..., World]) -> None:
+    run = run_of(world(ROTOR, MOTOR + "    target_speed: 1"), 1.0)
+    assert speed(run, "Rotor/bar") == pytest.approx(1.0, abs=1e-5)
+    assert run.joints["Rotor/bar"].position[0] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_target_of_zero_is_a_brake(world: Callable[..., World]) -> None:
+    held = run_of(world(ROTOR, MOTOR + f"    max_effort: {2 * WEIGHT}\n    min_effort: {-2 * WEIGHT}"), 10.0)
+    assert abs(held.joints["Rotor/bar"].position[0]) < 1e-5
+    slips = run_of(world(ROTOR, MOTOR + f"    max_effort: {WEIGHT / 2}\n    min_effort: {-WEIGHT / 2}"), 0.3)
+    assert abs(slips.joints["Rotor/bar"].position[0]) > 0.1
+
+
+def test_a_gain_gives_way_and_a_zero_speed_spring_does_not(world: Callable[..., World]) -> None:
+    """Droop of a motor of gain 20: torque of the weight over the gain."""
+    loose = Simulation(world(ROTOR, MOTOR + "    gain: 2000"))
+    loose.run(1.0)
+    assert abs(speed(loose, "Rotor/bar")) == pytest.approx(WEIGHT / 2000.0, rel=1e-2)
+    spring = "    gain: 2000\n    zero_speed_as_spring: true\n    zero_speed_spring_flexibility.stiffness: 1e6"
+    held = run_of(world(ROTOR, MOTOR + spring), 5.0)
+    assert abs(held.joints["Rotor/bar"].position[0]) == pytest.approx(WEIGHT / 1e6, rel=0.05)
+
+
+def test_connectors_in_the_other_order_turn_the_other_way(world: Callable[..., World]) -> None:
+    text = MOTOR.replace("hinge.connectors", "[bar.eye, pivot]")
+    assert speed(run_of(world(ROTOR, text + "    target_speed: 1"), 0.5), "Rotor/bar") == pytest.approx(-1.0, abs=1e-5)
+
+
+def test_friction_of_a_mate_and_torque_of_a_motor(world: Callable[..., World]) -> None:
+    """On a vertical axis: (torque - friction) / inertia."""
+    level = ROTOR.replace("Y_AXIS", "Z_AXIS")
+    text = (
+        "motor is Physics3D.Interactions.TorqueMotor:\n    connectors: hinge.connectors\n    default_torque: 3\n"
+        "hinge.friction becomes Physics.Interactions.Dissipation.ConstantLimitFriction:\n    limit: 1"
+    )
+    inertia = 2.0 * (1.0**2 + 0.1**2) / 12.0 + 2.0 * 0.4**2
+    run = run_of(world(level, text), 0.5)
+    assert speed(run, "Rotor/bar") == pytest.approx(0.5 * (3.0 - 1.0) / inertia, rel=1e-3)
+
+
+SHAFTS = """\
+Train is Physics3D.System:
+    a is DriveTrain.Shaft:
+        inertia.inertia: 1
+    b is DriveTrain.Shaft:
+        inertia.inertia: 1
+    c is DriveTrain.Shaft:
+        inertia.inertia: 3
+    motor is Physics1D.Interactions.RotationalVelocityMotor:
+        target_speed: 2
+        connectors: [a.input]
+"""
+
+
+def test_a_gear_turns_its_output_by_its_ratio(world: Callable[..., World]) -> None:
+    text = "gear is DriveTrain.Gear:\n    ratio: -4\n    connectors: [a.output, b.input]"
+    assert speed(run_of(world(SHAFTS, text), 0.5), "Train/b") == pytest.approx(-0.5, abs=1e-4)
+
+
+def test_a_flexible_gear_swings_about_its_ratio(world: Callable[..., World]) -> None:
+    text = (
+        "gear is DriveTrain.FlexibleGear:\n    ratio: 2\n    connectors: [a.output, b.input]\n"
+        "    flexibility becomes Physics.Interactions.Flexibility.LinearElastic:\n        stiffness: 1e4"
+    )
+    run = run_of(world(SHAFTS, text), 2.0)
+    assert speed(run, "Train/b") == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(("locked", "speeds"), [("false", (3.0, 1.0)), ("true", (2.0, 2.0))])
+def test_a_differential(world: Callable[..., World], locked: str, speeds: tuple[float, float]) -> None:
+    """Equal torques: speeds as 1 / inertia, 1 and 3, about their mean, the drive's 2. Locked both have that."""
+    text = (
+        f"diff is DriveTrain.Differential:\n    locked_up: {locked}\n"
+        "    drive_shaft: a\n    left_axle_shaft: b\n    right_axle_shaft: c"
+    )
+    run = run_of(world(SHAFTS, text), 0.5)
+    assert [speed(run, "Train/b"), speed(run, "Train/c")] == pytest.approx(speeds, abs=1e-3)
+
+
+def test_a_clutch_slips_at_its_capacity(world: Callable[..., World]) -> None:
+    text = (
+        "clutch is DriveTrain.ManualClutch:\n    initial_engagement_fraction: 0.5\n    torque_capacity: 2\n"
+        "    min_relative_slip_ratio: 1\n    connectors: [a.output, b.input]"
+    )
+    run = Simulation(world(SHAFTS, text))
+    run.run(0.5)
+    assert speed(run, "Train/b") == pytest.approx(0.5 * 0.5 * 2.0, rel=5e-3)
+    run.run(2.5)
+    assert speed(run, "Train/b") == pytest.approx(2.0, abs=1e-4)
+
+
+def test_a_brake_takes_a_driven_hinge_to_rest(world: Callable[..., World]) -> None:
+    """A motor of 10 N m turns a bar by a shaft; the engaged brake, stronger, holds it."""
+    text = (
+        "m is DriveTrain.Shaft:\n    inertia.inertia: 0.1\nw is DriveTrain.Shaft:\n    inertia.inertia: 0.1\n"
+        "motor is Physics1D.Interactions.RotationalVelocityMotor:\n    connectors: [m.input]\n"
+        "    max_effort: 10\n    min_effort: -10\n"
+        "brake is DriveTrain.AutomaticBrake:\n    connectors: [m.output, w.input]\n    torque_capacity: 1000\n"
+        "    initial_engagement_fraction: 1\n    min_relative_slip_ratio: 1\n"
+        "axle is DriveTrain.HingeActuator:\n    connector_1d: w.output\n    mate_3d: hinge"
+    )
+    run = Simulation(world(ROTOR, text))
+    run.run(0.5)
+    assert speed(run, "Rotor/bar") == pytest.approx(1.0, abs=1e-3)
+    run.columns["drive_engaged"][:] = 1.0
+    run.run(0.5)
+    assert abs(speed(run, "Rotor/bar")) < 1e-4
+
+
+def test_what_has_no_effect_is_named(world: Callable[..., World]) -> None:
+    with pytest.warns(WorldWarning, match=r"model\.openplx:14:5: stray: .*LinearSpring has no mate"):
+        world(SLIDER, "stray is Physics3D.Interactions.LinearSpring:\n    connectors: [load.foot, load.foot]")
+    with pytest.warns(WorldWarning, match=r"guide: a Physics\.Interactions\.Dissipation\.DryConeFriction of"):
+        world(SLIDER, "guide.friction becomes Physics.Interactions.Dissipation.DryConeFriction")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("\n    start: 1\n    end: 0", "end 0 must be above start 1"),
+        ("", "start has no value"),
+    ],
+)
+def test_faults_of_interactions(world: Callable[..., World], lines: str, message: str) -> None:
+    with pytest.raises(WorldError, match=message):
+        world(SLIDER, "r is Physics3D.Interactions.LinearRange:\n    connectors: guide.connectors" + lines)
+
+
+def test_a_motor_of_an_included_model_runs(tmp_path: Path, world: Callable[..., World]) -> None:
+    world(ROTOR, MOTOR + "    target_speed: 1")
+    (tmp_path / "shop.yaml").write_text("world: shop\ninclude: [{file: model.openplx, prefix: a}]\n", encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = run_of(load(tmp_path / "shop.yaml"), 0.5)
+    assert speed(run, "a/Rotor/bar") == pytest.approx(1.0, abs=1e-5)
+    assert np.isfinite(run.snapshot().poses).all()
