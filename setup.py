@@ -113,6 +113,7 @@ setup(
         NAME: ["py.typed"],
         f"{NAME}.cli": ["templates/**/*"],
         f"{NAME}.frames": ["egm96_15.npz"],
+        f"{NAME}.viewing.browser": ["panels.html"],
         f"{NAME}.wire": ["standard_messages.txt"],
         f"{NAME}.schematic": ["eql.lark"],
         f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],

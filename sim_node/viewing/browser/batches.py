@@ -98,6 +98,10 @@ class Batches:
                 moving += members
         self._rows, self._locals = _placed(moving)
 
+    def handles(self) -> list[Any]:
+        """Return viser's handle of each batch."""
+        return [batch.handle for batch in self._batches.values()]
+
     def show(self, in_root: FloatArray) -> None:
         """Send the shapes of moving frames, given all frames' poses (N, 7) in the fixed frame."""
         if self._moving:

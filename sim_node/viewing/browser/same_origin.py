@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
@@ -22,6 +22,16 @@ _SWAPPING = threading.Lock()
 
 
 _LOG = logging.getLogger("sim_node.page")
+
+
+class Pages(Protocol):
+    """Further pages of a server."""
+
+    def answer(self, connection: ServerConnection, request: Request, other: Callable[..., Any]) -> Any:
+        """Return the response to a request; `other` gives the library's own."""
+
+    def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
+        """Return what serves a connection; None for the library's own."""
 
 
 class _OneLine(logging.Filter):
@@ -55,7 +65,9 @@ def refusal(headers: Headers) -> str:
 
 @contextmanager
 def own_pages_only(
-    refuses: Callable[[bytes | str], str] = lambda data: "", warn: Callable[[str], None] = lambda text: None
+    refuses: Callable[[bytes | str], str] = lambda data: "",
+    warn: Callable[[str], None] = lambda text: None,
+    pages: Pages | None = None,
 ) -> Iterator[None]:
     """Make servers that websockets starts inside this context answer 403 to what `refusal` refuses.
 
@@ -64,6 +76,7 @@ def own_pages_only(
     Args:
         refuses: Returns why a message of a page is ignored, or an empty string.
         warn: Called with a line for the first ignored message of a page.
+        pages: Further pages of the server.
 
     Raises:
         RuntimeError: No server was started inside this context.
@@ -75,8 +88,8 @@ def own_pages_only(
         process_request: Callable[..., Any] | None = None, **options: Any,
     ) -> Any:  # fmt: skip
         started.append(True)
-        options |= {"process_request": _checked(process_request), "max_size": MAX_BYTES, "logger": _LOG}
-        return serve(_sieved(handler, refuses, warn), *arguments, **options)
+        options |= {"process_request": _checked(process_request, pages), "max_size": MAX_BYTES, "logger": _LOG}
+        return serve(_sieved(handler, refuses, warn, pages), *arguments, **options)
 
     with _SWAPPING:
         websockets.asyncio.server.serve = guarded  # type: ignore[assignment, misc]
@@ -88,22 +101,37 @@ def own_pages_only(
         raise RuntimeError("the server was not started by websockets: other web sites could reach it")
 
 
-def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConnection, Request], Any]:
+def _checked(
+    process_request: Callable[..., Any] | None, pages: Pages | None
+) -> Callable[[ServerConnection, Request], Any]:
     def check(connection: ServerConnection, request: Request) -> Response | Any | None:
         why = refusal(request.headers)
         if why:
             return connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n")
-        return None if process_request is None else process_request(connection, request)
+        if process_request is None:
+            return None
+        return (
+            process_request(connection, request)
+            if pages is None
+            else pages.answer(connection, request, process_request)
+        )
 
     return check
 
 
 def _sieved(
-    handler: Callable[[ServerConnection], Any], refuses: Callable[[bytes | str], str], warn: Callable[[str], None]
+    handler: Callable[[ServerConnection], Any],
+    refuses: Callable[[bytes | str], str],
+    warn: Callable[[str], None],
+    pages: Pages | None,
 ) -> Callable[[ServerConnection], Any]:
     """Return a handler of connections that receives only messages that are not refused."""
 
     async def handle(connection: ServerConnection) -> None:
+        own = None if pages is None else pages.handler(connection)
+        if own is not None:
+            await own
+            return
         receive, warned = connection.recv, False
 
         async def received(*arguments: Any, **options: Any) -> Any:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 import rich
 import viser
+from viser._messages import SetSceneNodeVisibilityMessage
+from websockets.asyncio.server import ServerConnection
 
 from sim_node.viewing.browser.page_messages import refusal
+from sim_node.viewing.browser.panels_page import PanelsPage
 from sim_node.viewing.browser.same_origin import own_pages_only
 from sim_node.viewing.ports import HOST, free_port
 
@@ -20,7 +24,8 @@ class Server(viser.ViserServer):  # type: ignore[misc]
     def __init__(self, port: int | None, title: str) -> None:
         # viser prints messages to standard output, which belongs to the program.
         rich.get_console().quiet = True
-        with own_pages_only(self._refusal, _log.warning):
+        self.panels_page = PanelsPage()
+        with own_pages_only(self._refusal, _log.warning, self.panels_page):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.set_panel_label(title)
@@ -29,6 +34,14 @@ class Server(viser.ViserServer):  # type: ignore[misc]
     def url(self) -> str:
         """Address of the page."""
         return f"http://{HOST}:{self.get_port()}"
+
+    def connections(self) -> Mapping[int, ServerConnection]:
+        """Return the connections of viser's pages by the numbers of their clients."""
+        return dict(self._websock_server._live_connections)
+
+    def hide_from(self, client: viser.ClientHandle, node: str) -> None:
+        """Hide a node of the scene, and what is below it, on one page."""
+        client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, False))
 
     def _refusal(self, data: bytes | str) -> str:
         """Return why a message of a page is ignored."""

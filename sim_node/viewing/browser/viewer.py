@@ -9,11 +9,13 @@ from threading import RLock
 import viser
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.schematic import Schematic
 from sim_node.simulation import Loop, Snapshot
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Edit, Editor
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
+from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
@@ -40,6 +42,8 @@ class Viewer:
     Attributes:
         editor: Changes the world; None if the page cannot. Set it before the first scene.
         steering: Drives bases and joints; None if the page cannot. Set it before the first scene.
+        schematic: What is drawn besides the scene, and how panels are laid out; None for the plain page.
+        panels: What shows the schematic, after the first scene.
 
     Raises:
         PagePortInUse: The port cannot be opened.
@@ -53,6 +57,9 @@ class Viewer:
         self.editor: Editor | None = None
         self.steering: Steering | None = None
         self.scene: Scene | None = None
+        self.schematic: Schematic | None = None
+        self.panels: Panels | None = None
+        self._title = title
         self._closed = False
         self._instant: Instant | None = None
         self._last_ns = 0
@@ -73,6 +80,7 @@ class Viewer:
         topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
         sources: Mapping[str, str] | None = None,
+        world: World | None = None,
     ) -> None:
         """Set the scene and its panel, or change them: what stays keeps its settings, and cameras do not move.
 
@@ -84,6 +92,10 @@ class Viewer:
             topic_views: Sensors to show, by the names of their measurements.
             labels: Labels of the numbers of sensors, by name.
             sources: Types of the topics whose messages are shown as drawings, by name.
+            world: The world, for the formulas of a schematic; None for a bag or a graph.
+
+        Raises:
+            WorldError: The schematic names what does not exist.
         """
         in_root = frames.in_root(poses)
         with self.lock, self.server.atomic():
@@ -105,6 +117,11 @@ class Viewer:
                     self._edit.change()
                 if self._drive is not None:
                     self._drive.change()
+            if self.schematic is not None:
+                if self.panels is None:
+                    self.panels = Panels(self.server, self.server.panels_page, self.schematic, self._title)
+                self.panels.transport = self.transport
+                self.panels.change(frames, in_root, labels or {}, world)
             self._set_labels(labels or {})
             self._set_sources(scene, sources or {})
             # Where new pages begin; the cameras of others stay where they are.
@@ -130,6 +147,8 @@ class Viewer:
                 self._edit.show(in_root)
             scene.show_measurements(instant.measurements)
             self._plots.sample(instant.time_ns, in_root)
+            if self.panels is not None:
+                self.panels.show(instant.time_ns, in_root, instant.measurements)
             if self._readouts is not None:
                 self._readouts.update(instant.measurements)
             self._instant = instant
@@ -138,6 +157,8 @@ class Viewer:
     def idle(self) -> None:
         """Update the panel while nothing new arrives."""
         with self.lock:
+            if self.panels is not None:
+                self.panels.idle()
             self._show_slowly()
 
     def close(self) -> None:
@@ -238,8 +259,10 @@ class ViewSink:
         def set_scene() -> None:
             layout = layout_of(world)
             shapes, places = shapes_of(world, frames), places_of(world, layout)
-            self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels)
+            self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels, world=world)
 
+        if self._viewer.schematic is None:
+            self._viewer.schematic = world.schematic
         if self._stream is None:
             set_scene()
             self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
@@ -256,6 +279,9 @@ class ViewSink:
                     measurements[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
                 elif name in self._labels:
                     measurements[name] = batch.values[-1, row].copy(), snapshot.poses
+        if self._viewer.panels is not None:
+            for column in self._viewer.panels.columns():
+                measurements[column] = snapshot[column].copy(), snapshot.poses
         self._stream.offer(snapshot.time_ns, snapshot.poses, measurements)
 
     def close(self) -> None:

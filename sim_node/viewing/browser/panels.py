@@ -1,0 +1,276 @@
+"""A schematic on the page: its viewports, its graphs, and what it draws."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import viser
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
+from sim_node.schematic.binding import problem_of
+from sim_node.schematic.model import Panel
+from sim_node.viewing.browser.batches import WXYZ, Batches
+from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
+from sim_node.viewing.browser.transport import Transport
+from sim_node.viewing.cameras import Camera
+from sim_node.viewing.drawn_objects import Drawing, drawing_of
+from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.world import FrameTable, World
+
+# Samples of a graph, and the least time between two, s of simulated time.
+SAMPLES, APART_S = 1200, 1.0 / 60.0
+_OBJECTS, _GROUND = "/world/objects", "/world/ground"
+# Not drawn in viewports.
+_OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
+# For how many updates a new page is told again what it does not draw: until then its scene may not be there.
+_TELLS = 40
+_BUTTONS = ("play", "pause", "step", "reset")
+
+
+class _Curves:
+    """The samples of a graph."""
+
+    def __init__(self, graph: GraphPanel, signals: list[Signal]) -> None:
+        self.graph, self._signals = graph, signals
+        named = len(signals) > 1
+        self.labels = [
+            f"{formula.text} {label}" if named and len(signal.labels) > 1 else formula.text if named else label
+            for formula, signal in zip(graph.curves, signals, strict=True)
+            for label in signal.labels
+        ]
+        self.samples: deque[tuple[float, list[float | None]]] = deque(maxlen=SAMPLES)
+        self.count = self.epoch = 0
+
+    def sample(self, time_s: float) -> None:
+        """Take the values of now, unless too little time has passed. If time went back, begin anew."""
+        if self.samples and time_s < self.samples[-1][0]:
+            self.samples.clear()
+            self.count, self.epoch = 0, self.epoch + 1
+        if self.samples and time_s - self.samples[-1][0] < APART_S * (1.0 - 1e-6):
+            return
+        values = np.concatenate([signal.read() for signal in self._signals]).tolist()
+        self.samples.append((time_s, [value if math.isfinite(value) else None for value in values]))
+        self.count += 1
+
+
+class Panels:
+    """Shows a schematic on the pages of a server.
+
+    Args:
+        server: viser's server.
+        page: What serves the page of panels.
+        schematic: The schematic.
+        title: Title of the page.
+    """
+
+    def __init__(self, server: Any, page: PanelsPage, schematic: Schematic, title: str) -> None:
+        self._server, self._page, self.schematic, self._title = server, page, schematic, title
+        self.transport: Transport | None = None
+        self._lock = threading.Lock()
+        self._version = 0
+        self._time_s = 0.0
+        self._viewports = schematic.viewports()
+        self._cameras: dict[int, Camera] = {}
+        self._curves: list[_Curves] = []
+        self._told: dict[int, int] = {}
+        self._drawing = Drawing((), (), {})
+        self._batches: Batches | None = None
+        self._live: dict[int, Any] = {}
+        self.signals: ShownSignals | None = None
+
+    def change(
+        self, frames: FrameTable, in_root: FloatArray, labels: Mapping[str, tuple[str, ...]], world: World | None = None
+    ) -> None:
+        """Begin to show the schematic for these frames, or go on with others.
+
+        Raises:
+            WorldError: A formula names what does not exist.
+        """
+        signals = ShownSignals(frames, labels, world)
+        signals.update(in_root, {})
+        drawing = drawing_of(self.schematic, signals)
+        cameras = {
+            number: Camera(viewport, signals)
+            for number, viewport in enumerate(self._viewports)
+            if viewport.pos is not None
+        }
+        curves = [_Curves(graph, _signals_of(graph, signals)) for graph in self.schematic.graphs()]
+        with self._lock:
+            self.signals, self._drawing, self._cameras, self._curves = signals, drawing, cameras, curves
+            self._version += 1
+            self._told = {}
+        self._draw(drawing)
+        if self.schematic.panels:
+            self._page.content = self
+
+    def show(self, time_ns: int, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
+        """Send an instant: poses (N, 7) in the fixed frame, and measurements by name."""
+        if self.signals is None:
+            return
+        self.signals.update(in_root, measurements)
+        if self._batches is not None:
+            poses = self._drawing.poses()
+            known = np.isfinite(poses).all(axis=1)
+            poses[~known] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+            self._batches.show(poses)
+            for row, handle in self._live.items():
+                handle.batched_positions = poses[row : row + 1, :3].astype(np.float32)
+                handle.batched_wxyzs = poses[row : row + 1][:, WXYZ].astype(np.float32)
+                handle.batched_scales = self._drawing.scales[row]()[None].astype(np.float32)
+        with self._lock:
+            self._time_s = time_ns / 1e9
+            for curves in self._curves:
+                curves.sample(self._time_s)
+        self._aim()
+
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of a snapshot that formulas read."""
+        return () if self.signals is None else tuple(self.signals.columns)
+
+    def idle(self) -> None:
+        """Send what new pages lack while nothing new arrives."""
+        self._aim()
+
+    # For the page
+
+    def layout(self) -> dict[str, Any]:
+        """Return the panels, for JSON."""
+        span = None if self.transport is None else self.transport.span
+        viewports, graphs = iter(range(len(self._viewports))), iter(range(len(self._curves)))
+        return {
+            "title": self._title,
+            "panels": [self._described(panel, viewports, graphs) for panel in self.schematic.panels],
+            "buttons": [] if self.transport is None else list(_BUTTONS),
+            "span": None if span is None else [each / 1e9 for each in span],
+        }
+
+    def version(self) -> int:
+        """Return a number that changes with the layout."""
+        return self._version
+
+    def since(self, cursors: dict[int, int]) -> dict[str, Any]:
+        """Return the time and the samples after cursors, which are advanced."""
+        graphs = []
+        with self._lock:
+            for number, curves in enumerate(self._curves):
+                key = 2 * number
+                reset = cursors.get(key + 1) != curves.epoch
+                sent = 0 if reset else cursors[key]
+                new = list(curves.samples)[-(curves.count - sent) :] if curves.count > sent else []
+                cursors[key], cursors[key + 1] = curves.count, curves.epoch
+                if new or reset:
+                    graphs.append([number, [time for time, _ in new], [values for _, values in new], reset])
+            time_s = self._time_s
+        return {"time": time_s, "text": self._text(time_s), "graphs": graphs, "samples": SAMPLES}
+
+    def do(self, word: str, to: float) -> None:
+        """Carry out what a button says; what a run refuses is not done."""
+        transport = self.transport
+        if transport is None or not math.isfinite(to):
+            return
+        try:
+            if word in _BUTTONS:
+                getattr(transport, word)()
+            elif word == "seek" and transport.span is not None:
+                low, high = transport.span
+                transport.seek(min(max(round(to * 1e9), low), high))
+        except Exception as refusal:  # a run that has ended
+            self._title = f"{self._title.partition(':')[0]}: {refusal}"
+
+    def _text(self, time_s: float) -> str:
+        transport = self.transport
+        if transport is None:
+            return f"{time_s:.2f} s"
+        start = 0.0 if transport.span is None else transport.span[0] / 1e9
+        return f"{time_s - start:.2f} s" + ("" if transport.playing else ", paused")
+
+    def _described(self, panel: Panel, viewports: Iterator[int], graphs: Iterator[int]) -> dict[str, Any]:
+        """Return a panel, for JSON. Viewports and graphs are numbered in the order of `Schematic.each`."""
+        common = {"name": panel.name, "active": panel.active, "share": panel.share}
+        if isinstance(panel, Viewport):
+            return {**common, "kind": "viewport", "viewport": next(viewports)}
+        if isinstance(panel, GraphPanel):
+            number = next(graphs)
+            return {
+                **common,
+                "kind": "graph",
+                "graph": number,
+                "labels": self._curves[number].labels,
+                "limits": panel.limits,
+            }
+        kind = "tabs" if isinstance(panel, Tabs) else "hsplit" if panel.horizontal else "vsplit"
+        return {**common, "kind": kind, "panels": [self._described(each, viewports, graphs) for each in panel.panels]}
+
+    # For viser's pages
+
+    def _draw(self, drawing: Drawing) -> None:
+        """Put what is drawn on the page."""
+        scene = self._server.scene
+        poses = np.nan_to_num(drawing.poses())
+        poses[~poses[:, 3:].any(axis=1), 6] = 1.0
+        moving = np.zeros(len(drawing.shapes), dtype=bool)
+        fixed = [shape for shape in drawing.shapes if shape.row not in drawing.scales]
+        if self._batches is None:
+            self._batches = Batches(scene, _OBJECTS, fixed, moving, poses)
+        else:
+            self._batches.change(fixed, moving, poses)
+        for handle in self._live.values():
+            handle.remove()
+        self._live = {}
+        for row in drawing.scales:
+            made = Batches(scene, f"{_OBJECTS}/live/{row}", [drawing.shapes[row]], moving, poses)
+            self._live[row] = made.handles()[0]
+
+    def _aim(self) -> None:
+        """Send each viewport's page where its camera is."""
+        clients: Mapping[int, viser.ClientHandle] = self._server.get_clients()
+        connections = self._server.connections()
+        for number, client in clients.items():
+            viewport = viewport_of(connections.get(number))
+            if viewport is None or viewport >= len(self._viewports):
+                continue
+            told = self._told.get(number, 0)
+            if told < _TELLS:
+                self._told[number] = told + 1
+                self._hide(client, self._viewports[viewport])
+            camera = self._cameras.get(viewport)
+            if camera is not None and (camera.follows or told < _TELLS):
+                _look(client, camera, self._viewports[viewport])
+            elif told == 0:
+                client.camera.fov = math.radians(self._viewports[viewport].fov)
+
+    def _hide(self, client: viser.ClientHandle, viewport: Viewport) -> None:
+        for node in (*_OVERLAYS, *(() if viewport.show_grid else (_GROUND,))):
+            self._server.hide_from(client, node)
+
+
+def _look(client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> None:
+    sight = camera.sight()
+    if sight is None:
+        return
+    with client.atomic():
+        client.camera.up_direction = sight.up
+        client.camera.position = sight.position
+        client.camera.look_at = sight.target
+        client.camera.fov = camera.vertical_fov
+        if viewport.near is not None:
+            client.camera.near = viewport.near
+        if viewport.far is not None:
+            client.camera.far = viewport.far
+
+
+def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[Signal]:
+    return [_signal_of(formula, signals) for formula in graph.curves]
+
+
+def _signal_of(formula: Formula, signals: ShownSignals) -> Signal:
+    try:
+        return bound(formula, signals)
+    except UnknownName as error:
+        raise problem_of(formula, "graph", error) from None

@@ -1,0 +1,129 @@
+"""The page of panels: what is served beside viser's page, on the same port."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Protocol
+
+from websockets.asyncio.server import ServerConnection
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+PAGE = Path(__file__).with_name("panels.html")
+SOCKET = "/panels"
+VIEWPORT = re.compile(r"/viewport/(\d{1,4})/?")
+# Updates per second, and the time between two of them, s.
+RATE = 30.0
+MAX_MESSAGE = 1000
+# Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
+_HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style></head>"
+
+
+class Content(Protocol):
+    """What the page shows. Its methods are called from the server's thread."""
+
+    def layout(self) -> dict[str, Any]:
+        """Return the panels, for JSON."""
+
+    def version(self) -> int:
+        """Return a number that changes with the layout."""
+
+    def since(self, cursors: dict[int, int]) -> dict[str, Any]:
+        """Return the time and the samples after cursors, which are advanced, for JSON."""
+
+    def do(self, word: str, to: float) -> None:
+        """Carry out what a button says."""
+
+
+Respond = Callable[[ServerConnection, Request], Any]
+
+
+class PanelsPage:
+    """Serves the page while it has content; else everything is viser's.
+
+    Attributes:
+        content: What it shows, or None.
+    """
+
+    def __init__(self) -> None:
+        self.content: Content | None = None
+
+    def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
+        """Return the response to a request, as viser's own for what is not here."""
+        path = request.path.partition("?")[0]
+        if self.content is None or request.headers.get("Upgrade", "").lower() == "websocket":
+            return other(connection, request)
+        if path == "/":
+            return _response(_page(), "text/html; charset=utf-8")
+        if path == "/plain" or VIEWPORT.fullmatch(path):
+            # Not compressed, so that it can be changed.
+            headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
+            found = other(connection, replace(request, path="/", headers=headers))
+            if path != "/plain" and isinstance(found, Response):
+                return _response(bytes(found.body).replace(b"</head>", _HIDDEN, 1), "text/html; charset=utf-8")
+            return found
+        return other(connection, request)
+
+    def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
+        """Return what serves a connection of the page's own; None for viser's."""
+        request = connection.request
+        if self.content is None or request is None or request.path != SOCKET:
+            return None
+        return self._serve(connection, self.content)
+
+    async def _serve(self, connection: ServerConnection, content: Content) -> None:
+        listening = asyncio.create_task(_listen(connection, content))
+        try:
+            shown = None
+            cursors: dict[int, int] = {}
+            while True:
+                version = content.version()
+                if version != shown:
+                    shown, cursors = version, {}
+                    await connection.send(json.dumps(content.layout()))
+                await connection.send(json.dumps(content.since(cursors)))
+                await asyncio.sleep(1.0 / RATE)
+        except ConnectionClosed:
+            return
+        finally:
+            listening.cancel()
+
+
+async def _listen(connection: ServerConnection, content: Content) -> None:
+    """Carry out what the page asks; ignore what is no request of it."""
+    async for data in connection:
+        if len(data) > MAX_MESSAGE:
+            continue
+        try:
+            message = json.loads(data)
+            word, to = message["do"], float(message.get("to", 0.0))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+        if isinstance(word, str):
+            # A loop may take a while to answer; this thread serves all pages.
+            await asyncio.to_thread(content.do, word, to)
+
+
+def viewport_of(connection: ServerConnection | None) -> int | None:
+    """Return the number of the viewport that a connection of viser's page belongs to, or None."""
+    request = None if connection is None else connection.request
+    found = None if request is None else VIEWPORT.fullmatch(request.path.partition("?")[0])
+    return None if found is None else int(found[1])
+
+
+@cache
+def _page() -> bytes:
+    return PAGE.read_bytes()
+
+
+def _response(body: bytes, kind: str) -> Response:
+    headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"})
+    return Response(HTTPStatus.OK, "OK", headers, body)

@@ -1,0 +1,103 @@
+"""What a schematic draws, as shapes on poses of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.schematic import (
+    GlbModel,
+    LiveEllipsoid,
+    Object3d,
+    Schematic,
+    Scope,
+    Solid,
+    UnknownName,
+    bound,
+    bound_pose,
+)
+from sim_node.schematic.binding import problem_of
+from sim_node.schematic.eql import Formula
+from sim_node.schematic.formulas import euler
+from sim_node.viewing.meshes import PLAIN, Shape
+
+# A plane has no thickness; this is thin enough, and is seen from below.
+_THIN = 1e-3
+# glTF 2.0, 3.4: y is up. It becomes z.
+_UPRIGHT = quaternions.from_axis_angle([1.0, 0.0, 0.0], np.pi / 2.0)
+
+
+class Drawing(NamedTuple):
+    """What is drawn.
+
+    shapes: on rows 0 to K - 1, each at the pose of its row; rows: computes the poses (K, 7) in the fixed frame;
+    scales: for the rows of ellipsoids that change, what computes their radii (3,).
+    """
+
+    shapes: tuple[Shape, ...]
+    rows: tuple[Callable[[], FloatArray], ...]
+    scales: dict[int, Callable[[], FloatArray]]
+
+    def poses(self) -> FloatArray:
+        """Return the poses (K, 7) in the fixed frame now."""
+        return np.array([read() for read in self.rows]).reshape(-1, 7)
+
+
+def drawing_of(schematic: Schematic, scope: Scope) -> Drawing:
+    """Return what a schematic draws. Raises WorldError for a name that is unknown."""
+    shapes: list[Shape] = []
+    rows: list[Callable[[], FloatArray]] = []
+    scales: dict[int, Callable[[], FloatArray]] = {}
+    for row, thing in enumerate(schematic.objects):
+        rows.append(_pose(thing, scope))
+        if isinstance(thing.drawn, LiveEllipsoid):
+            radii = _radii(thing.drawn.scale, scope)
+            if any(True for _ in thing.drawn.scale.names()):
+                scales[row] = radii
+            shapes.append(_shape(row, "sphere", np.nan_to_num(radii(), nan=1.0), thing.drawn.colour))
+        else:
+            shapes.append(_solid(row, thing.drawn) if isinstance(thing.drawn, Solid) else _model(row, thing.drawn))
+    return Drawing(tuple(shapes), tuple(rows), scales)
+
+
+def _pose(thing: Object3d, scope: Scope) -> Callable[[], FloatArray]:
+    try:
+        return bound_pose(thing.pose, scope)
+    except UnknownName as error:
+        raise problem_of(thing.pose, "object_3d", error) from None
+
+
+def _radii(formula: Formula, scope: Scope) -> Callable[[], FloatArray]:
+    try:
+        signal = bound(formula, scope)
+        if len(signal.labels) != 3:
+            raise UnknownName(f"three radii are needed, found {len(signal.labels)} numbers")
+    except UnknownName as error:
+        raise problem_of(formula, "object_3d.ellipsoid.scale", error) from None
+    read = signal.read
+    return lambda: np.maximum(np.abs(np.nan_to_num(read(), nan=0.0, posinf=1e6)), 1e-6)
+
+
+def _shape(row: int, kind: str, scale: FloatArray, colour: tuple[float, ...] = PLAIN) -> Shape:
+    return Shape(row, kind, np.array(poses.IDENTITY), scale, colour, collides=False)
+
+
+def _solid(row: int, solid: Solid) -> Shape:
+    size = solid.size
+    if solid.kind == "sphere":
+        return _shape(row, "sphere", np.full(3, size[0]), solid.colour)
+    if solid.kind == "cylinder":
+        return _shape(row, "cylinder", np.array([size[0], size[0], size[1]]), solid.colour)
+    lengths = size if solid.kind == "box" else (*size, _THIN)
+    return _shape(row, "box", np.array(lengths), solid.colour)
+
+
+def _model(row: int, model: GlbModel) -> Shape:
+    """Return a model that is scaled, rotated, then translated, after its y axis became z."""
+    turn = quaternions.multiply(euler(np.array(model.rotate)), _UPRIGHT)
+    pose = poses.pose(np.array(model.translate), turn)
+    return Shape(row, "glb", pose, np.full(3, model.scale), file=model.file, collides=False)

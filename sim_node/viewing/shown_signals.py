@@ -1,0 +1,113 @@
+"""What formulas can name where a world is shown: poses of frames, components, and measurements of sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.schematic import Signal
+from sim_node.schematic.formulas import POSE_LABELS
+from sim_node.world import FrameTable, World
+
+WORLD_POS = "world_pos"
+COMPONENT = "component/"
+_NO_POSE = np.full(7, np.nan)
+# Poses [x y z qx qy qz qw] in the order of formulas.
+_AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
+
+
+class ShownSignals:
+    """Signals of what is shown, by name: `FRAME.world_pos`, `ENTITY.COMPONENT`, and the names of sensors.
+
+    Args:
+        frames: The frames.
+        labels: Labels of the numbers of sensors, by name.
+        world: The world, for the components of one in Python; None for a bag or a graph.
+
+    Frames of a bag or a graph may come later: until then their poses are unknown.
+
+    Attributes:
+        columns: The columns that signals read, of those in a Snapshot.
+    """
+
+    def __init__(
+        self, frames: FrameTable, labels: Mapping[str, tuple[str, ...]] | None = None, world: World | None = None
+    ) -> None:
+        self._rows = {name: row for row, name in enumerate(frames.names)}
+        self._labels = dict(labels or {})
+        self._in_root = np.full((len(frames), 7), np.nan)
+        self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
+        self._lenient = world is None
+        self._components = {} if world is None else _components(world)
+        self.columns: set[str] = set()
+
+    def find(self, name: str) -> Signal | None:
+        """Return the signal of a name, or None."""
+        owner, _, component = name.rpartition(".")
+        known = self._components.get(name)
+        if known is not None:
+            column, row, labels = known
+            self.columns.add(column)
+            empty = np.full(len(labels), np.nan)
+            return Signal(labels, lambda: self._values[column][row] if column in self._values else empty)
+        row_of = self._rows.get(owner)
+        if component == WORLD_POS and row_of is not None:
+            return Signal(POSE_LABELS, partial(self._pose, row_of))
+        if name in self._labels:
+            return Signal(self._labels[name], lambda: self._values[name])
+        if component == WORLD_POS and self._lenient:
+            return Signal(POSE_LABELS, lambda: _NO_POSE)
+        return None
+
+    def names(self) -> Iterable[str]:
+        """Return the names, for messages."""
+        return [*self._components, *(f"{name}.{WORLD_POS}" for name in self._rows), *self._labels]
+
+    def update(self, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
+        """Take in an instant.
+
+        Args:
+            in_root: (N, 7) poses of the frames in the fixed frame, m.
+            measurements: Values by sensor or column, and the poses at that time.
+        """
+        np.copyto(self._in_root, in_root)
+        for name, (values, _) in measurements.items():
+            if name in self.columns:
+                self._values[name] = np.asarray(values, dtype=float).reshape(len(values), -1)
+            elif name in self._labels:
+                self._values[name] = np.asarray(values, dtype=float).ravel()
+
+    def _pose(self, row: int) -> FloatArray:
+        return self._in_root[row, _AS_TRANSFORM]
+
+
+def _components(world: World) -> dict[str, tuple[str, int, tuple[str, ...]]]:
+    """Return the components of a world in Python by `ENTITY.COMPONENT`: their column, row and labels."""
+    if world.python is None:
+        return {}
+    # Imported here: only such worlds need JAX.
+    from sim_node.ecs.components import layout_of
+    from sim_node.ecs.pairs import identifier
+
+    structure = world.python.captured.program.structure
+    found: dict[str, tuple[str, int, tuple[str, ...]]] = {}
+    for component, entities in structure.entities.items():
+        of = structure.components[component]
+        size = layout_of(of).size
+        labels = POSE_LABELS if component == WORLD_POS and size == 7 else _labels(of.labels(), size)
+        for row, entity in enumerate(entities):
+            name = structure.names[entity]
+            found[f"{name}.{component}"] = entry = (f"{COMPONENT}{component}", row, labels)
+            found.setdefault(f"{identifier(name)}.{component}", entry)
+    return found
+
+
+def _labels(given: tuple[str, ...], size: int) -> tuple[str, ...]:
+    """Return labels of numbers; three without names are x, y and z."""
+    if size == 3 and given == ("0", "1", "2"):
+        return "x", "y", "z"
+    return given
