@@ -50,6 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     camera = "a camera or frame of the world, or x,y,z[@x,y,z][,degrees]: from where, at what, the angle across"
     parser.add_argument("--camera", metavar="SPEC", default="", help=f"{camera} (default: everything is visible)")
     follow = "follow FRAME; a viewpoint is then relative to its position, as in --camera=-3,-2,1"
+    named = "see it as this viewport of the world's schematic does"
+    parser.add_argument("--viewport", metavar="NAME", default="", help=named)
     parser.add_argument("--follow", metavar="FRAME", default="", help=follow)
     parser.add_argument("--size", metavar="WxH", type=_size, help="pixels (default: the camera's own, or 1280x720)")
     frames = "show the axes and names of these frames, or of all (default: of all in worlds without shapes)"
@@ -82,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise UsageError(f"rendering needs a package: {how_to_install(error)}") from None
     _check_file(path, "picture" if arguments.output else "film", PICTURES if arguments.output else FILMS, arguments)
+    if arguments.viewport and (arguments.camera or arguments.follow):
+        raise UsageError(f"--viewport cannot be combined with --{'camera' if arguments.camera else 'follow'}")
     request = RenderRequest(
         camera=arguments.camera,
         follow=arguments.follow,
@@ -89,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         frames=None if arguments.frames is None else tuple(arguments.frames),
         trails=tuple(arguments.trail),
         has_time=arguments.time,
+        viewport=arguments.viewport,
         sun_samples=SUNS_OF_A_PICTURE if arguments.output else 1,
     )
     # As for Ctrl-C: no incomplete file is left.

@@ -11,6 +11,7 @@ from sim_node.schematic.reader import read_schematic
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
+from sim_node.world.readers.keys import text
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Value
@@ -18,14 +19,14 @@ from sim_node.world.readers.yaml_values import Value
 SUFFIX = ".kdl"
 
 
-@section("schematic")
+@section("schematic", text("A schematic: the name of a file in KDL, or its text."))
 def read(value: Value, context: Context) -> None:
     """Read the name of a file in KDL, or the text itself."""
     errors = len(value.report.errors)
-    text = value.text()
+    given = value.text()
     if len(value.report.errors) > errors:
         return
-    if "\n" not in text and text.rstrip().endswith(SUFFIX):
+    if "\n" not in given and given.rstrip().endswith(SUFFIX):
         found = context.find(value)
         if found is None:
             return
@@ -41,7 +42,7 @@ def read(value: Value, context: Context) -> None:
     else:
         at = _before(value, context)
         schematic = read_schematic(
-            text, context.report.file, path=context.path, roots=context.roots, report=context.report, at=at
+            given, context.report.file, path=context.path, roots=context.roots, report=context.report, at=at
         )
     for note in schematic.notes:
         value.warning(note)
@@ -54,7 +55,10 @@ def _before(value: Value, context: Context) -> tuple[int, int]:
     """Return how many lines and columns of the file are before the text."""
     node = value.node
     assert isinstance(node, Scalar)
-    lines = context.path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = context.path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):  # a world from a text, such as that of a bag
+        lines = []
     if node.line <= len(lines) and lines[node.line - 1][node.column - 1 : node.column] in ("|", ">"):
         first = next((line for line in lines[node.line :] if line.strip()), "")
         return node.line, len(first) - len(first.lstrip())

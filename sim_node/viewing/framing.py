@@ -15,6 +15,7 @@ from sim_node.sensors.camera import Camera, CameraType
 from sim_node.sensors.context import Lens
 from sim_node.text import did_you_mean
 from sim_node.viewing.renderer import Renderer
+from sim_node.viewing.schematic_pictures import ViewportFraming, horizontal, viewport_named
 from sim_node.viewing.view import DEFAULT_FOV, View, fitted, looking
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
@@ -74,6 +75,28 @@ def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, c
     start = content.rooted[0, row, :3] if follow else np.zeros(3)
     view = _viewpoint(camera, size, start, content, row) if camera else _automatic(size, content, row)
     return (lambda now: view.moved(now[row, :3] - start)) if follow else (lambda now: view)
+
+
+def framing_of_viewport(name: str, size: tuple[int, int], world: World, content: Content) -> Framing:
+    """Return the camera of a viewport of the world's schematic. Raises RenderError, and WorldError for its formulas."""
+    try:
+        viewport = viewport_named(world, name)
+    except ValueError as error:
+        raise RenderError(str(error)) from None
+    if viewport.pos is None:
+        view = fitted(content.points(), size, horizontal(math.radians(viewport.fov), size))
+        return lambda now: view
+    points = content.points()
+    reach = float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+    framing = ViewportFraming(viewport, content.frames, size, reach)
+
+    def checked(now: FloatArray) -> View:
+        try:
+            return framing(now)
+        except ValueError as error:
+            raise RenderError(str(error)) from None
+
+    return checked
 
 
 def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[int, int]:

@@ -11,9 +11,10 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
-from sim_node.viewing.framing import Content, RenderError, framing_for, size_of
+from sim_node.viewing.framing import Content, RenderError, framing_for, framing_of_viewport, size_of
 from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail, write_names, write_time
 from sim_node.viewing.renderer import Renderer
+from sim_node.viewing.schematic_pictures import DrawnSchematic
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import MAX_STAMP_NS, World
@@ -70,6 +71,7 @@ class RenderRequest:
         size: Width and height in pixels; None for the camera's own, or 1280 x 720.
         frames: Frames whose axes and names are shown; ("all",) for all, None for all of a world without shapes.
         trails: Frames that leave a trail.
+        viewport: Name of a viewport of the world's schematic, instead of `camera`; or empty.
         has_time: Whether the time is written on the picture.
         sun_samples: Points of the sun that shine: more give softer shadows and take proportionally longer.
     """
@@ -80,6 +82,7 @@ class RenderRequest:
     frames: tuple[str, ...] | None = None
     trails: tuple[str, ...] = ()
     has_time: bool = False
+    viewport: str = ""
     sun_samples: int = 1
 
 
@@ -141,7 +144,8 @@ def render_source(
         renderer = Renderer(world, layout, size)
     except ValueError as error:
         raise RenderError(f"MuJoCo cannot render this: {' '.join(str(error).split())}") from None
-    shown = _rows(request.frames, frames, bare=renderer.is_bare)
+    schematic = DrawnSchematic(world.schematic, frames)
+    shown = _rows(request.frames, frames, bare=renderer.is_bare and not len(schematic))
     trails = [frames.index(name) for name in request.trails]
     with Framebuffer(size) as framebuffer:
         earlier = np.linspace(source.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
@@ -149,7 +153,11 @@ def render_source(
         rooted = frames.in_root(np.stack(history))
         pictured = rooted[_EARLIER:]
         content = Content(renderer, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
-        framing = framing_for(request.camera, request.follow, size, world, content)
+        framing = (
+            framing_of_viewport(request.viewport, size, world, content)
+            if request.viewport
+            else framing_for(request.camera, request.follow, size, world, content)
+        )
         renderer.lay_ground(pictured)
         first = framing(pictured[0])
         framebuffer.prepare(renderer.prepare(first))
@@ -159,6 +167,7 @@ def render_source(
             now = pictured[index]
             view = framing(now)
             renderer.place(now, view)
+            schematic.draw(renderer, now)
             draw_axes(renderer, now[shown], lengths)
             for number, path in enumerate(paths):
                 draw_trail(renderer, path.until(_EARLIER + index), view.distance, number)

@@ -13,6 +13,7 @@ from sim_node.viewing.markers import MARKER_GROUPS, ROBOTS
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.rviz_displays import DISPLAYS, PLUGINS, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf
+from sim_node.viewing.rviz_viewports import viewport_views
 from sim_node.viewing.sensor_marks import NAMES
 from sim_node.wire.sensor_topics import sensor_messages
 from sim_node.wire.topic import Topic
@@ -57,7 +58,7 @@ def rviz_config(
             for part in _group(f"Telemetry of {vehicle}", _telemetry(vehicle, topics))
         ),
     ]
-    views = _views(world, extent, prefix)
+    views = [*_views(world, extent, prefix), *viewport_views(world, layout, prefix)]
     return configuration(world.fixed_frame, displays, extent, views)
 
 

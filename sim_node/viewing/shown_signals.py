@@ -26,22 +26,26 @@ class ShownSignals:
     Args:
         frames: The frames.
         labels: Labels of the numbers of sensors, by name.
-        world: The world, for the components of one in Python; None for a bag or a graph.
-
-    Frames of a bag or a graph may come later: until then their poses are unknown.
+        world: The world, for the components of one in Python.
+        lenient: Whether frames may come later: until then their poses are unknown.
 
     Attributes:
         columns: The columns that signals read, of those in a Snapshot.
     """
 
     def __init__(
-        self, frames: FrameTable, labels: Mapping[str, tuple[str, ...]] | None = None, world: World | None = None
+        self,
+        frames: FrameTable,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
+        world: World | None = None,
+        *,
+        lenient: bool = False,
     ) -> None:
         self._rows = {name: row for row, name in enumerate(frames.names)}
         self._labels = dict(labels or {})
         self._in_root = np.full((len(frames), 7), np.nan)
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
-        self._lenient = world is None
+        self._lenient = lenient
         self._components = {} if world is None else _components(world)
         self.columns: set[str] = set()
 

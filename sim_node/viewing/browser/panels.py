@@ -92,7 +92,7 @@ class Panels:
         Raises:
             WorldError: A formula names what does not exist.
         """
-        signals = ShownSignals(frames, labels, world)
+        signals = ShownSignals(frames, labels, world, lenient=world is None)
         signals.update(in_root, {})
         drawing = drawing_of(self.schematic, signals)
         cameras = {
