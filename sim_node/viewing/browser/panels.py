@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,6 +31,8 @@ _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
 # For how many updates a new page is told again what it does not draw: until then its scene may not be there.
 _TELLS = 40
+# How long to wait for a page's answer, s.
+_PATIENCE_S = 0.5
 _BUTTONS = ("play", "pause", "step", "reset")
 
 
@@ -79,6 +82,8 @@ class Panels:
         self._cameras: dict[int, Camera] = {}
         self._curves: list[_Curves] = []
         self._told: dict[int, int] = {}
+        # Until when the answer of each page to the last camera is awaited.
+        self._answers: dict[int, float] = {}
         self._drawing = Drawing((), (), {})
         self._batches: Batches | None = None
         self._live: dict[int, Any] = {}
@@ -241,19 +246,35 @@ class Panels:
                 self._hide(client, self._viewports[viewport])
             camera = self._cameras.get(viewport)
             if camera is not None and (camera.follows or told < _TELLS):
-                _look(client, camera, self._viewports[viewport])
+                self._move(number, client, camera, self._viewports[viewport])
             elif told == 0:
                 client.camera.fov = math.radians(self._viewports[viewport].fov)
+
+    def _move(self, number: int, client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> None:
+        """Send a camera, unless the page has not answered the last one: a slow page would fall behind more and more."""
+        now = time.monotonic()
+        if number not in self._answers:
+            self._answers[number] = 0.0
+            client.camera.on_update(lambda _: self._answers.update({number: 0.0}))
+        if now < self._answers[number]:
+            return
+        if _look(client, camera, viewport):
+            self._answers[number] = now + _PATIENCE_S
 
     def _hide(self, client: viser.ClientHandle, viewport: Viewport) -> None:
         for node in (*_OVERLAYS, *(() if viewport.show_grid else (_GROUND,))):
             self._server.hide_from(client, node)
 
 
-def _look(client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> None:
+def _look(client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> bool:
+    """Send where a camera is. Return whether it is known, and has moved."""
     sight = camera.sight()
-    if sight is None:
-        return
+    if sight is None or (
+        np.allclose(client.camera.position, sight.position)
+        and np.allclose(client.camera.look_at, sight.target)
+        and np.allclose(client.camera.up_direction, sight.up)
+    ):
+        return False
     with client.atomic():
         client.camera.up_direction = sight.up
         client.camera.position = sight.position
@@ -263,6 +284,7 @@ def _look(client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> Non
             client.camera.near = viewport.near
         if viewport.far is not None:
             client.camera.far = viewport.far
+    return True
 
 
 def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[Signal]:
