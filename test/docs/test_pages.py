@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from waiting import PATIENCE
+from page_blocks import BLOCK, COMMAND, run, shows
 
 from sim_node.physics.engine import ENGINES
 from sim_node.sensors.registry import SENSORS
@@ -21,7 +19,7 @@ PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TUTORIAL = sorted((ROOT / "docs" / "tutorial").glob("*.md"))  # test_tutorial.py runs them
 
 
 class Block(NamedTuple):
@@ -47,12 +45,6 @@ def blocks(*languages: str) -> list[Block]:
 
 SPECS = [block for block in blocks("yaml") if re.search(r"^environment:", block.text, re.MULTILINE)]
 WORLDS = [block for block in blocks("yaml") if re.search(r"^world:", block.text, re.MULTILINE) and block not in SPECS]
-
-
-def environment(tmp_path: Path) -> dict[str, str]:
-    """The commands on PATH, and a home of their own."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "ROS_LOG_DIR": str(tmp_path / "log"), "COLUMNS": "120"}
 
 
 @pytest.mark.parametrize("block", WORLDS, ids=str)
@@ -90,13 +82,6 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
             if block.page == page:
                 padded = "\n" * block.line + block.text  # a failure names the line of the page
                 exec(compile(padded, str(page), "exec"), namespace)
-
-
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, shell=True, cwd=folder, env=environment(folder), timeout=PATIENCE, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-    )  # fmt: skip
 
 
 # A run of a shipped world that leaves nothing but a bag: many blocks begin with the same one.
@@ -137,18 +122,16 @@ def test_a_command_prints_what_its_page_shows(block: Block, recordings: Recordin
     if block.text.startswith("# not run:"):
         pytest.skip(block.text.splitlines()[0].removeprefix("# "))
     (tmp_path / "config").symlink_to(ROOT / "config")
-    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+    for command, expected in COMMAND.findall(block.text):
         ran = recorded(command, recordings, tmp_path) if RECORDING.fullmatch(command) else run(command, tmp_path)
         assert ran.returncode in (0, 2), ran.stdout
         if ran.stdout.startswith("sim_node: rendering needs OpenGL"):
             pytest.skip(ran.stdout)
-        if expected:
-            pattern = re.escape(expected.rstrip()).replace(r"\.\.\.", ".*")
-            assert re.fullmatch(pattern, ran.stdout.rstrip(), re.DOTALL), f"{command} printed\n{ran.stdout}"
+        assert shows(expected, ran.stdout), f"{command} printed\n{ran.stdout}"
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in PAGES:
+    for page in [*PAGES, *TUTORIAL]:
         for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -157,4 +140,4 @@ def test_links_between_pages_lead_somewhere() -> None:
 def test_the_readme_lists_every_page_once() -> None:
     listed = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Where to go next")[2]
     names = re.findall(r"\]\(docs/([^)]+)\)", listed)
-    assert sorted(names) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+    assert sorted(names) == sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
