@@ -14,12 +14,12 @@ RENDER = str(Path(sys.executable).parent / "sim_node")
 PICTURES = {
     "tutorial-yard.png": (
         "my-first-world",
-        "yard.yaml --at 3 --frames crate mast/head dock --camera=5.6,-5.2,3.6@0.4,0.9,1.35,52 --size 1000x460",
+        "yard.yaml --at 3 --frames crate mast/head dock --camera=6.9,-6.5,4.2@0.7,1,1.45,50 --size 1000x460",
     ),
     "tutorial-drone.png": (
         "my-drone",
         "field.yaml --at 5.5 --trail drone/base_link --frames drone/base_link"
-        " --camera=3.9,-3.3,3.5@1.2,0,1.75,62 --size 1000x460",
+        " --camera=4.6,-3.2,4.2@2.3,0.2,2.4,60 --size 1000x460",
     ),
 }
 
