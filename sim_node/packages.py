@@ -22,6 +22,7 @@ _PIP_NAMES = {
     "collada": "pycollada",
     "mcap": "'mcap>=1.2'",
     "fastcrc": "'fastcrc>=0.3'",
+    "foxglove": "'foxglove-sdk>=0.14'",
     "jax": "'jax>=0.6.2' polars",
 }
 # Packages of ROS 2 whose names do not show it.

@@ -9,7 +9,7 @@ from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.commands import command
 from sim_node.cli.parser import formerly, goes_with, refuse
 from sim_node.cli.recording import add_record, options_of
-from sim_node.cli.views import add_view
+from sim_node.cli.views import add_foxglove, add_view
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
 from sim_node.world import World
 from sim_node.world.fields import nanoseconds
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
+    add_foxglove(parser, "the run")
     parser.add_argument("--no-view", action="store_true", help="do not show the run; for `make run`, which shows it")
     processes = parser.add_argument("--processes", action="store_true", help="also start the world's processes")
     formerly(parser, processes, "--recipes")

@@ -10,11 +10,13 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.views import opened, port_number, print_page, session_faults
+from sim_node.cli.views import add_foxglove, foxglove_of, opened, port_number, print_page, session_faults
 from sim_node.cli.world_arguments import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session
+from sim_node.session.errors import needing
+from sim_node.viewing.ports import PagePortInUse
 from sim_node.world.locate import DEFAULT_WORLD
 
 
@@ -26,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
+    add_foxglove(parser, "the world or the bag, instead of a page,")
     add_network(parser)
     add_randomised(parser)
     add_chunk_limit(parser)
@@ -37,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("view", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C or SIGTERM."""
+    if arguments.foxglove is not None and arguments.port is not None:
+        raise UsageError("--port is of the page, and --foxglove PORT serves without one; give one of them")
     if arguments.live:
         return _live(arguments)
     if arguments.world and is_bag(arguments.world):
@@ -54,7 +59,8 @@ def _world(arguments: argparse.Namespace) -> int:
         network=arguments.allow_network,
         allow=arguments.allow,
         paused=arguments.paused,
-        view=True if arguments.port is None else arguments.port,
+        view=arguments.foxglove is None and (True if arguments.port is None else arguments.port),
+        foxglove=foxglove_of(arguments),
         report=partial(print, flush=True),
     )
     with session_faults(), session:
@@ -66,6 +72,8 @@ def _world(arguments: argparse.Namespace) -> int:
 
 def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", OF_WORLDS)
+    if arguments.foxglove is not None:
+        return _served_bag(arguments)
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
     from sim_node.session.bag_view import BagView
 
@@ -76,10 +84,25 @@ def _bag(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _served_bag(arguments: argparse.Namespace) -> int:
+    with session_faults(), needing("serving Foxglove", "foxglove"):
+        from sim_node.session.bag_server import BagServer
+    port, report = foxglove_of(arguments), partial(print, flush=True)
+    try:
+        server = BagServer(arguments.world, None if port is True else port, report, arguments.chunk_limit)
+    except PagePortInUse as fault:
+        raise UsageError(f"--foxglove: {fault}") from None
+    print(f"foxglove: {server.url}", flush=True)
+    server.start(paused=arguments.paused)
+    arguments.interrupt.wait()
+    server.close()
+    return 0
+
+
 def _live(arguments: argparse.Namespace) -> int:
     if arguments.world:
         raise UsageError(f"--live shows the graph and takes no WORLD, found {arguments.world!r}")
-    refuse(arguments, "--live", (*OF_WORLDS, "paused", "chunk_limit"))
+    refuse(arguments, "--live", (*OF_WORLDS, "paused", "chunk_limit", "foxglove"))
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:

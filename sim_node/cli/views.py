@@ -30,6 +30,17 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=_ANY, help=what)
 
 
+def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:
+    """--foxglove [PORT]."""
+    text = f"serve {what} to Foxglove, on this machine alone (default: port 8765, or the next that is free)"
+    add_optional(parser, "--foxglove", "PORT", str.isdecimal, type=port_number, const=_ANY, help=text)
+
+
+def foxglove_of(arguments: argparse.Namespace) -> bool | int:
+    """Return the value of --foxglove for a Session: whether to serve the run, or at which port."""
+    return arguments.foxglove is not None and (arguments.foxglove == _ANY or int(arguments.foxglove))
+
+
 def view_of(arguments: argparse.Namespace) -> bool | int:
     """Return the value of --view for a Session: whether to show the run, or at which port."""
     return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
@@ -41,9 +52,11 @@ def port_of(arguments: argparse.Namespace) -> int | None:
 
 
 def print_page(session: Session) -> None:
-    """Print the address of a session's page, if it has one."""
+    """Print the addresses of a session's page and of its Foxglove server, if it has them."""
     if session.viewer is not None:
         print(f"viewer: {session.viewer.url}", flush=True)
+    if session.foxglove is not None:
+        print(f"foxglove: {session.foxglove.url}", flush=True)
 
 
 def opened(port: int | None, title: str) -> Viewer:

@@ -132,6 +132,7 @@ class SimulationNode(LoopNode):
         parameters: Overrides of the parameters in sim_node.nodes.parameters.SPECS.
         sinks: Receive each tick, too.
         view: Whether to show the run in the browser, or at which port.
+        foxglove: Whether to serve the run to Foxglove, or at which port.
         duration_ns: Simulated time after which the run ends (ns).
 
     Attributes:
@@ -152,6 +153,7 @@ class SimulationNode(LoopNode):
         *,
         sinks: tuple[Sink, ...] = (),
         view: bool | int = False,
+        foxglove: bool | int = False,
         duration_ns: int | None = None,
     ) -> None:
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
@@ -172,6 +174,7 @@ class SimulationNode(LoopNode):
             record=values["record"] or None,
             recording=recording_settings(values) if values["record"] else None,
             view=view,
+            foxglove=foxglove,
             processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],

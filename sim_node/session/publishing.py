@@ -58,13 +58,16 @@ class Published(NamedTuple):
     clock: ClockSink | None = None
 
 
-def published(how: Publishing, recorder: Recorder | None, recorded: World | None = None) -> Published:
+def published(
+    how: Publishing, recorder: Recorder | None, recorded: World | None = None, served: Outlet | None = None
+) -> Published:
     """Return the sinks of a run's messages, for an outlet and a recording; none if there is neither.
 
     /clock is first, for subscribers that wait for time; the recording's own sink is last and commits the tick.
-    recorded: the assembled world that the recording has already; None for the first one that is opened.
+    recorded: the assembled world that the recording has already; None for the first one that is opened. served: also
+    receives all messages.
     """
-    outlets: list[Outlet] = [each for each in (how.outlet, recorder) if each is not None]
+    outlets: list[Outlet] = [each for each in (how.outlet, served, recorder) if each is not None]
     if not outlets:
         return Published()
     # Imported here because a run that publishes nothing does not need them.
@@ -78,7 +81,7 @@ def published(how: Publishing, recorder: Recorder | None, recorded: World | None
     outlet = Tee(*outlets)
     transforms = serialised(outlet)
     if how.transforms is not None:
-        transforms = to_all(how.transforms, *([] if recorder is None else [serialised(recorder)]))
+        transforms = to_all(how.transforms, *(serialised(each) for each in (served, recorder) if each is not None))
     clock = ClockSink(outlet, enabled=how.clock)
     sinks: list[Sink] = [
         clock,

@@ -29,6 +29,7 @@ from sim_node.world.load import randomised as drawn
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
     from sim_node.session.ecs.scripted import Scripted
+    from sim_node.session.foxglove_server import FoxgloveServer
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
     from sim_node.wire.clock import ClockSink
 
@@ -54,6 +55,7 @@ class Session:
         record: A new folder for a rosbag2 bag of everything that the run publishes.
         recording: Settings of the recording.
         view: Whether to show the run in the browser, or at which port; see `viewer.url`.
+        foxglove: Whether to serve the run to Foxglove, or at which port; see `foxglove.url`.
         processes: Whether to start the world's processes; if False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
         network: Whether autopilot links of the world may leave this machine.
@@ -77,6 +79,7 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
+        foxglove: bool | int = False,
         processes: bool | None = None,
         bridged: bool = False,
         network: bool = False,
@@ -90,13 +93,14 @@ class Session:
         self._autopilots: Sequence[VehicleCoSimulator] = ()
         self.recorder: Recorder | None = None
         self.viewer: Viewer | None = None
+        self.foxglove: FoxgloveServer | None = None
         self.clock: ClockSink | None = None
         self.programs = Supervisor(report)
         self._given, self._randomised = world, randomised
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
-        self._view, self._processes = view, processes
+        self._view, self._foxglove, self._processes = view, foxglove, processes
         self._bridged, self._network = bridged, network
         self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
@@ -144,7 +148,7 @@ class Session:
         Raises:
             WorldError: The world, a vehicle's autopilot or a process is invalid.
             BagError: The folder of the recording exists.
-            PagePortInUse: The viewer's port cannot be opened.
+            PagePortInUse: The port of the viewer or of Foxglove cannot be opened.
             PortInUse: An autopilot's port is in use.
             MissingExtra: A package that an option needs is not installed.
             RuntimeError: The session was opened before.
@@ -160,7 +164,8 @@ class Session:
             simulation.on_change(self._follow_processes)
             self._autopilots = attach_autopilots(simulation, self._report, network=self._network)
             self.recorder = self._make_recorder()
-            sinks, self.clock = published(self._publishing, self.recorder, simulation.world)
+            self.foxglove = self._make_foxglove(opened)
+            sinks, self.clock = published(self._publishing, self.recorder, simulation.world, self.foxglove)
             view = self._make_view(opened)
             duration_ns, scripted = self._duration_ns, self._scripted(simulation)
             if scripted is not None:
@@ -273,6 +278,17 @@ class Session:
             warn=self._warn,
             resolve=resolve,
         )
+
+    def _make_foxglove(self, opened: ExitStack) -> FoxgloveServer | None:
+        if self._foxglove is False:
+            return None
+        with needing("serving Foxglove", "foxglove"):
+            from sim_node.recording.recorder import absolute
+            from sim_node.session.foxglove_server import FoxgloveServer
+        resolve = self._publishing.resolve or absolute
+        server = FoxgloveServer(None if self._foxglove is True else self._foxglove, self.world.name, resolve)
+        opened.callback(server.close)
+        return server
 
     def _make_view(self, opened: ExitStack) -> tuple[ViewSink, ...]:
         if self._view is False:

@@ -15,12 +15,12 @@ class PagePortInUse(Exception):
     """A port cannot be opened; the message names the port and the reason."""
 
 
-def free_port(port: int | None) -> int:
+def free_port(port: int | None, default: int = DEFAULT_PORT) -> int:
     """Return a free port: the requested one or, for None, the default one or the next that is free.
 
     0 means any free port. Raises PagePortInUse.
     """
-    for candidate in [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + TRIES):
+    for candidate in [port] if port is not None else range(default, default + TRIES):
         with socket.socket() as probe:
             # As asyncio's servers do: closed connections do not hold a port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,4 +35,4 @@ def free_port(port: int | None) -> int:
             else:
                 found: int = probe.getsockname()[1]
                 return found
-    raise PagePortInUse(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + TRIES - 1} are all in use; give another port")
+    raise PagePortInUse(f"ports {default} to {default + TRIES - 1} are all in use; give another port")

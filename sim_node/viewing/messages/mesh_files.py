@@ -24,12 +24,13 @@ def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) 
 
     Raises ValueError if the file is not found or cannot be read.
     """
-    path = _path(uri)
+    path = mesh_path(uri)
     for mesh, colour in _parts(path, path.stat().st_mtime_ns):
         yield replace(look, mesh=mesh, scale=scale, colour=colour if own_colours else look.colour)
 
 
-def _path(uri: str) -> Path:
+def mesh_path(uri: str) -> Path:
+    """Return the file of a URI, if it is one of meshes. Raises ValueError."""
     try:
         if uri.startswith("package://"):
             path = package_path(uri)
