@@ -51,6 +51,7 @@ READY = {
     "run": "stop ",
     "run --no-ros": "without ROS",
     "view": "viewer: http",
+    "view --foxglove": "foxglove: ",
     "bridge": "link",
     "autopilot": "simulator tcp",
     "replay": "stop ",
@@ -194,7 +195,7 @@ def test_a_command_opens_the_sockets_of_its_row_and_no_others(command: str, flow
     if "DDS" in names:
         expected += dds(place, "fastdds_replay" if command.startswith("replay") else "fastdds")
     with program(sim_node(*place.words(command, flown))) as running:
-        word = command.partition(" ")[0]
+        word = "view --foxglove" if command.endswith("BAG --foxglove") else command.partition(" ")[0]
         running.wait_for(READY["run --no-ros" if "--no-ros" in command else word])
         until(lambda: not expected - kinds(running, place), f"{expected}; {running.output}", 0.05)
         assert kinds(running, place) == expected, running.output
