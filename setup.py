@@ -42,6 +42,8 @@ EXTRAS: "dict[str, list[str]]" = {
     "view": ["viser>=1.0", "msgspec>=0.18", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
     # Runs and bags in Foxglove.
     "foxglove": ["foxglove-sdk>=0.14", "mcap>=1.2", "rosbags>=0.11.2", "pillow>=10.1", "trimesh>=4"],
+    # Bags as recordings of Rerun.
+    "rerun": ["rerun-sdk>=0.23", "mcap>=1.2", "rosbags>=0.11.2", "pillow>=10.1", "trimesh>=4"],
     # Worlds in Python.
     "ecs": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
     # Environments for learning, and datasets.

@@ -22,6 +22,7 @@ _PIP_NAMES = {
     "collada": "pycollada",
     "mcap": "'mcap>=1.2'",
     "fastcrc": "'fastcrc>=0.3'",
+    "rerun": "'rerun-sdk>=0.23'",
     "foxglove": "'foxglove-sdk>=0.14'",
     "jax": "'jax>=0.6.2' polars",
 }
