@@ -17,6 +17,8 @@ from sim_node.cli.main import main
 from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import World, WorldError
 from sim_node.world.locate import shipped_vehicles, shipped_worlds
+from sim_node.world.readers.yaml_forces import FORCE_KEYS, FORCES
+from sim_node.world.readers.yaml_section import SECTION_FORMS, SECTIONS
 from sim_node.world.schema import vehicle_schema, world_schema
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +54,12 @@ def faults(text: str, kind: str = "world") -> list[str]:
 
 def test_it_is_json() -> None:
     assert json.loads(json.dumps(world_schema(), allow_nan=False)) == world_schema()
+
+
+def test_every_shipped_section_says_what_it_holds() -> None:
+    """A section without a form may be anything in an editor; plug-ins may leave it so."""
+    assert [key for key in SECTIONS if SECTIONS.is_shipped(key) and not SECTION_FORMS.get(key)] == []
+    assert [key for key in FORCES if FORCES.is_shipped(key) and key not in FORCE_KEYS] == []
 
 
 @pytest.mark.parametrize("path", [*YAML_WORLDS.values(), *PARTS], ids=lambda path: path.stem)
@@ -159,6 +167,12 @@ MISTAKES = {
     "a process without a command": ("processes: {a: {cwd: .}}", "processes.a"),
     "an unknown restart": ("processes: {a: {command: b, restart: sometimes}}", "processes.a.restart"),
     "a limit of one": ("bodies: [{name: a, joint: {type: rz, limits: [1]}}]", "bodies[0].joint.limits"),
+    "a base of no kind": ("bases: [{name: a, body: b, type: hover}]", "bases[0].type"),
+    "a base without a body": ("bases: [{name: a, type: differential}]", "bases[0]"),
+    "a dimension of another kind": (
+        "bases: [{name: a, body: b, type: differential, wheel_radius: 0.1, track: 0.4, wheelbase: 1}]",
+        "bases[0].wheelbase",
+    ),
     "an include of nothing": ("include: [{prefix: a}]", "include[0]"),
 }
 
