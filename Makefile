@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup simulation-interfaces dist test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup simulation-interfaces dist docs test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -113,6 +113,19 @@ pictures: .venv/.ready
 
 lock:
 	tools/lock.sh
+
+# The site in build/site: pages, reference and search, without a network. Fails for broken links and misspelt words.
+DOCS = build/docs-env/bin
+docs: build/docs-env/.ready .venv/.ready-for-tests
+	$(DOCS)/codespell
+	$(BIN)/python tools/site_pages.py build/site-pages
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/mkdocs build --quiet
+	@echo "build/site/index.html"
+
+build/docs-env/.ready: requirements/docs.lock
+	$(PYTHON) -m venv build/docs-env
+	$(DOCS)/pip install --quiet --require-hashes -r requirements/docs.lock
+	@touch $@
 
 # At a release: the sdist and the wheel in dist/, checked. Its tools have an environment of their own.
 DIST = build/dist-env/bin/python

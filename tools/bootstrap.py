@@ -143,7 +143,7 @@ def require_wheel_platform(system, machine, libc):
             "source its setup.bash and run make again" % (" ".join([system] + [name for name in libc if name]), machine)
         )
     if tuple(map(int, libc[1].split(".")[:2])) < (2, 28):
-        raise Stop("glibc 2.28 or newer is needed (Debian 10, Ubuntu 20.04) and this is %s" % libc[1])
+        raise Stop("glibc 2.28 or newer is needed and this is %s" % libc[1])
 
 
 # What the system must have

@@ -24,6 +24,7 @@ lock test -c core.lock -c ros.lock -c physics.lock -c view.lock -c ecs.lock -c g
     --no-emit-package coverage --no-emit-package pytest-cov
 lock ray -c core.lock -c view.lock -c ecs.lock -c test.lock
 lock dist
+lock docs
 lock numpy1
 # Installed without numpy, which is that of the sourced ROS 2.
 lock ecs1 -c core.lock --no-emit-package numpy

@@ -95,7 +95,7 @@ def test_rclpy_has_wheels_for_glibc_on_x86_64(bootstrap: ModuleType) -> None:
         (("linux", "aarch64", ("glibc", "2.39")), "on aarch64; install ROS 2 Jazzy, source its setup.bash"),
         (("darwin", "arm64", ("", "")), "this is darwin on arm64"),
         (("linux", "x86_64", ("", "")), "glibc alone"),
-        (("linux", "x86_64", ("glibc", "2.27")), "glibc 2.28 or newer is needed (Debian 10, Ubuntu 20.04)"),
+        (("linux", "x86_64", ("glibc", "2.27")), "glibc 2.28 or newer is needed"),
     ],
     ids=["arm", "mac", "musl", "old"],
 )

@@ -1,0 +1,87 @@
+"""The site: its navigation, its search index and its checks; and what pages say of supported systems."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+GENERATED = re.compile(r"reference/")
+FROM_THE_ROOT = {"index.md", "contributing.md", "security.md", "changelog.md"}
+
+
+class Loader(yaml.SafeLoader):
+    """Reads mkdocs.yml, whose tags name icons and functions."""
+
+
+Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
+
+
+def leaves(entry: Any) -> list[str]:
+    if isinstance(entry, str):
+        return [entry]
+    return [leaf for part in (entry if isinstance(entry, list) else entry.values()) for leaf in leaves(part)]
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    nav = leaves(yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)["nav"])
+    assert len(nav) == len(set(nav))
+    folders = [name for name in nav if name.endswith("/")]
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    listed = {name for name in nav if not GENERATED.match(name) and not name.endswith("/")} - FROM_THE_ROOT
+    assert listed == {page for page in pages if not any(page.startswith(folder) for folder in folders)}
+
+
+def test_supported_systems_are_the_same_everywhere() -> None:
+    """docs/installation.md lists them; others link there, or name the same ones."""
+    page = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    table = page.partition("## Supported systems")[2].partition("## ")[0]
+    systems = set(re.findall(r"(?:Debian|Ubuntu) [\d.]+", table))
+    versions = set(re.findall(r"3\.\d+ to 3\.\d+", table))
+    assert (len(systems), versions) == (2, {"3.10 to 3.14"})
+    for path in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "tools" / "bootstrap.py",
+    ):
+        text = path.read_text(encoding="utf-8")
+        named = set(re.findall(r"(?:Debian|Ubuntu) \d[\d.]*\d", text)) - {"Ubuntu 24.04"}  # where Jazzy is at home
+        assert named <= systems, path.name
+        assert set(re.findall(r"\b3\.\d+ to 3\.\d+", text)) <= versions, path.name
+    bootstrap = (ROOT / "tools" / "bootstrap.py").read_text(encoding="utf-8")
+    assert "OLDEST, NEWEST = (3, 10), (3, 14)" in bootstrap
+    assert "FROM debian:12" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+@pytest.mark.peers
+def test_make_docs(tmp_path: Path) -> None:
+    """mkdocs finds every link and anchor, or fails; codespell knows every word; nothing is fetched by a page."""
+    made = subprocess.run(["make", "docs"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    site = ROOT / "build" / "site"
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {entry["location"].partition("#")[0] for entry in index["docs"]}
+    assert {"index.html", "world-files.html", "reference/world-file.html", "reference/python/tree.html"} <= found
+    for page in site.rglob("*.html"):
+        fetched = re.findall(
+            r'<(?:script|img|link)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text(encoding="utf-8")
+        )
+        assert fetched == [], page
+    broken = ROOT / "build" / "broken.yml"
+    (tmp_path / "index.md").write_text("# A\n\n[a link](#nowhere) and [another](none.md)\n", encoding="utf-8")
+    broken.write_text(
+        f"INHERIT: ../mkdocs.yml\ndocs_dir: {tmp_path}\nhooks: []\nnav: [index.md]\nsite_dir: {tmp_path}_site\n"
+    )
+    failed = subprocess.run(
+        [ROOT / "build/docs-env/bin/mkdocs", "build", "-f", broken], capture_output=True, text=True, check=False
+    )
+    assert failed.returncode != 0
+    assert "none.md" in failed.stderr
+    assert "#nowhere" in failed.stderr
