@@ -9,7 +9,7 @@ from sim_node.lazy import public
 if TYPE_CHECKING:
     from sim_node.frames import Frame, Orientation, Position, Velocity, convert
     from sim_node.recording import open_bag
-    from sim_node.session import SensorMessages, Session
+    from sim_node.session import SensorMessages, Session, show
     from sim_node.simulation import Loop, Simulation, Snapshot, State
     from sim_node.tree import TransformTree
     from sim_node.world import World, WorldError
@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "loads",
     "open_bag",
+    "show",
 ]
 
 __getattr__, __dir__ = public(
@@ -55,5 +56,6 @@ __getattr__, __dir__ = public(
         "load": "world.load",
         "loads": "world.load",
         "open_bag": "recording",
+        "show": "session",
     },
 )

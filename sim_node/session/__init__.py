@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from sim_node.session.publishing import Publishing
     from sim_node.session.sensor_messages import SensorMessages
     from sim_node.session.session import Session
+    from sim_node.session.shown import Shown, show
 
-__all__ = ["MissingExtra", "Publishing", "SensorMessages", "Session"]
+__all__ = ["MissingExtra", "Publishing", "SensorMessages", "Session", "Shown", "show"]
 
 # Worlds in Python use parts of this package that start much faster than a session.
 __getattr__, __dir__ = public(
@@ -22,5 +23,7 @@ __getattr__, __dir__ = public(
         "Publishing": "publishing",
         "SensorMessages": "sensor_messages",
         "Session": "session",
+        "Shown": "shown",
+        "show": "shown",
     },
 )

@@ -106,8 +106,13 @@ class Session:
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._report, self._warn = report, warn
         self._loop: Loop | None = None
-        self._started = False
+        self._started, self._closed = False, False
         self._opened: ExitStack | None = None
+
+    def __repr__(self) -> str:
+        name = self._given.name if isinstance(self._given, World) else str(self._given)
+        state = "not open" if self._opened is None else "closed" if self._closed else "open"
+        return f"Session({name!r}, {state})"
 
     @cached_property
     def world(self) -> World:
@@ -233,6 +238,7 @@ class Session:
         The error that ended the run, if any, is raised once. Does nothing if the session is closed or was never opened.
         """
         if self._opened is not None:
+            self._closed = True
             self._opened.close()
 
     def _scripted(self, simulation: Simulation) -> Scripted | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from sim_node import html
 from sim_node.sensors.succession import split_after, splitting
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.generation import Generation
@@ -62,6 +63,19 @@ class Simulation(RunView, Verbs):
             self.connect(engine.couple(self))
         if coupled:
             self.restart()  # they exchange at the start, too
+
+    def __repr__(self) -> str:
+        where = f"{self.world.name!r} at {self.time_ns / 1e9:.9g} s"
+        return f"Simulation({where}: {len(self.frames)} frames, seed {self.seed})"
+
+    def _repr_html_(self) -> str:
+        """Return the frames with their present poses, for notebooks."""
+        names, parents = self.frames.names, self.frames.parents.tolist()
+        rows = [
+            (name, "" if parent < 0 else names[parent], *(" ".join(f"{part:.4g}" for part in each) for each in pose))
+            for name, parent, pose in zip(names, parents, ((p[:3], p[3:]) for p in self.snapshot().poses), strict=True)
+        ]
+        return html.table(repr(self), ("frame", "parent", "position, m", "quaternion x y z w"), rows)
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
         """Advance by whole steps of the world's time grid. Sensors measure and co-simulators exchange on the way.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from sim_node import html
 from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import NO_MEASUREMENTS, Measurements
@@ -35,6 +36,15 @@ class Snapshot(Mapping[str, Array]):
     # A mapping would compare arrays.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        more = f", {len(self.measurements)} measurements" if self.measurements else ""
+        return f"Snapshot({self.time_ns / 1e9:.9g} s: {len(self.poses)} poses, {len(self)} columns{more})"
+
+    def _repr_html_(self) -> str:
+        """Return the columns with their shapes, for notebooks."""
+        rows = [(name, str(self[name].shape), str(self[name].dtype)) for name in self]
+        return html.table(repr(self), ("column", "shape", "type"), rows)
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of the columns, `pose` first."""

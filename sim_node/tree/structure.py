@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node import html
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import hierarchical_path
 from sim_node.tree import describe
@@ -42,6 +43,13 @@ class Structure(ABC):
     def misses(self) -> int:
         """Number of quantised lookups that had to be computed."""
         return self._cache.misses
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.frames)} frames)"
+
+    def _repr_html_(self) -> str:
+        """Return the tree as indented text, for notebooks."""
+        return html.text_block(repr(self), describe.as_text(self.describe()))
 
     @property
     def frames(self) -> tuple[str, ...]:

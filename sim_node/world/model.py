@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from sim_node import html
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
@@ -300,6 +301,19 @@ class World:
             raise AttributeError(f"a World has no {name!r}{did_you_mean(name, PARTS)}")
         parts = self.parts.get(name, ())
         return parts if not kind.single else parts[0] if parts else None
+
+    def __repr__(self) -> str:
+        kinds = (f", {kind}={len(parts)}" for kind, parts in self.parts.items() if parts)
+        return f"World({self.name!r}{''.join(kinds)})"
+
+    def _repr_html_(self) -> str:
+        """Return the parts by kind, for notebooks."""
+        rows = [
+            (kind, str(len(parts)), ", ".join(str(getattr(each, "name", type(each).__name__)) for each in parts[:8]))
+            for kind, parts in self.parts.items()
+            if parts
+        ]
+        return html.table(repr(self), ("kind", "number", "parts"), rows)
 
     def of(self, part_type: type[P]) -> tuple[P, ...]:
         """Return the parts of a class.
