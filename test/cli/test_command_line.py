@@ -53,6 +53,15 @@ def test_former_names_of_options(command: str, former: list[str], now: list[str]
     assert parser.parse_args([*former, *positional]) == parser.parse_args([*now, *positional])
 
 
+def test_checking_a_world_imports_no_compiler(tmp_path: Path) -> None:
+    """Numba alone takes as long to import as the rest of the command."""
+    code = (
+        "import sys; from sim_node.cli.main import main; main(['check', 'orbit']); print('numba.core' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "False"
+
+
 def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
