@@ -109,7 +109,7 @@ class Bases:
         wanted = command[:, :3] * (command[:, 3:] > self._data.time + _EPSILON_S)
         for group in self._groups:
             wanted[group.rows] = group.kinematics.nearest(wanted[group.rows])
-        over = np.maximum(np.hypot(wanted[:, 0], wanted[:, 1]), 0.0) / self._fastest[:, 0]
+        over = np.hypot(wanted[:, 0], wanted[:, 1]) / self._fastest[:, 0]
         over = np.maximum(over, np.abs(wanted[:, 2]) / self._fastest[:, 1])
         wanted /= np.maximum(over, 1.0)[:, None]
         change = np.clip(wanted - setpoint, -self._most, self._most)
