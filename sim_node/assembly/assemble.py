@@ -15,11 +15,12 @@ from sim_node.world.model import World
 from sim_node.world.problems import Problem, Where, WorldError, WorldWarning, shown_lines
 
 
-def assembly_of(world: World) -> Assembly:
+def assembly_of(world: World, *, every: bool = False) -> Assembly:
     """Assemble a world's systems and report the result, including mates that cannot be met.
 
     Args:
         world: A world, with systems or without.
+        every: Whether to look for all ways to close its loops.
 
     Returns:
         The assembly, by the SNAP algorithm of OpenPLX's Physics3D. Conflicts are among its steps; they are not raised.
@@ -36,7 +37,7 @@ def assembly_of(world: World) -> Assembly:
     table, problems = tabulate(world)
     if problems:
         raise WorldError(problems)
-    return snap(table)
+    return snap(table, every=every)
 
 
 def assemble(world: World) -> World:

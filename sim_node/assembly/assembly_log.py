@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ class Step:
     moved      free positions of the mate changed to value, so that a loop is closed
     closed     the mate, between frames that were placed already, is met; value is its positions
     conflict   the mate cannot be met: distance and angle remain
+    limits     the mate is beyond its limits; value is where it stands, and the limits
+    others     there are other ways to assemble the mate's mechanism; value is how many, and how many within limits
+    singular   the mate's mechanism stands where it has more infinitesimal freedoms than real ones; value is both
     ignored    the mate has no effect: both of its connectors are fixed in the world
     apart      the mate is between frames that move relative to each other in the world
 
@@ -59,6 +62,14 @@ class Step:
             return f"{self.mate}: met to {self.distance:.1e} m, {self.angle:.1e} rad"
         if self.kind == "conflict":
             return f"{self.mate}: cannot be met, {self.distance:.6g} m and {self.angle:.6g} rad are left"
+        if self.kind == "limits":
+            place, low, high = self.value
+            return f"{self.mate}: stands at {place:.6g}, beyond its limits {low:.6g} to {high:.6g}"
+        if self.kind == "others":
+            return f"{self.mate}: {_others(*map(int, self.value))}"
+        if self.kind == "singular":
+            instant, real = map(int, self.value)
+            return f"{self.mate}: singular here: {instant} infinitesimal degrees of freedom, {real} in motion"
         if self.kind == "ignored":
             return f"{self.mate}: ignored, both connectors stand still in the world"
         return f"{self.mate}: not assembled, its connectors are on frames that move against each other"
@@ -80,6 +91,21 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another way to assemble a mechanism.
+
+    Attributes:
+        values: Positions of its mates, by row, m and rad.
+        is_within_limits: Whether they are within limits.
+        in_roots: Poses (N, 7) of all frames in the roots of their trees, with other mechanisms as they were chosen.
+    """
+
+    values: dict[int, FloatArray]
+    is_within_limits: bool
+    in_roots: FloatArray = field(default_factory=lambda: np.zeros((0, 7)))
+
+
+@dataclass(frozen=True, eq=False)
 class Assembly:
     """The result of an assembly. Rows are those of its table: N frames, M mates.
 
@@ -95,6 +121,7 @@ class Assembly:
         degrees_of_freedom: Degrees of freedom that remain in all, with loops closed.
         rates: Initial velocities of the mates in loops that start in motion, by row, m/s and rad/s.
         steps: What was done, in order.
+        others: Other ways to assemble its mechanisms, if they were asked for.
     """
 
     table: Table
@@ -108,11 +135,12 @@ class Assembly:
     degrees_of_freedom: int
     rates: dict[int, FloatArray]
     steps: tuple[Step, ...]
+    others: tuple[Alternative, ...] = ()
 
     @property
     def conflicts(self) -> tuple[Step, ...]:
-        """The mates that could not be met."""
-        return tuple(step for step in self.steps if step.kind in ("conflict", "apart"))
+        """The mates that could not be met, or not within their limits."""
+        return tuple(step for step in self.steps if step.kind in ("conflict", "apart", "limits"))
 
 
 def as_json(pose: FloatArray) -> dict[str, list[float]]:
@@ -125,6 +153,12 @@ def shown(pose: FloatArray | None) -> str:
     if pose is None:
         return ""
     return f"position [{_numbers(pose[:3])}] quaternion [{_numbers(pose[3:])}]"
+
+
+def _others(number: int, inside: int) -> str:
+    found = "1 other assembly exists" if number == 1 else f"{number} other assemblies exist"
+    outside = "" if inside == number else f", {inside} of them within limits" if inside else ", beyond limits"
+    return f"{found}{outside} (snap --all lists them; near chooses)"
 
 
 def _numbers(values: FloatArray | tuple[float, ...]) -> str:

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sim_node.assembly.assembly_log import Step
-from sim_node.assembly.mechanism import Mechanism, Path
+from sim_node.assembly.assembly_log import Alternative, Step
+from sim_node.assembly.closing import close
+from sim_node.assembly.cycles import Path
+from sim_node.assembly.mechanism import Mechanism
 from sim_node.assembly.table import Table
 from sim_node.geometry.arrays import FloatArray
+
+# In worlds with more mechanisms, other assemblies are looked for on demand only.
+MAX_SEARCHED = 10
 
 
 class Closing(NamedTuple):
     """The result of closing loops.
 
     moved: whether any position changed; steps: what was done; degrees_of_freedom: how many remain in all; rates: of
-    mates in loops of which some have an initial speed, for each of their parts' degrees of freedom.
+    mates in loops of which some have an initial speed, for each of their parts' degrees of freedom; others: other ways
+    to assemble, if they are asked for.
     """
 
     moved: bool
     steps: list[Step]
     degrees_of_freedom: int
     rates: dict[int, FloatArray]
+    others: list[Alternative]
 
 
 def close_loops(
@@ -30,25 +37,32 @@ def close_loops(
     solved_by: dict[int, int],
     values: dict[int, FloatArray],
     loops: Sequence[int],
+    *,
+    every: bool = False,
 ) -> Closing:
     """Move `values` until the mates in `loops` are met.
 
-    poses (N, 7): local, at `values`; solved_by: the mate of each frame that a mate placed.
+    poses (N, 7): local, at `values`; solved_by: the mate of each frame that a mate placed; every: whether all ways to
+    assemble are looked for and returned.
     """
     left = sum(table.mates[m].type.translations + table.mates[m].type.rotations for m in solved_by.values())
     steps: list[Step] = []
     rates: dict[int, FloatArray] = {}
+    others: list[Alternative] = []
     moved = False
     if loops:
         paths = dict(zip(loops, _paths(table, solved_by, loops), strict=True))
         order = {m: rank for rank, m in enumerate(solved_by.values())}
-        for group in _groups(loops, paths):
+        groups = _groups(loops, paths)
+        for group in groups:
             mechanism = Mechanism(table, poses, values, {m: paths[m] for m in group}, order)
-            moved |= mechanism.close()
-            steps += mechanism.steps
-            left -= mechanism.constraints
+            done = close(mechanism, searched=len(groups) <= MAX_SEARCHED, every=every)
+            moved |= done.moved
+            steps += done.steps
+            others += done.others
+            left -= done.constraints
             rates.update(mechanism.rates())
-    return Closing(moved, steps, left, rates)
+    return Closing(moved, steps, left, rates, others)
 
 
 def _paths(table: Table, solved_by: dict[int, int], loops: Sequence[int]) -> Iterator[Path]:

@@ -9,8 +9,11 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import SHAPES_WITHOUT_MASS, VOLUMES, Geometry, Inertial
+from sim_node.world.bodies import SHAPES_WITHOUT_MASS, VOLUMES, Body, Geometry, Inertial
 from sim_node.world.systems import ContactGeometry, RigidBody
+
+# Of a slider, relative to the body that it holds.
+SHARE = 1e-6
 
 
 # m^3 from the sizes of world.bodies.SHAPES.
@@ -88,3 +91,16 @@ def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
 def _steiner(offset: FloatArray) -> FloatArray:
     """Return the inertia of 1 kg at an offset (3,), by the parallel axis theorem."""
     return np.asarray(float(offset @ offset) * np.eye(3) - np.outer(offset, offset))
+
+
+def share_of(body: Body) -> Inertial:
+    """Return a millionth of a body's mass and inertia, for what has to move with it."""
+    whole = body.inertial
+    if whole is None:
+        # Of a mesh, whose mass MuJoCo distributes, a ball of its mass and size will do.
+        shapes = [
+            shape if shape.shape in _MOMENTS else replace(shape, shape="sphere", size=np.array([shape.size.max()]))
+            for shape in body.geometry
+        ]
+        whole = mass_properties(shapes)
+    return Inertial(SHARE * whole.mass, SHARE * whole.inertia, whole.centre)

@@ -14,12 +14,19 @@ from sim_node.world.systems import Mate
 
 
 def at_rest(mate: Mate) -> FloatArray:
-    """Return a mate's positions (q_size,): initial values of slides and hinges, or `near`, or zero."""
+    """Return a mate's positions (q_size,): initial values of slides and hinges, or `near` or zero within limits."""
     q = as_joint(mate.type).neutral()
     offsets = part_offsets(mate.type)
-    for k, value, near in zip(mate.type.valued, given_values(mate), mate.near or [None] * 9, strict=False):
-        q[offsets[k]] = value if value is not None else near if near is not None else 0.0
+    limits = limits_of(mate) or [(-np.inf, np.inf)] * len(mate.type.values)
+    nears = mate.near or [0.0] * len(mate.type.values)
+    for k, value, near, (low, high) in zip(mate.type.valued, given_values(mate), nears, limits, strict=True):
+        q[offsets[k]] = value if value is not None else min(max(near, low), high)
     return q
+
+
+def limits_of(mate: Mate) -> tuple[tuple[float, float], ...] | None:
+    """Return the least and the largest of each value, or None."""
+    return getattr(mate, "limits", None)
 
 
 def given_values(mate: Mate) -> tuple[float | None, ...]:
@@ -34,10 +41,11 @@ def free_parts(mate: Mate) -> tuple[int, ...]:
     return tuple(k for k in range(len(mate.type.parts)) if k not in held)
 
 
-def part_offsets(mate: MateType) -> list[int]:
+@cache
+def part_offsets(mate: MateType) -> tuple[int, ...]:
     """Return the index of the first position of each part."""
     sizes = [part.q_size for part in mate.parts]
-    return [sum(sizes[:k]) for k in range(len(sizes))]
+    return tuple(sum(sizes[:k]) for k in range(len(sizes)))
 
 
 def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:

@@ -1,10 +1,8 @@
-"""A mechanism: loops with common mates, and the solvers that close them."""
+"""A mechanism: loops with common mates, the positions that their mates leave free, and the residual of both."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,42 +10,48 @@ import numpy.typing as npt
 
 from sim_node.assembly import kernels
 from sim_node.assembly.assembly_log import Step
-from sim_node.assembly.mate_motion import free_parts, part_offsets, positions_of
+from sim_node.assembly.cycles import Cycle, Path, cycle_of
+from sim_node.assembly.mate_motion import free_parts, limits_of, part_offsets, positions_of
 from sim_node.assembly.table import Table
-from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.arrays import FloatArray
 
-# A loop is closed if its residual (m, rad) is below; Newton's method continues to machine precision.
-CLOSED, LAST_DIGITS = 1e-10, 1e-14
-MAX_NEWTON_STEPS = 40
 # Directions that move a loop by less, relative to the one that moves it most, are neglected.
 RANK = 1e-8
-# Offsets of further starts from rest, rad and m: linkages that are folded at rest have no preferred direction.
-STARTS, SPREAD, STARTS_TO_APPROACH = 40, 1.5, 8
+TURN = 2.0 * np.pi
+# What a position may be beyond its limits.
+AT_LIMIT = 1e-7
 
-Unknown = tuple[
-    int, int
-]  # a mate and one of its positions; for a ball, one of three angles from its present orientation
-# An element of a cycle: its kind, a pose or an axis, the index of an unknown and its sign.
-_Element = tuple[int, FloatArray, int, float]
-_Mask = npt.NDArray[np.bool_]
-# A step of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
-Path = list[tuple[str, int, bool]]
+# A mate and one of its positions; for a ball, one of three angles from its present orientation.
+Unknown = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class _Cycle:
-    """The arguments of `kernels.cycle` for a loop: over placed frames to the second connector, back over its mate."""
+class _Ball:
+    """Three unknowns that are angles of a ball: its mate, the first of its positions, and the first unknown."""
 
-    kinds: IntArray
-    data: FloatArray
-    unknowns: IntArray
-    signs: FloatArray
+    mate: int
+    at: int
+    first: int
 
 
 class Mechanism:
-    """Loops with common mates, and the positions that their mates leave free."""
+    """Loops with common mates, and the positions (U,) that their mates leave free, in rad and parts of the size.
+
+    Attributes:
+        loops: The mates that close the loops.
+        values: Positions of all mates, m and rad.
+        unknowns: What each position is of. Those of mates in the tree come first.
+        in_tree: How many these are.
+        free: Which of them the assembly may move (U,).
+        turning: Which of them are angles (U,).
+        near: Which of them have a value of `near` (U,).
+        rest: The rest state, or where `near` is (U,).
+        low, high: Limits (U,), infinite where there are none.
+        start: The present positions (U,).
+        size: The length of which positions and residuals are parts, m.
+        tolerance: Residual, rad or parts of the size, up to which a loop is closed.
+    """
 
     def __init__(
         self,
@@ -57,178 +61,201 @@ class Mechanism:
         paths: dict[int, Path],
         order: dict[int, int],
     ) -> None:
-        self.steps: list[Step] = []
-        self._table, self._poses, self._values, self._paths = table, poses, values, paths
-        self._loops = list(paths)
-        for m in self._loops:
-            self._meet_halfway(m)
+        self.values = values
+        self._table, self._poses, self._paths = table, poses, paths
+        self.loops = list(paths)
         on_paths = {index for path in paths.values() for kind, index, _ in path if kind == "mate"}
-        mates = [*sorted(on_paths, key=order.__getitem__), *self._loops]
-        self._unknowns: list[Unknown] = [(m, at) for m in mates for at in self._positions(m)]
-        self._index = {unknown: k for k, unknown in enumerate(self._unknowns)}
+        mates = [*sorted(on_paths, key=order.__getitem__), *self.loops]
+        self._mates = mates
+        rests = {m: np.array(values[m]) for m in mates}
+        for m in self.loops:
+            self._meet_halfway(m)
+        found = [(m, at, k, kind) for m in mates for at, k, kind in self._positions(m)]
+        self.unknowns: list[Unknown] = [(m, at) for m, at, _, _ in found]
+        self.index = {unknown: k for k, unknown in enumerate(self.unknowns)}
+        self.in_tree = sum(1 for m, _ in self.unknowns if m not in paths)
+        balls = [first for first, (_, _, _, kind) in enumerate(found) if kind == "ball"]
+        self._balls = [_Ball(*self.unknowns[first], first) for first in balls[::3]]
         free = {(m, k) for m in mates for k in free_parts(table.mates[m])}
-        self._free = np.array([(m, self._part_at(m, at)) in free for m, at in self._unknowns], dtype=bool)
-        self._in_tree = len([1 for m, _ in self._unknowns if m not in paths])
-        self._kinds = [(unknown, self._is_ball(*unknown)) for unknown in self._unknowns]
-        self._balls = any(ball for _, ball in self._kinds)
-        self.constraints = 0
-        # Initial values of the unknowns; those that remain free keep them.
-        self._rest = {m: np.array(values[m]) for m in mates}
-        self._cycles = {m: self._cycle(m) for m in self._loops}
+        self.free = np.array([(m, k) in free for m, _, k, _ in found], dtype=bool)
+        self.turning = np.array([kind != "slide" for _, _, _, kind in found], dtype=bool)
+        self._is_ball = np.array([kind == "ball" for _, _, _, kind in found], dtype=bool)
+        cycles = [self._cycle(m) for m in self.loops]
+        self.size = max((cycle.length() for cycle in cycles), default=0.0) or 1.0
+        self._cycles = {m: cycle.scaled(1.0 / self.size) for m, cycle in zip(self.loops, cycles, strict=True)}
+        self.tolerance = max(table.tolerances[m] for m in self.loops)
+        self._unit = np.where(self.turning, 1.0, self.size)
+        self._before = {m: np.array(values[m]) for m in mates}
+        self._orientations = rests
+        self.near = np.zeros(len(self.unknowns), dtype=bool)
+        self.low, self.high = np.full((2, len(self.unknowns)), [[-np.inf], [np.inf]])
+        for m in mates:
+            self._read_near_and_limits(m)
+        self.rest = np.array([0.0 if ball else rests[m][at] for (m, at), ball in self._flagged()]) / self._unit
         self._settle()
 
-    def close(self) -> bool:
-        """Close what can be closed; return whether any position changed."""
-        moves = self._worst(self._loops, self._start) > CLOSED
-        closed = self._solve_all() if moves else self._loops
-        self._count(closed)
-        self._log(closed)
-        return moves
+    def name(self, m: int) -> str:
+        """Return the name of a mate."""
+        return self._table.mate_names[m]
+
+    # Closing
+
+    def evaluate(self, loops: list[int], x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the residual (6 L,) of loops, rad and parts of the size, and its derivative (6 L, U)."""
+        residual, matrix = np.empty(6 * len(loops)), np.empty((6 * len(loops), len(x)))
+        for k, m in enumerate(loops):
+            c, rows = self._cycles[m], slice(6 * k, 6 * k + 6)
+            kernels.cycle(c.kinds, c.data, c.unknowns, c.signs, x, residual[rows], matrix[rows])
+        return residual, matrix
+
+    def worst(self, loops: list[int], x: FloatArray) -> float:
+        """Return the largest residual."""
+        return float(np.abs(self.evaluate(loops, x)[0]).max(initial=0.0))
+
+    def jacobian(self, loops: list[int]) -> FloatArray:
+        """Return the derivative (6 L, U) at the present positions."""
+        return self.evaluate(loops, np.array(self.start))[1]
+
+    def spare(self, loops: list[int], free: npt.NDArray[np.bool_]) -> int:
+        """Return how many free positions the loops leave undetermined."""
+        return int(free.sum()) - rank(self.jacobian(loops)[:, free])
+
+    def residual(self, m: int) -> tuple[float, float]:
+        """Return the lengths of a loop's present residual: m, and rad for small angles."""
+        residual = self.evaluate([m], self.start)[0]
+        return float(np.linalg.norm(residual[:3])) * self.size, float(np.linalg.norm(residual[3:]))
+
+    def value(self, k: int) -> float:
+        """Return a present position, m or rad."""
+        return float(self.start[k] * self._unit[k])
+
+    def take(self, x: FloatArray) -> None:
+        """Set the positions of all mates."""
+        self.restore(self.values_at(x))
+
+    def restore(self, values: Mapping[int, FloatArray] | None = None) -> None:
+        """Set the positions of all mates, m and rad; by default to those at the beginning."""
+        for m, q in (self._before if values is None else values).items():
+            self.values[m][:] = q
+        self._settle()
+
+    def values_at(self, x: FloatArray) -> dict[int, FloatArray]:
+        """Return the positions of all mates, m and rad, for other positions than the present ones."""
+        found = {m: np.array(self.values[m]) for m in self._mates}
+        for k, (m, at) in enumerate(self.unknowns):
+            if not self._is_ball[k]:
+                found[m][at] = x[k] * self._unit[k]
+        for ball in self._balls:
+            found[ball.mate][ball.at : ball.at + 4] = self._turned(ball, x)
+        return found
 
     def rates(self) -> dict[int, FloatArray]:
-        """Return the rates of all mates from the given speeds, with loops closed. None if no speed is given."""
-        mates = list(self._rest)
-        given = {m: speeds for m in mates if (speeds := self._table.mates[m].speeds) is not None}
+        """Return the rates of all mates from the given speeds, with loops closed; empty if no speed is given."""
+        given = {m: speeds for m in self._mates if (speeds := self._table.mates[m].speeds) is not None}
         if not any(any(speeds) for speeds in given.values()):
             return {}
-        rates = np.zeros(len(self._unknowns))
-        fixed = np.array([m in given for m, _ in self._unknowns])
+        rates = np.zeros(len(self.unknowns))
+        fixed = np.array([m in given for m, _ in self.unknowns])
         for m, speeds in given.items():
             offsets = part_offsets(self._table.mates[m].type)
             for k, speed in zip(self._table.mates[m].type.valued, speeds, strict=True):
-                if (m, offsets[k]) in self._index:
-                    rates[self._index[(m, offsets[k])]] = speed
-        matrix = self._jacobian(self._loops)
+                if (m, offsets[k]) in self.index:
+                    rates[self.index[(m, offsets[k])]] = speed
+        rates /= self._unit
+        matrix = self.jacobian(self.loops)
         free = ~fixed
         rates[free] = np.linalg.lstsq(matrix[:, free], -matrix[:, fixed] @ rates[fixed], rcond=RANK)[0]
-        return {m: rates[[k for k, (mate, _) in enumerate(self._unknowns) if mate == m]] for m in mates}
+        rates *= self._unit
+        return {m: rates[[k for k, (mate, _) in enumerate(self.unknowns) if mate == m]] for m in self._mates}
 
-    def _solve_all(self) -> list[int]:
-        """Close all loops at once or, if that is impossible, one after the other as far as possible."""
-        if self._solve(self._loops, self._free):
-            self._determine(self._loops)
-            return self._loops
-        closed: list[int] = []
-        for m in self._loops:
-            if len(self._loops) > 1 and self._solve([*closed, m], self._free):
-                closed.append(m)
-        if not closed:
-            self._approach(self._loops)
-        return closed
+    # Comparing
 
-    def _determine(self, loops: list[int]) -> None:
-        """If the loops leave freedom, hold the first free motions at rest, as long as loops close."""
-        free = np.array(self._free)
-        matrix = self._jacobian(loops)
-        spare = int(free.sum()) - _rank(matrix[:, free])
-        for k, (m, at) in enumerate(self._unknowns[: self._in_tree]):
-            if not spare:
-                return
-            kind = self._table.mates[m].type.parts[self._part_at(m, at)].kind
-            without = np.array(free)
-            without[k] = False
-            if not free[k] or kind == "ball" or _rank(matrix[:, without]) < _rank(matrix[:, free]):
-                continue
-            if self._solve(loops, without, from_rest=True):
-                free, spare = without, spare - 1
-                matrix = self._jacobian(loops)
-                value = float(self._values[m][at])
-                self.steps.append(Step("held", self._table.mate_names[m], value=(value,)))
+    def is_ball(self, k: int) -> bool:
+        """Return whether an unknown is an angle of a ball."""
+        return bool(self._is_ball[k])
 
-    def _solve(self, loops: list[int], free: _Mask, *, from_rest: bool = False) -> bool:
-        """Move free positions, from the present ones or from rest, until loops are closed; else leave them."""
-        before = {m: np.array(self._values[m]) for m in self._rest}
-        if from_rest:
-            self._restore(self._rest)
-        for start in self._starts(free):
-            x = self._newton(loops, free, start)
-            if x is None:
-                x = self._trust_region(loops, free, start)
-            if x is not None:
-                self._take(x)
-                return True
-            if not free.any():
-                break
-        self._restore(before)
-        return False
+    def is_within_limits(self, x: FloatArray) -> bool:
+        """Return whether all positions are within their limits."""
+        return bool(np.all((x >= self.low - AT_LIMIT) & (x <= self.high + AT_LIMIT)))
 
-    def _starts(self, free: _Mask) -> Iterator[FloatArray]:
-        yield np.array(self._start)
-        random = np.random.default_rng(len(self._unknowns))
-        for k in range(STARTS):
-            start = np.array(self._start)
-            start[free] += random.normal(0.0, SPREAD * (k + 1) / STARTS, int(free.sum()))
-            yield start
+    def wrapped(self, x: FloatArray) -> FloatArray:
+        """Return the same positions, with the turns of hinges nearest to rest, or those that are within limits."""
+        x = np.array(x)
+        hinges = self.turning & ~self._is_ball
+        x[hinges] -= TURN * np.round((x[hinges] - self.rest[hinges]) / TURN)
+        x += np.where(hinges & (x < self.low - AT_LIMIT), TURN, 0.0)
+        x -= np.where(hinges & (x > self.high + AT_LIMIT), TURN, 0.0)
+        return x
 
-    def _newton(self, loops: list[int], free: _Mask, start: FloatArray) -> FloatArray | None:
-        """Gauss-Newton with the shortest step each time, which finds the nearest of several solutions."""
-        x = np.array(start)
-        residual, matrix = self._evaluate(loops, x)
-        worst = float(np.abs(residual).max())
-        for _ in range(MAX_NEWTON_STEPS):
-            if worst <= LAST_DIGITS or not free.any():
-                break
-            step = np.linalg.lstsq(matrix[:, free], -residual, rcond=RANK)[0]
-            # Beyond this the linearisation is useless.
-            step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
-            there = np.array(x)
-            there[free] += step
-            residual_there, matrix_there = self._evaluate(loops, there)
-            worst_there = float(np.abs(residual_there).max())
-            if worst <= CLOSED and worst_there >= worst:
-                break
-            x, residual, matrix, worst = there, residual_there, matrix_there, worst_there
-        return x if worst <= CLOSED else None
+    def marks(self, x: FloatArray) -> FloatArray:
+        """Return numbers that are the same for the same configuration: a turn more makes no difference."""
+        hinges = self.turning & ~self._is_ball
+        slides = x[~self.turning]
+        balls = [np.outer(q, q).ravel() for ball in self._balls for q in (self._turned(ball, x),)]
+        return np.concatenate([np.cos(x[hinges]), np.sin(x[hinges]), slides, *balls])
 
-    def _trust_region(self, loops: list[int], free: _Mask, start: FloatArray) -> FloatArray | None:
-        """Solve with scipy's least squares, and refine by Newton's method."""
-        x = self._least_squares(loops, free, start)
-        return self._newton(loops, free, x) if x is not None and self._worst(loops, x) < 1e-3 else None
+    def motion(self, x: FloatArray) -> float:
+        """Return the squared distance from rest of all mates that may move, rad and parts of the size."""
+        plain = self.free & ~self._is_ball
+        total = float((_apart(x, self.rest, self.turning)[plain] ** 2).sum())
+        for ball in self._balls:
+            if self.free[ball.first]:
+                rest = self._orientations[ball.mate][ball.at : ball.at + 4]
+                cosine = min(1.0, abs(float(rest @ self._turned(ball, x))))
+                total += (2.0 * np.arccos(cosine)) ** 2
+        return total
 
-    def _least_squares(self, loops: list[int], free: _Mask, start: FloatArray) -> FloatArray | None:
-        if not free.any():
-            return None
-        from scipy.optimize import least_squares  # imported here: most assemblies do not need it
+    def from_near(self, x: FloatArray) -> float:
+        """Return the squared distance from the values of `near`, rad and parts of the size."""
+        return float((_apart(x, self.rest, self.turning)[self.near & self.free] ** 2).sum())
 
-        x = np.array(start)
+    def beyond_limits(self) -> list[Step]:
+        """Return a step for each mate that is beyond its limits."""
+        steps = []
+        for k in np.flatnonzero((self.start < self.low - AT_LIMIT) | (self.start > self.high + AT_LIMIT)).tolist():
+            numbers = (self.start[k], self.low[k], self.high[k])
+            value = tuple(float(number * self._unit[k]) for number in numbers)
+            steps.append(Step("limits", self.name(self.unknowns[k][0]), value=value))
+        return steps
 
-        def at(part: FloatArray) -> FloatArray:
-            x[free] = part
-            return x
+    def moved_steps(self) -> list[Step]:
+        """Return a step for each mate in the tree that has moved."""
+        moved = (m for m in self._mates if m not in self._paths and self._moved_by(m) > self.tolerance)
+        return [Step("moved", self.name(m), value=tuple(self.values[m].tolist())) for m in moved]
 
-        found = least_squares(
-            lambda part: self._evaluate(loops, at(part))[0],
-            start[free],
-            jac=lambda part: self._evaluate(loops, at(part))[1][:, free],
-            xtol=1e-15,
-            ftol=1e-15,
-            gtol=1e-15,
-            max_nfev=200,
-        )
-        return np.array(at(found.x))
+    def has_moved(self) -> bool:
+        """Return whether any mate stands elsewhere than at the beginning."""
+        return any(self._moved_by(m) > 0.0 for m in self._mates)
 
-    def _approach(self, loops: list[int]) -> None:
-        """Minimise the residual of loops that cannot be closed, in the least-squares sense."""
-        best, least = None, math.inf
-        for start in itertools.islice(self._starts(self._free), STARTS_TO_APPROACH):
-            x = self._least_squares(loops, self._free, start)
-            if x is not None and (worst := float(np.linalg.norm(self._evaluate(loops, x)[0]))) < least - CLOSED:
-                best, least = x, worst
-        if best is not None:
-            self._take(best)
+    def _moved_by(self, m: int) -> float:
+        return float(np.abs(self.values[m] - self._before[m]).max(initial=0.0))
 
-    # The unknowns: their indices, their values, and the residual of the loops
+    # The unknowns
 
-    def _positions(self, m: int) -> Iterable[int]:
-        """Return which of a mate's positions are unknowns: of a ball three, of a distance all but the distance."""
+    def _flagged(self) -> Iterable[tuple[Unknown, bool]]:
+        return zip(self.unknowns, self._is_ball.tolist(), strict=True)
+
+    def _positions(self, m: int) -> Iterator[tuple[int, int, str]]:
+        """Yield which of a mate's positions are unknowns, with the index of their part, and its kind.
+
+        Of a ball these are three, of a distance all but the distance.
+        """
         mate = self._table.mates[m].type
         for k, (part, at) in enumerate(zip(mate.parts, part_offsets(mate), strict=True)):
             if not (mate.distance and k in mate.valued):
-                yield from range(at, at + part.qd_size)
+                yield from ((at + i, k, part.kind) for i in range(part.qd_size))
 
-    def _part_at(self, m: int, at: int) -> int:
-        offsets = part_offsets(self._table.mates[m].type)
-        return max(k for k, offset in enumerate(offsets) if offset <= at)
+    def _read_near_and_limits(self, m: int) -> None:
+        mate = self._table.mates[m]
+        limits = limits_of(mate)
+        if mate.type.distance or (mate.near is None and limits is None):
+            return
+        offsets = part_offsets(mate.type)
+        for k, part in enumerate(mate.type.valued):
+            row = self.index[m, offsets[part]]
+            self.near[row] = mate.near is not None and part in free_parts(mate)
+            if limits is not None:
+                self.low[row], self.high[row] = np.array(limits[k]) / self._unit[row]
 
     def _meet_halfway(self, m: int) -> None:
         """Move a loop's own mate to the pose between its connectors, as far as its parts can and are free."""
@@ -236,7 +263,7 @@ class Mechanism:
         between = np.empty(7)
         first, second = table.ends[m]
         kernels.gap(self._poses, table.nodes, *table.chains[m], table.connectors[[first, second]], between)
-        mate, q = table.mates[m], self._values[m]
+        mate, q = table.mates[m], self.values[m]
         if mate.type.distance:
             return
         nearest = positions_of(mate.type, between)
@@ -248,113 +275,30 @@ class Mechanism:
     def _settle(self) -> None:
         """Count unknowns from the present positions on."""
         if self._balls:  # whose angles are from their present orientation
-            self._cycles = {m: self._cycle(m) for m in self._loops}
-        self._start = np.array([0.0 if ball else self._values[m][at] for (m, at), ball in self._kinds])
+            self._cycles = {m: self._cycle(m).scaled(1.0 / self.size) for m in self.loops}
+        here = [0.0 if ball else self.values[m][at] for (m, at), ball in self._flagged()]
+        self.start = np.array(here) / self._unit
 
-    def _is_ball(self, m: int, at: int) -> bool:
-        return self._table.mates[m].type.parts[self._part_at(m, at)].kind == "ball"
+    def _turned(self, ball: _Ball, x: FloatArray) -> FloatArray:
+        """Return the orientation of a ball at other positions than the present ones."""
+        turn = self.values[ball.mate][ball.at : ball.at + 4]
+        for axis, angle in zip(np.eye(3), x[ball.first : ball.first + 3], strict=True):
+            turn = quaternions.multiply(turn, quaternions.from_axis_angle(axis, angle))
+        return quaternions.normalise(turn)
 
-    def _cycle(self, m: int) -> _Cycle:
-        table = self._table
-        first, second = table.ends[m]
-        elements = [_constant(pose_math.invert(table.connectors[first]))]
-        for kind, index, forward in self._paths[m]:
-            if kind == "frame":
-                pose = self._poses[index]
-                elements.append(_constant(pose_math.invert(pose) if forward else pose))
-            else:
-                a, b = table.ends[index] if forward else table.ends[index][::-1]
-                elements.append(_constant(table.connectors[a]))
-                elements += self._motion(index, forward=forward)
-                elements.append(_constant(pose_math.invert(table.connectors[b])))
-        elements.append(_constant(table.connectors[second]))
-        elements += self._motion(m, forward=False)
-        kinds, data, unknowns, signs = zip(*elements, strict=True)
-        return _Cycle(np.array(kinds), np.array(data), np.array(unknowns), np.array(signs))
-
-    def _motion(self, m: int, *, forward: bool) -> list[_Element]:
-        """Return a mate's motion as elements, from its first connector to its second or back."""
-        mate = self._table.mates[m].type
-        elements: list[_Element] = []
-        for k, (part, at) in enumerate(zip(mate.parts, part_offsets(mate), strict=True)):
-            if part.axis is None:
-                elements.append(_constant(pose_math.pose(np.zeros(3), self._values[m][at : at + 4])))
-                elements += [(kernels.HINGE, _axis(np.eye(3)[i]), self._index[(m, at + i)], 1.0) for i in range(3)]
-            elif mate.distance and k in mate.valued:
-                step = np.multiply(part.axis, self._values[m][at])
-                elements.append(_constant(pose_math.pose(step, (0.0, 0.0, 0.0, 1.0))))
-            else:
-                code = kernels.SLIDE if part.kind == "slide" else kernels.HINGE
-                elements.append((code, _axis(np.array(part.axis)), self._index[(m, at)], 1.0))
-        return elements if forward else [_backwards(element) for element in reversed(elements)]
-
-    def _evaluate(self, loops: list[int], x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (6 L,) of loops and its derivative (6 L, U) by all unknowns."""
-        residual, matrix = np.empty(6 * len(loops)), np.empty((6 * len(loops), len(x)))
-        for k, m in enumerate(loops):
-            c, rows = self._cycles[m], slice(6 * k, 6 * k + 6)
-            kernels.cycle(c.kinds, c.data, c.unknowns, c.signs, x, residual[rows], matrix[rows])
-        return residual, matrix
-
-    def _worst(self, loops: list[int], x: FloatArray) -> float:
-        return float(np.abs(self._evaluate(loops, x)[0]).max())
-
-    def _jacobian(self, loops: list[int]) -> FloatArray:
-        return self._evaluate(loops, np.array(self._start))[1]
-
-    def _take(self, x: FloatArray) -> None:
-        """Set the positions from the unknowns."""
-        for k, (m, at) in enumerate(self._unknowns):
-            if not self._is_ball(m, at):
-                self._values[m][at] = x[k]
-            elif at == part_offsets(self._table.mates[m].type)[self._part_at(m, at)]:
-                turn = self._values[m][at : at + 4]
-                for axis, angle in zip(np.eye(3), x[k : k + 3], strict=True):
-                    turn = quaternions.multiply(turn, quaternions.from_axis_angle(axis, angle))
-                self._values[m][at : at + 4] = quaternions.normalise(turn)
-        self._settle()
-
-    def _restore(self, values: dict[int, FloatArray]) -> None:
-        for m, q in values.items():
-            self._values[m][:] = q
-        self._settle()
-
-    def _count(self, closed: list[int]) -> None:
-        """Return the degrees of freedom that the closed loops remove, less those of their own mates."""
-        if closed:
-            own = sum(1 for m, _ in self._unknowns if m in closed)
-            self.constraints = _rank(self._jacobian(closed)) - own
-
-    def _log(self, closed: list[int]) -> None:
-        names = self._table.mate_names
-        for m, rest in self._rest.items():
-            if m not in self._loops and np.abs(self._values[m] - rest).max(initial=0.0) > CLOSED:
-                self.steps.append(Step("moved", names[m], value=tuple(self._values[m].tolist())))
-        for m in self._loops:
-            residual = self._evaluate([m], self._start)[0]
-            distance = float(np.linalg.norm(residual[:3]))
-            angle = 2.0 * math.asin(min(1.0, float(np.linalg.norm(residual[3:])) / 2.0))
-            value = tuple(self._values[m].tolist())
-            self.steps.append(
-                Step("closed" if m in closed else "conflict", names[m], value=value, distance=distance, angle=angle)
-            )
+    def _cycle(self, m: int) -> Cycle:
+        return cycle_of(self._table, self._poses, self.values, self._paths[m], m, self.index)
 
 
-def _constant(pose: FloatArray) -> _Element:
-    return kernels.CONSTANT, pose, 0, 1.0
-
-
-def _backwards(element: _Element) -> _Element:
-    kind, data, unknown, sign = element
-    return (kind, pose_math.invert(data) if kind == kernels.CONSTANT else data, unknown, -sign)
-
-
-def _axis(axis: FloatArray) -> FloatArray:
-    return np.array([*axis, 0.0, 0.0, 0.0, 0.0])
-
-
-def _rank(matrix: FloatArray) -> int:
+def rank(matrix: FloatArray) -> int:
+    """Return the rank of a derivative."""
     if not matrix.size:
         return 0
     sizes = np.linalg.svd(matrix, compute_uv=False)
     return int((sizes > RANK * max(float(sizes[0]), 1.0)).sum())
+
+
+def _apart(x: FloatArray, other: FloatArray, turning: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return differences of positions, of angles the smaller way round."""
+    apart = x - other
+    return np.asarray(np.where(turning, apart - TURN * np.round(apart / TURN), apart))

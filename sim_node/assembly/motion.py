@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
-from sim_node.assembly.masses import masses_of, with_mass
+from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values, positions_of
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
@@ -65,7 +65,7 @@ def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> t
             _add_system(assembly, row, of, roots, frames, bodies)
         elif isinstance(of, RigidBody):
             _add_body(assembly, row, of, hangs.get(row), row in standing, roots, frames, bodies)
-    closures, problems = _loop_closures(assembly, rest, tree, roots)
+    closures, problems = _loop_closures(assembly, rest, tree, roots, bodies)
     exclusions = tuple(_contact_exclusions(assembly, links, bodies))
     return Moving(tuple(frames), tuple(bodies), closures, exclusions, _joint_names(assembly, hangs)), problems
 
@@ -336,9 +336,13 @@ def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> 
 
 
 def _loop_closures(
-    assembly: Assembly, rest: list[_Link], tree: list[_Link], roots: list[int]
+    assembly: Assembly, rest: list[_Link], tree: list[_Link], roots: list[int], bodies: list[Body]
 ) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
-    """Return the constraints of the links beside the tree, without those within one rigid part."""
+    """Return the constraints of the links beside the tree, without those within one rigid part.
+
+    MuJoCo has no constraint that lets something slide. So the mate carries a slider, a body of hardly any mass, that is
+    locked to the body: it is added to `bodies`.
+    """
     table = assembly.table
     rigid = [roots[row] if isinstance(of, RigidBody) and of.static else row for row, of in enumerate(table.of)]
 
@@ -361,13 +365,35 @@ def _loop_closures(
         if part(link.carriers[0]) == part(link.carriers[1]):
             continue
         if not mate.type.distance and any(part.kind == "slide" for part in mate.type.parts):
-            message = f"closes a loop of nothing but what slides; a {mate.kind} mate cannot be held there yet"
-            problems.append(Problem(mate.place.where, mate.place.key or name, message))
+            slider, closure = _slider(assembly, link, roots, bodies)
+            bodies.append(slider)
+            closures.append(closure)
             continue
         distance = float(given_values(mate)[0] or 0.0) if mate.type.distance else 0.0
         frames = (table.names[link.carriers[0]], table.names[link.carriers[1]])
         closures.append(LoopClosure(name, mate.kind, frames, link.ends, distance, mate.place))
     return tuple(closures), problems
+
+
+def _slider(assembly: Assembly, link: _Link, roots: list[int], bodies: list[Body]) -> tuple[Body, LoopClosure]:
+    """Return a body on a mate's joint, and the lock that holds it to the body that the mate holds."""
+    table, mate = assembly.table, assembly.table.mates[link.mate]
+    names = {body.name: body for body in bodies}
+    side = 1 if table.names[link.carriers[1]] in names and _moves(assembly, link.carriers[1]) else 0
+    row, on = link.carriers[side], link.carriers[1 - side]
+    held = names[table.names[row]]
+    mounting = _jointed(assembly, row, _Hung(on, link, side), roots)
+    name = table.mate_names[link.mate]
+    while name in table.names or name in names:
+        name += "_slider"
+    slider = Body(name, inertial=share_of(held), place=mate.place, parent_place=mate.place, **mounting)
+    both = np.tile(pose_math.IDENTITY, (2, 1))
+    return slider, LoopClosure(f"{name}/lock", "lock", (name, held.name), both, 0.0, mate.place)
+
+
+def _moves(assembly: Assembly, row: int) -> bool:
+    of = assembly.table.of[row]
+    return isinstance(of, RigidBody) and not of.static
 
 
 def _contact_exclusions(assembly: Assembly, links: list[_Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:

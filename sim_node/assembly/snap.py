@@ -10,12 +10,14 @@ order in which they were found.
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sim_node.assembly import kernels
 from sim_node.assembly.assembly_log import Assembly, Step
+from sim_node.assembly.floating import floating_parts
 from sim_node.assembly.loops import close_loops
 from sim_node.assembly.mate_motion import at_rest, motion_pose
 from sim_node.assembly.table import Table
@@ -23,6 +25,9 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.systems import Mate, System
+
+# Degrees of freedom of a part that nothing holds in the world.
+FLOATING = 6
 
 
 @dataclass(frozen=True)
@@ -34,15 +39,24 @@ class Placed:
     at: int
 
 
-def snap(table: Table) -> Assembly:
-    """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised."""
+def snap(table: Table, *, every: bool = False) -> Assembly:
+    """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised.
+
+    every: whether all ways to close loops are looked for, and are part of the result.
+    """
     run = _Run(table)
     run.to_the_end()
-    closing = close_loops(table, run.poses, {int(table.nodes[p.at]): p.mate for p in run.placed}, run.values, run.loops)
-    if closing.moved:
-        for placed in run.placed:
-            run.place(placed)
+    solved_by = {int(table.nodes[p.at]): p.mate for p in run.placed}
+    closing = close_loops(table, run.poses, solved_by, run.values, run.loops, every=every)
     frames = FrameTable(table.names, table.parents.astype(np.int32), np.ones(len(table.names), dtype=bool))
+    others = []
+    for other in closing.others:
+        before = {m: np.array(run.values[m]) for m in other.values}
+        run.put(other.values)
+        others.append(replace(other, in_roots=frames.in_root(run.poses)))
+        run.put(before)
+    if closing.moved:
+        run.put({})
     return Assembly(
         table=table,
         poses=run.poses,
@@ -52,9 +66,10 @@ def snap(table: Table) -> Assembly:
         values=run.values,
         tree=tuple(placed.mate for placed in run.placed),
         loops=tuple(run.loops),
-        degrees_of_freedom=closing.degrees_of_freedom,
+        degrees_of_freedom=closing.degrees_of_freedom + FLOATING * floating_parts(table),
         rates=closing.rates,
         steps=(*run.steps, *closing.steps),
+        others=tuple(others),
     )
 
 
@@ -118,6 +133,13 @@ class _Run:
                 node = self._nodes[at]
                 if at > self.table.chains[m][side][0] or isinstance(self.table.of[node], System):
                     self._anchored[node] = True
+
+    def put(self, values: Mapping[int, FloatArray]) -> None:
+        """Set positions of mates, and place all frames anew."""
+        for m, q in values.items():
+            self.values[m][:] = q
+        for placed in self.placed:
+            self.place(placed)
 
     def place(self, placed: Placed) -> Step:
         """Solve for the pose that a mate determines, at its present positions."""

@@ -17,6 +17,8 @@ from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector,
 
 Frame = System | RigidBody | StaticFrame | Motion | Body | None
 MAX_COMPARED = 10_000
+# How well loops are closed, unless a system says otherwise, rad and parts of a mechanism's size.
+CLOSED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Table:
         connectors: Poses (C, 7) of the connectors in their owners, m.
         mate_names: Names of the mates (M).
         mates: The mates (M).
+        tolerances: Of each mate, how well it has to be met if it closes a loop, rad and parts of the mechanism's size.
         ends: The two connectors of each mate (M, 2).
         nodes: Rows of frames, to which `chains` refers (K,).
         chains: For each mate and side, first and last (exclusive) entry in `nodes` (M, 2, 2) of the connector's owner
@@ -55,6 +58,7 @@ class Table:
     connectors: FloatArray
     mate_names: tuple[str, ...]
     mates: tuple[Mate, ...]
+    tolerances: tuple[float, ...]
     ends: tuple[tuple[int, int], ...]
     nodes: IntArray
     chains: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
@@ -77,6 +81,7 @@ class _Rows:
         self.connector: list[MateConnector] = []
         self.redirected: list[tuple[int, str, RedirectedMateConnector]] = []
         self.mates: list[tuple[str, str, Mate]] = []
+        self.tolerances: dict[str, float] = {}
         self.problems: list[Problem] = []
 
     def frame(self, name: str, parent: int, pose: FloatArray | None, of: Frame) -> int:
@@ -97,15 +102,17 @@ class _Rows:
             self.carriers.append(owner if moves else -1)
             self.connector.append(connector)
 
-    def system(self, name: str, parent: int, system: System, pose: FloatArray | None) -> None:
+    def system(self, name: str, parent: int, system: System, pose: FloatArray | None, tolerance: float) -> None:
+        tolerance = tolerance if system.tolerance is None else system.tolerance
         row = self.frame(name, parent, pose, system)
         self.connect(row, name, system.connectors, moves=False)
         for body in system.bodies:
             path = f"{name}/{body.name}"
             self.connect(self.frame(path, row, body.pose, body), path, body.connectors, moves=True)
         for inner in system.systems:
-            self.system(f"{name}/{inner.name}", row, inner, inner.pose)
+            self.system(f"{name}/{inner.name}", row, inner, inner.pose, tolerance)
         self.mates.extend((f"{name}/{mate.name}", name, mate) for mate in system.mates if mate.enabled)
+        self.tolerances[name] = tolerance
 
 
 def tabulate(world: World) -> tuple[Table, list[Problem]]:
@@ -118,7 +125,7 @@ def tabulate(world: World) -> tuple[Table, list[Problem]]:
     for system in world.systems:
         parent = rows.row.get(system.parent or world.fixed_frame, 0)
         pose = np.array(pose_math.IDENTITY) if system.pose is None else system.pose
-        rows.system(system.name, parent, system, pose)
+        rows.system(system.name, parent, system, pose, CLOSED)
     for attachment in world.attachments:
         rows.connect(rows.row[attachment.frame], attachment.frame, [attachment.connector], moves=True)
         rows.mates.append((f"{attachment.frame}/{attachment.mate.name}", "", attachment.mate))
@@ -157,12 +164,14 @@ def _add_world(rows: _Rows, world: World) -> None:
 def _finished(rows: _Rows) -> Table:
     names: list[str] = []
     mates: list[Mate] = []
+    tolerances: list[float] = []
     ends: list[tuple[int, int]] = []
     for name, path, mate in rows.mates:
         found = [_connector(rows, path, mate, side) for side in (0, 1)]
         if None not in found:
             names.append(name)
             mates.append(mate)
+            tolerances.append(rows.tolerances.get(path, CLOSED))
             ends.append((found[0], found[1]))  # type: ignore[arg-type]
     nodes, chains, apart = _chains(rows, ends)
     still = frozenset(m for m, (a, b) in enumerate(ends) if rows.carriers[a] < 0 and rows.carriers[b] < 0)
@@ -179,6 +188,7 @@ def _finished(rows: _Rows) -> Table:
         connector_poses(rows.connector),
         tuple(names),
         tuple(mates),
+        tuple(tolerances),
         tuple(ends),
         nodes,
         chains,

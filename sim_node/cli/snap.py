@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sim_node.assembly.assembly_log import as_json, shown
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import add_world
+from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world import World, load
 from sim_node.world.problems import counted, quoted
@@ -20,9 +22,10 @@ from sim_node.world.readers.registry import MODEL_READERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare FILE, --model, --trace and --json."""
+    """Declare FILE, --model, --all, --trace and --json."""
     add_world(parser)
     parser.add_argument("--model", metavar="NAME", help="only this system; for an OpenPLX file, this model")
+    parser.add_argument("--all", action="store_true", help="look for every way to close the loops, and list them")
     parser.add_argument("--trace", action="store_true", help="print every step: which mate gave which pose, and how")
     parser.add_argument("--loglevel", choices=("info", "trace"), default="info", help="trace is the same as --trace")
     parser.add_argument("--json", action="store_true", help="JSON, for programs")
@@ -35,7 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     world = load(arguments.world, allow=arguments.allow, model=chosen)
     if not world.systems and not world.attachments:
         raise UsageError(f"{arguments.world} has no systems, and so nothing to assemble")
-    assembly = assembly_of(_only(world, arguments.model) if arguments.model and not chosen else world)
+    part = _only(world, arguments.model) if arguments.model and not chosen else world
+    assembly = assembly_of(part, every=arguments.all)
     if arguments.trace and "loglevel" in arguments.given and arguments.loglevel != "trace":
         raise UsageError(f"--trace and --loglevel {arguments.loglevel} exclude each other")
     trace = arguments.trace or arguments.loglevel == "trace"
@@ -78,8 +82,20 @@ def _print(name: str, assembly: Assembly, *, trace: bool) -> None:
             print(f"  {table.names[row]}  {shown(assembly.in_roots[row])}")
     for row in assembly.undefined:
         print(f"undefined: {table.names[row]}")
+    for step in assembly.steps:
+        if step.kind in ("others", "singular"):
+            print(f"note: {step}")
+    for number, other in enumerate(assembly.others, 2):
+        print(f"assembly {number}{'' if other.is_within_limits else ', beyond limits'}:")
+        for name, values in _named(assembly, other.values).items():
+            print(f"  {name}  {', '.join(f'{value:.6g}' for value in values)}")
     for step in assembly.conflicts:
         print(f"conflict: {step}")
+
+
+def _named(assembly: Assembly, values: Mapping[int, FloatArray]) -> dict[str, list[float]]:
+    """Return positions of mates that have any, by name."""
+    return {assembly.table.mate_names[m]: (q + 0.0).round(12).tolist() for m, q in values.items() if len(q)}
 
 
 def _by_root(assembly: Assembly) -> dict[str, list[int]]:
@@ -115,5 +131,14 @@ def _report(assembly: Assembly, *, trace: bool) -> dict[str, Any]:
         "degrees_of_freedom": {"left": assembly.degrees_of_freedom, "mates": free},
         "undefined": [table.names[row] for row in assembly.undefined],
         "conflicts": [step.as_json() for step in assembly.conflicts],
+        "notes": [step.as_json() for step in assembly.steps if step.kind in ("others", "singular")],
+        "others": [
+            {
+                "mates": _named(assembly, other.values),
+                "within_limits": other.is_within_limits,
+                "in_root": {table.names[row]: as_json(other.in_roots[row]) for row in sorted(assembly.solved)},
+            }
+            for other in assembly.others
+        ],
     }
     return {**report, "trace": [step.as_json() for step in assembly.steps]} if trace else report

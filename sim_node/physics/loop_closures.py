@@ -18,6 +18,8 @@ from sim_node.world.model import World
 HINGE_LENGTH = 0.1
 # As stiff as MuJoCo allows: the time constant of an error in timesteps, and the impedance.
 TIMESTEPS, MET = 2.0, 0.9999
+# A body that is lighter than the other by more than this is a slider.
+SLIDER = 1e3
 
 Nodes = dict[int, mujoco.MjsBody]
 Offsets = dict[int, tuple[int, FloatArray]]
@@ -50,6 +52,25 @@ def set_distances(model: mujoco.MjModel, world: World) -> None:
         if held.kind == "distance":
             tendon = model.tendon(held.name).id
             model.equality(held.name).data[0] = held.distance - model.tendon_length0[tendon]
+
+
+def set_weights(model: mujoco.MjModel, world: World) -> None:
+    """Hold sliders, which weigh hardly anything, as stiffly as what they are locked to.
+
+    MuJoCo softens a constraint in proportion to the mean inverse weight of its bodies.
+    """
+    for held in world.loop_closures:
+        if held.kind == "lock":
+            first, second = _bodies_of(model, held)
+            weights = model.body_invweight0[[first, second]]
+            light = int(np.argmax(weights[:, 0]))
+            if weights[light, 0] > SLIDER * weights[1 - light, 0]:
+                model.body_invweight0[(first, second)[light]] = weights[1 - light]
+
+
+def _bodies_of(model: mujoco.MjModel, held: LoopClosure) -> tuple[int, int]:
+    first, second = (model.site(f"{held.name}#{end}").bodyid[0] for end in ("first", "second"))
+    return int(first), int(second)
 
 
 @loop_closure("lock")

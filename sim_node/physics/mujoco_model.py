@@ -17,7 +17,7 @@ from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.base_contacts import exclude_scenery
 from sim_node.physics.drives import integrator_of
 from sim_node.physics.joint_motion import add_mimics, set_joint_motion
-from sim_node.physics.loop_closures import add_loop_closures, set_distances
+from sim_node.physics.loop_closures import add_loop_closures, set_distances, set_weights
 from sim_node.physics.mocap_bodies import mocap_rows
 from sim_node.physics.scene import add_ground, add_lights_and_sky
 from sim_node.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
@@ -255,6 +255,7 @@ def _compiled(
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
     set_distances(model, world)
+    set_weights(model, world)
     set_joint_motion(model, layout)
     check_damping(model, world)
     start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)

@@ -271,6 +271,8 @@ class System(_ComparedByContent):
         connectors: Its connectors.
         mates: The mates between connectors in it.
         parent: At the top of a world, a frame of the world; empty for its fixed frame.
+        tolerance: How well loops of its mates have to be closed, rad and parts of the size of their mechanism; None
+            for that of its owner.
         place: Where the file gives the name.
         parent_place: Where the file gives the parent.
 
@@ -286,6 +288,7 @@ class System(_ComparedByContent):
     connectors: tuple[MateConnector, ...] = ()
     mates: tuple[Mate, ...] = ()
     parent: str = ""
+    tolerance: float | None = None
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 

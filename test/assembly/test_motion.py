@@ -26,7 +26,6 @@ from sim_node.world import (
     System,
     TimeGrid,
     World,
-    WorldError,
     lay_out,
     load,
 )
@@ -264,14 +263,41 @@ def test_mated_bodies_do_not_touch_and_others_do() -> None:
     }
 
 
-def test_a_loop_of_nothing_but_slides_is_refused_at_its_mate() -> None:
-    rails = tuple(MateConnector(f"r{k}", main_axis=np.array(axis)) for k, axis in enumerate(([1, 0, 0], [0, 1, 0])))
-    body = block(
-        "b", MateConnector("x", main_axis=np.array([1, 0, 0])), MateConnector("y", main_axis=np.array([0, 1, 0]))
+@pytest.mark.parametrize("kind", ["prismatic", "cylindrical", "planar"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_a_loop_of_slides_moves_as_a_wedge_does(kind: str, order: Sequence[int]) -> None:
+    """A block on a level rail and one on an upright rail, which slide along each other on a slope of angle s.
+
+    With z = x tan(s) and masses m, M, Lagrange's equation is (m + M tan(s)^2) x'' = -M g tan(s).
+    """
+    slope, across = 0.6, np.array([0.0, 1.0, 0.0])
+    along, normal = np.array([np.cos(slope), 0, -np.sin(slope)]), np.array([np.sin(slope), 0, np.cos(slope)])
+    face = normal if kind == "planar" else along
+    level, upright = np.array([1.0, 0, 0]), np.array([0, 0, 1.0])
+
+    def wedge(name: str, mass: float, rail: FloatArray, height: float) -> RigidBody:
+        shape = ContactGeometry("g", Geometry("box", np.array([0.2, 0.2, 0.2]), mass))
+        ends = (MateConnector("rail", np.zeros(3), rail, across), MateConnector("face", upright * height, face, across))
+        return RigidBody(name, geometries=(shape,), connectors=ends)
+
+    mates = (
+        Mate("x", "prismatic", ("level", "a/rail"), (0.1,)),
+        Mate("z", "prismatic", ("upright", "b/rail")),
+        Mate("on", kind, ("a/face", "b/face")),
     )
-    mates = (Mate("m", "prismatic", ("r0", "b/x")), Mate("n", "prismatic", ("r1", "b/y")))
-    with pytest.raises(WorldError, match="s/n: closes a loop of nothing but what slides"):
-        assemble(World("w", systems=(System("s", bodies=(body,), connectors=rails, mates=mates),)))
+    rails = (
+        MateConnector("level", np.zeros(3), level, across),
+        MateConnector("upright", 0.2 * upright, upright, across),
+    )
+    blocks = (wedge("a", 2.0, level, 0.1), wedge("b", 3.0, upright, -0.1))
+    system = System("s", bodies=blocks, connectors=rails, mates=tuple(mates[k] for k in order))
+    simulation = Simulation(assemble(World("w", physics=Physics(contact=False), systems=(system,))))
+    simulation.run(0.3)
+    poses = simulation.frames.in_root(simulation.snapshot().poses)
+    x, z = poses[simulation.frames.index("s/a"), 0], poses[simulation.frames.index("s/b"), 2]
+    acceleration = -3.0 * 9.81 * np.tan(slope) / (2.0 + 3.0 * np.tan(slope) ** 2)
+    assert x == pytest.approx(0.1 + acceleration * 0.3**2 / 2.0, abs=1e-6)
+    assert z - 0.2 == pytest.approx(x * np.tan(slope), abs=1e-6)
 
 
 def test_the_rig_of_sensors_rides_on_the_car() -> None:

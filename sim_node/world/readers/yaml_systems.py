@@ -58,6 +58,10 @@ BODY_KEYS = Keys(
 )
 
 
+# Below, a closed loop could not be told from rounding.
+TOLERANCES = (1e-12, 0.1)
+
+
 def _inner_systems() -> Form:
     return listing("Systems within this one.", INNER_KEYS)
 
@@ -68,6 +72,7 @@ PART_KEYS: dict[str, Form] = {
     "geometry": _SHAPES,
     "connectors": _CONNECTORS,
     "mates": lambda: listing("What connects its connectors.", mate_keys()),
+    "tolerance": number("How well loops are closed, rad and parts of the mechanism's size.", *TOLERANCES),
 }
 INNER_KEYS = Keys(
     {"name": _NAME, "pose": POSE_KEYS, **PART_KEYS}, required=("name",), about="A system in a system.", define="system"
@@ -108,6 +113,7 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
         mate = read_mate(part, index)
         if mate is not None and called.add(mate.name, part):
             mates.append(mate)
+    tolerance = table.get("tolerance")
     if not name:
         return None
     return System(
@@ -118,6 +124,7 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
         _geometries(table, context),
         _connectors(table),
         tuple(mates),
+        tolerance=None if tolerance is None else tolerance.number(*TOLERANCES),
         place=entry.place,
     )
 

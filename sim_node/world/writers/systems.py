@@ -80,6 +80,7 @@ def system_data(system: System, refer: Refer) -> dict[str, Any]:
             "bodies": [_body(body, refer) for body in system.bodies],
             "systems": [system_data(inner, refer) for inner in system.systems],
             "mates": [_mate(mate) for mate in system.mates],
+            "tolerance": system.tolerance,
         }
     )
 

@@ -1,0 +1,149 @@
+"""Solvers of closed loops: Gauss-Newton, trust region, within limits, and along the freedom that loops leave."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.assembly.mechanism import AT_LIMIT, RANK, Mechanism
+from sim_node.geometry.arrays import FloatArray
+
+# Newton's method continues to machine precision.
+LAST_DIGITS = 1e-14
+MAX_NEWTON_STEPS, MAX_RELAXING_STEPS = 40, 60
+# Offsets of further starts from rest, rad and parts of the size: linkages that are folded at rest have no preferred
+# direction.
+STARTS, SPREAD, STARTS_TO_APPROACH = 40, 1.5, 8
+
+Mask = npt.NDArray[np.bool_]
+
+
+def solve(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+    """Return positions (U,) at which loops are closed, from a start or from others about it, or None."""
+    for each in starts(of, free, start):
+        x = newton(of, loops, free, each)
+        if x is None:
+            x = trust_region(of, loops, free, each)
+        if x is not None:
+            return x
+        if not free.any():
+            break
+    return None
+
+
+def starts(of: Mechanism, free: Mask, start: FloatArray) -> Iterator[FloatArray]:
+    """Yield a start, and others ever further from it; the same each time."""
+    yield np.array(start)
+    random = np.random.default_rng(len(of.unknowns))
+    for k in range(STARTS):
+        other = np.array(start)
+        other[free] += random.normal(0.0, SPREAD * (k + 1) / STARTS, int(free.sum()))
+        yield other
+
+
+def newton(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+    """Gauss-Newton with the shortest step each time, which finds the nearest of several solutions."""
+    x = np.array(start)
+    residual, matrix = of.evaluate(loops, x)
+    worst = float(np.abs(residual).max(initial=0.0))
+    for _ in range(MAX_NEWTON_STEPS):
+        if worst <= LAST_DIGITS or not free.any():
+            break
+        step = np.linalg.lstsq(matrix[:, free], -residual, rcond=RANK)[0]
+        # Beyond this the linearisation is useless.
+        step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
+        there = np.array(x)
+        there[free] += step
+        residual_there, matrix_there = of.evaluate(loops, there)
+        worst_there = float(np.abs(residual_there).max())
+        if worst <= of.tolerance and worst_there >= worst:
+            break
+        x, residual, matrix, worst = there, residual_there, matrix_there, worst_there
+    return x if worst <= of.tolerance else None
+
+
+def trust_region(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+    """Solve with scipy's least squares, and refine by Newton's method."""
+    x = least_squares(of, loops, free, start)
+    return newton(of, loops, free, x) if x is not None and of.worst(loops, x) < 1e-3 else None
+
+
+def within_limits(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+    """Return positions within limits at which loops are closed, or None."""
+    limited = np.isfinite(of.low) | np.isfinite(of.high)
+    for each in itertools.islice(starts(of, free, start), STARTS_TO_APPROACH):
+        x = least_squares(of, loops, free, each, bounded=True)
+        if x is None or of.worst(loops, x) > 1e-3:
+            continue
+        # What has come to a limit stays there.
+        inside = free & ~(limited & ((x - of.low < AT_LIMIT) | (of.high - x < AT_LIMIT)))
+        x = newton(of, loops, inside, x)
+        if x is not None and of.is_within_limits(x):
+            return x
+    return None
+
+
+def least_squares(
+    of: Mechanism, loops: list[int], free: Mask, start: FloatArray, *, bounded: bool = False
+) -> FloatArray | None:
+    """Return the positions at which the residual of loops is least, near a start; None if nothing is free."""
+    if not free.any():
+        return None
+    from scipy.optimize import least_squares as minimised  # imported here: most assemblies do not need it
+
+    x = np.array(start)
+    low, high = (of.low[free], of.high[free]) if bounded else (-np.inf, np.inf)
+
+    def at(part: FloatArray) -> FloatArray:
+        x[free] = part
+        return x
+
+    found = minimised(
+        lambda part: of.evaluate(loops, at(part))[0],
+        np.clip(start[free], low, high),
+        jac=lambda part: of.evaluate(loops, at(part))[1][:, free],
+        bounds=(low, high),
+        xtol=1e-15,
+        ftol=1e-15,
+        gtol=1e-15,
+        max_nfev=200,
+    )
+    return np.array(at(found.x))
+
+
+def approach(of: Mechanism, loops: list[int]) -> FloatArray | None:
+    """Return where the residual of loops that cannot be closed is least."""
+    best, least = None, math.inf
+    for start in itertools.islice(starts(of, of.free, of.start), STARTS_TO_APPROACH):
+        x = least_squares(of, loops, of.free, start)
+        if x is not None and (norm := float(np.linalg.norm(of.evaluate(loops, x)[0]))) < least - of.tolerance:
+            best, least = x, norm
+    return best
+
+
+def relaxed(of: Mechanism, loops: list[int], free: Mask, x: FloatArray, goal: FloatArray) -> FloatArray:
+    """Return the closed positions nearest to a goal that x leads to without opening the loops."""
+    for _ in range(MAX_RELAXING_STEPS):
+        matrix = of.evaluate(loops, x)[1][:, free]
+        step = along(matrix, (goal - x)[free])
+        longest = float(np.abs(step).max(initial=0.0))
+        if longest < 1e-9:
+            break
+        there = np.array(x)
+        there[free] += step * min(1.0, 0.3 / longest)
+        moved = newton(of, loops, free, there)
+        if moved is None or np.linalg.norm(moved - goal) >= np.linalg.norm(x - goal):
+            break
+        x = moved
+    return x
+
+
+def along(matrix: FloatArray, step: FloatArray) -> FloatArray:
+    """Return the part of a step (F,) that a derivative (R, F) does not change."""
+    _, sizes, rows = np.linalg.svd(matrix, full_matrices=False)
+    used = rows[sizes > RANK * max(float(sizes.max(initial=0.0)), 1.0)]
+    return np.asarray(step - used.T @ (used @ step))
