@@ -53,13 +53,13 @@ def _check_schema(element: Element, report: Report) -> None:
     attributes, once, often = SCHEMA[element.tag]
     if element.text is not None:
         report.error(f"text between elements: {quoted(element.text.text)}", element.text.at)
-    for name, attribute in element.attributes.items():
-        if name not in attributes:
-            hint = (
-                "; its name in x_xy is dim"
-                if (element.tag, name) == ("geom", "size")
-                else did_you_mean(name, attributes)
-            )
+    for name, attribute in list(element.attributes.items()):
+        if (element.tag, name) == ("geom", "size") and "dim" not in element.attributes:
+            report.warning("its name in x_xy is dim, as which it is read", attribute.at, "geom.size")
+            element.attributes["dim"] = element.attributes.pop("size")
+        elif name not in attributes:
+            is_size = (element.tag, name) == ("geom", "size")
+            hint = "; its name in x_xy is dim" if is_size else did_you_mean(name, attributes)
             known = f"known: {', '.join(attributes)}" if attributes else "it has none"
             report.error(f"unknown attribute{hint} ({known})", attribute.at, f"{element.tag}.{name}")
     seen: set[str] = set()
@@ -168,6 +168,8 @@ class _Model:
                 self._geometry(element, name),
                 spring_zero=None if zero is None else x_xy.positions_from_x_xy(joint, zero),
                 position_range=body.position_range(),
+                limits=x_xy.default_limits(joint, per_dof["spring_stiff"]),
+                draws_axes=joint.draw is not None,
                 marker=self._marker(element, name),
                 place=place,
                 parent_place=place,

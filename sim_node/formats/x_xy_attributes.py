@@ -140,21 +140,25 @@ class Attributes:
         return quaternions.normalise(x_xy.quaternion_from_x_xy(quaternion))
 
     def position_range(self) -> FloatArray | None:
-        """Return pos_min and pos_max (2, 3), which must be given together and differ."""
+        """Return pos_min and pos_max (2, 3), which must differ; what is not given is pos."""
         given = [key for key in ("pos_min", "pos_max") if key in self._attributes]
         if not given:
             return None
-        if len(given) == 1:
-            self.error(given[0], "pos_min and pos_max must be given together")
-            return None
-        lowest, highest = self.vector_or_none("pos_min", 3), self.vector_or_none("pos_max", 3)
+        pos = self._vector_silently("pos")
+        lowest, highest = (self.vector_or_none(key, 3) if key in given else pos for key in ("pos_min", "pos_max"))
         if lowest is None or highest is None:
             return None
         if np.array_equal(lowest, highest):
-            self.error("pos_max", "equals pos_min; use pos for a fixed position")
+            self.error(given[-1], f"equals {'pos_min' if len(given) == 2 else 'pos'}; use pos for a fixed position")
         elif np.any(lowest > highest):
-            self.error("pos_max", "is below pos_min")
+            below = "is below pos_min" if len(given) == 2 else "is below pos"
+            self.error(given[-1], "is above pos" if given == ["pos_min"] else below)
         return np.array([lowest, highest])
+
+    def _vector_silently(self, name: str) -> FloatArray:
+        """Return three numbers, or zeros where they are missing or invalid, which is reported elsewhere."""
+        numbers = np.array([as_number(word) for word in self.text(name).split()])
+        return numbers if len(numbers) == 3 and np.isfinite(numbers).all() else np.zeros(3)
 
     def colour(self, name: str) -> FloatArray | None:
         """Return a named colour, or red, green, blue in 0 to 1. An unknown name is ignored with a warning."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +111,11 @@ def _seconds(nanoseconds: int) -> str:
     return f"{nanoseconds // 10**9}.{nanoseconds % 10**9:09}".rstrip("0").rstrip(".")
 
 
+def _has_default_limits(body: Body) -> bool:
+    limits = x_xy.default_limits(body.type, body.spring_stiff)
+    return limits is not None and body.limits is not None and np.array_equal(body.limits, limits)
+
+
 def _problems(world: World) -> Iterator[str]:
     """Yield a short description of everything that the format cannot express."""
     for name, parts in world.parts.items():
@@ -123,8 +129,9 @@ def _problems(world: World) -> Iterator[str]:
             yield f"{body.name}: a {body.joint} joint"
         if body.parent not in places:
             yield f"{body.name}: a parent that is not a body"
+        own = replace(body, limits=None) if _has_default_limits(body) else body
         for what in ("scale", "inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic"):
-            if getattr(body, what) is not None:
+            if getattr(own, what) is not None:
                 yield f"{body.name}: {what}"
         for shape in body.geometry:
             for what in ("surface", "material", "only"):

@@ -24,12 +24,14 @@ from sim_node.physics.surfaces import set_layers, set_material, set_purpose, set
 from sim_node.physics.transmissions import add_transmissions, set_transmissions
 from sim_node.world.bases import Base
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
+from sim_node.world.body_checks import with_mass
 from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
+from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 from sim_node.world.model_settings import physics_of, touches
-from sim_node.world.problems import Problem, Where, WorldWarning
+from sim_node.world.problems import Problem, Where, WorldError, WorldWarning
 from sim_node.world.surfaces import Surface
 
 _JOINTS = {
@@ -54,8 +56,8 @@ _GEOMS = {
 }
 # MuJoCo uses half lengths; radii are unchanged.
 _HALVED = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
-# Of one MuJoCo body. A carrier between two weighs (kg, kg m^2) just enough not to be refused.
-MAX_DOFS, CARRIER_MASS = 6, 1e-12
+# Of one MuJoCo body.
+MAX_DOFS = 6
 
 # By default MuJoCo appends its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
@@ -119,6 +121,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for row in followed:
         nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
     free: set[str] = set()
+    heavy, light = with_mass(world), list[Body]()
     touching: list[tuple[mujoco.MjsGeom, Surface | None]] = []
     # Carriers come first: a model's links lie below the row that it is attached to.
     waiting = sorted(((layout.frames.index(model.parent), model) for model in world.models), key=lambda each: each[0])
@@ -136,6 +139,10 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         touching += _add_masses(spec, node, body)
+        if body.type.parts and body.name not in heavy:
+            node.explicitinertial = True
+            node.mass, node.inertia = CARRIER_MASS, np.full(3, CARRIER_MASS)
+            light.append(body)
     if world.ground is not None:
         touching.append(add_ground(spec, world.ground))
     add_lights_and_sky(spec, world)
@@ -147,7 +154,24 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     add_mimics(spec, world)
     add_transmissions(spec, world)
     add_actuators(spec, world)
-    return _compiled(spec, world, layout, free, offsets, followed)
+    compiled = _compiled(spec, world, layout, free, offsets, followed)
+    _refuse_undefined(compiled, light)
+    return compiled
+
+
+def _refuse_undefined(compiled: Compiled, light: list[Body]) -> None:
+    """Raise WorldError for bodies without mass if what they carry does not define how they move."""
+    model = compiled.model
+    ids = [model.body(body.name).id for body in light]
+    undefined = {int(model.jnt_bodyid[joint]) for joint in undefined_joints(model, compiled.qpos, ids)}
+    message = "it has no mass, and nothing that it carries defines how it moves on its joint; give it a mass"
+    problems = [
+        Problem(body.place.where, body.place.key or body.name, message)
+        for body, index in zip(light, ids, strict=True)
+        if index in undefined
+    ]
+    if problems:
+        raise WorldError(problems)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:

@@ -246,6 +246,7 @@ class Body:
         q: Initial position (q_size,); None for neutral.
         qd: Initial velocity (qd_size,); None for rest.
         position_range: Smallest and largest position (2, 3) to draw the initial position from, or None; m.
+        draws_axes: Whether `axes` were drawn, so that randomised worlds have others.
         marker: An optical marker, or None.
         anchor: Point (3,) in the body about which the joint turns it, m.
         limits: Least and largest position (P, 2) of each part of the joint, or None; infinite for no limit. For a
@@ -282,6 +283,7 @@ class Body:
     friction_loss: FloatArray | None = None
     mimic: Mimic | None = None
     scale: FloatArray | None = None
+    draws_axes: bool = False
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 

@@ -167,8 +167,8 @@ def _parent_problems(world: World) -> Iterator[Problem]:
             yield Problem(body.parent_place.where, body.parent_place.key or shown_key(body.name), message)
 
 
-def _mass_problems(world: World) -> Iterator[Problem]:
-    """Yield joints that move no mass, and joints that need armature."""
+def with_mass(world: World) -> set[str]:
+    """Return the names of the bodies on joints that have mass, of their own or of bodies that are fixed to them."""
     bodies = {body.name: body for body in world.bodies}
     frames = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     heavy: set[str] = set()
@@ -180,8 +180,26 @@ def _mass_problems(world: World) -> Iterator[Problem]:
                 heavy.add(carrier)
                 break
             carrier = bodies[carrier].parent if carrier in bodies else frames.get(carrier, "")
+    return heavy
+
+
+def _mass_problems(world: World) -> Iterator[Problem]:
+    """Yield joints that move no mass, and joints that need armature.
+
+    A body without mass may carry others that have some, on joints of theirs.
+    """
+    parents = {part.name: part.parent for part in (*world.frames, *world.sensors, *world.bodies)}
+    heavy = with_mass(world)
+    carrying = set(heavy)
+    for name in heavy:
+        above = parents[name]
+        for _ in parents:
+            if above in carrying or above not in parents:
+                break
+            carrying.add(above)
+            above = parents[above]
     for body in world.bodies:
-        if body.type.parts and body.name not in heavy:
+        if body.type.parts and body.name not in carrying:
             yield _of(body, "mass", "a moving body needs a mass; give its geometry a mass, or the body an inertial")
         armature = world.physics.armature + (0.0 if body.armature is None else min(body.armature.tolist(), default=0.0))
         if body.type.redundant and armature <= 0.0:

@@ -22,15 +22,20 @@ from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report, unused
 
+# Of a stream of random numbers: another one than that of positions.
+AXES = 1
+
 
 def randomised(world: World, seed: int) -> World:
-    """Return a world with each position_range replaced by a position drawn from it.
+    """Return a world with each position_range replaced by a position drawn from it, and with other random axes.
 
-    The distribution is uniform; the same world and seed give the same positions.
+    The distribution is uniform; the same world and seed give the same positions and axes.
     """
-    random = np.random.default_rng(seed)
+    random, random_axes = np.random.default_rng(seed), np.random.default_rng([seed, AXES])
 
     def drawn(body: Body) -> Body:
+        if body.draws_axes and body.type.draw is not None:
+            body = replace(body, axes=body.type.draw(random_axes))
         if body.position_range is None:
             return body
         least, most = body.position_range

@@ -18,6 +18,8 @@ DEFAULT_DT_NS = 10_000_000
 DEFAULT_GRAVITY = (0.0, 0.0, 9.81)
 # The armature that upstream's engine adds to the mass matrix.
 ARMATURE = 1e-6
+# Of the second rotation of rr_imp, rad; as register_rr_imp_joint of the toolbox.
+IMPERFECTION = np.radians(7.5)
 SHAPES = ("box", "sphere", "cylinder", "capsule", "xyz")
 # From the axes of an x_xy cylinder, along x, to those of sim_node, along z: z goes to x.
 _LYING = np.array([0.0, 0.0, 0.0, 0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)])
@@ -130,3 +132,13 @@ def _listed(joint: JointType, values: FloatArray, which: str) -> FloatArray:
     ends = np.cumsum([_size(part, which) for part in joint.parts])
     pieces = [values[ends[k] - _size(joint.parts[k], which) : ends[k]] for k in _order(joint)]
     return np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def default_limits(joint: JointType, spring_stiff: FloatArray | None) -> FloatArray | None:
+    """Return the limits (P, 2) of a joint: of rr_imp, whose second rotation is a small imperfection of a hinge.
+
+    The toolbox draws it within 7.5 degrees. A spring of its own keeps it small in another way.
+    """
+    if joint.name != "rr_imp" or (spring_stiff is not None and spring_stiff[1] > 0.0):
+        return None
+    return np.array([[-np.inf, np.inf], [-IMPERFECTION, IMPERFECTION]])

@@ -284,7 +284,8 @@ FAULTS = [
     (_around('<body name="a" joint="frozen" pos="1 2 inf"/>'), "m.xml:1:58: a.pos: inf is out of range"),
     (_around('<body name="a" joint="frozen" quat="1 1 0 0"/>'), "m.xml:1:58: a.quat: norm is 1.414, a rotation needs 1"),
     (_around('<body name="a" joint="frozen" quat="1 0 0 0" euler="0 0 0"/>'), "m.xml:1:58: a.quat: cannot be combined with euler"),
-    (_around('<body name="a" joint="frozen" pos_min="0 0 0"/>'), "m.xml:1:58: a.pos_min: pos_min and pos_max must be given together"),
+    (_around('<body name="a" joint="frozen" pos_min="0 0 0"/>'), "m.xml:1:58: a.pos_min: equals pos; use pos for a fixed position"),
+    (_around('<body name="a" joint="frozen" pos_max="0 0 -1"/>'), "m.xml:1:58: a.pos_max: is below pos"),
     (_around('<body name="a" joint="frozen" pos_min="0 0 0" pos_max="0 0 0"/>'), "m.xml:1:74: a.pos_max: equals pos_min"),
     (_around('<body name="a" joint="frozen" pos_min="0 0 0" pos_max="0 0 -1"/>'), "m.xml:1:74: a.pos_max: is below pos_min"),
     (_around('<body name="a" joint="frozen" dampng="1"/>'), "m.xml:1:58: body.dampng: unknown attribute; did you mean damping?"),
@@ -409,3 +410,80 @@ def test_the_shipped_model_is_found_by_its_name() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert lay_out(load("all_joints")).frames.path("ry") == "world/px/joint/px/ry/joint/ry"
+
+
+# What files of others have
+
+
+def test_size_is_read_as_dim_with_a_warning(model: Callable[..., World]) -> None:
+    with pytest.warns(WorldWarning, match=r"geom.size: its name in x_xy is dim, as which it is read"):
+        world = model('<body name="a" joint="rx"><geom type="box" mass="1" size="1 2 3"/></body>')
+    assert world.bodies[0].geometry[0].size.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [('pos_min="-1 1 2"', [-1, 1, 2], [0, 1, 2]), ('pos_max="0 3 2"', [0, 1, 2], [0, 3, 2])],
+)
+def test_one_end_of_a_range_is_pos(
+    model: Callable[..., World], given: str, least: list[float], most: list[float]
+) -> None:
+    world = model(f'<body name="a" joint="frozen" pos="0 1 2" {given}/>')
+    np.testing.assert_array_equal(world.bodies[0].position_range, [least, most])
+    assert world.bodies[0].pose[:3].tolist() == [0, 1, 2]
+
+
+def test_random_axes_are_others_for_each_seed_and_the_same_for_one(model: Callable[..., World]) -> None:
+    bodies = "".join(
+        f'<body name="{joint}" joint="{joint}"><geom type="sphere" mass="1" dim="1" pos="1 0 0"/></body>'
+        for joint in ("rr", "rr_imp", "rsaddle", "rx")
+    )
+    world = model(bodies)
+    drawn = [randomised(world, seed) for seed in (1, 2, 1)]
+    assert drawn[0] == drawn[2]
+    for one, other, plain in zip(drawn[0].bodies, drawn[1].bodies, world.bodies, strict=True):
+        if one.name == "rx":
+            assert one == other == plain
+            continue
+        np.testing.assert_allclose(np.linalg.norm(one.axes, axis=1), 1.0, atol=1e-12)
+        assert np.abs(one.axes - other.axes).max() > 0.01 < np.abs(one.axes - plain.axes).max()
+    assert abs(float(drawn[0].bodies[1].axes[0] @ drawn[0].bodies[1].axes[1])) < 1e-12
+
+
+def test_the_second_rotation_of_rr_imp_stays_small(model: Callable[..., World]) -> None:
+    """Within 7.5 degrees, as the toolbox draws it, but for what a stop gives way; a spring takes its place."""
+    body = '<body name="a" joint="rr_imp" {}><geom type="sphere" mass="1" dim="0.1" pos="0.3 0.4 0.5"/></body>'
+    simulation = Simulation(model(body.format("")))
+    angles = []
+    for _ in range(100):
+        simulation.run(0.01)
+        angles.append(simulation.joints["a"].position.tolist())
+    most = np.abs(angles).max(axis=0)
+    assert most[0] > 0.5
+    assert 0.1 < most[1] < np.radians(7.5) + 0.1
+    assert model(body.format('spring_stiff="0 5"')).bodies[0].limits is None
+
+
+def test_bodies_without_mass_are_composed(model: Callable[..., World]) -> None:
+    """A hinge about x, a body with arrows alone, a hinge about y: the saddle joint of two axes on one body."""
+    geom = '<geom type="box" mass="2" dim="0.2 0.3 0.4" pos="0.1 0 -0.3"/>'
+    arrows = '<geom type="xyz" dim="0.1"/>'
+    composed = model(f'<body name="a" joint="ry" damping="0.1">{arrows}<body name="b" joint="rz">{geom}</body></body>')
+    saddle = model(f'<body name="s" joint="saddle" damping="0.1 0">{geom}</body>')
+    runs = Simulation(composed), Simulation(saddle)
+    for run in runs:
+        run.run(0.5)
+    found = [runs[0].joints[name].position[0] for name in ("a", "b")]
+    np.testing.assert_allclose(found, runs[1].joints["s"].position, atol=1e-9)
+
+
+@pytest.mark.parametrize("joint", ["rx", "px"])
+def test_a_body_without_mass_that_nothing_moves_as_it_should_is_refused(
+    model: Callable[..., World], joint: str
+) -> None:
+    """Two hinges about one axis, or slides along one, with no mass between them; armature is no mass of the parts."""
+    geom = '<geom type="sphere" mass="2" dim="0.2"/>'
+    twice = f'<body name="a" joint="{joint}"><body name="b" joint="{joint}">{geom}</body></body>'
+    world = replace(model(twice), physics=Physics(contact=False))
+    with pytest.raises(WorldError, match=r"a.name: it has no mass, and nothing that it carries defines"):
+        Simulation(world)
