@@ -51,6 +51,8 @@ def touches(model: Model, world: World) -> bool:
 
 def adopted_settings(world: World) -> Iterator[Problem]:
     """Yield for each model what the whole world takes over from it, where that is not MuJoCo's default."""
+    if not world.models:
+        return
     usual = {**default_options(), **world.physics.options}
     by_model: dict[Place, list[str]] = {}
     for key, (value, model) in _brought(world):
@@ -62,6 +64,8 @@ def adopted_settings(world: World) -> Iterator[Problem]:
 
 def contradicting_settings(world: World) -> Iterator[Problem]:
     """Yield settings and flags of models that cannot be honoured."""
+    if not world.models:  # which MuJoCo has read
+        return
     usual = {**default_options(), **world.physics.options}
     stated = _stated(world)
     first: dict[str, tuple[Any, Model]] = {}
