@@ -17,16 +17,11 @@ def at_rest(mate: Mate) -> FloatArray:
     """Return a mate's positions (q_size,): initial values of slides and hinges, or `near` or zero within limits."""
     q = as_joint(mate.type).neutral()
     offsets = part_offsets(mate.type)
-    limits = limits_of(mate) or [(-np.inf, np.inf)] * len(mate.type.values)
+    limits = mate.limits or [(-np.inf, np.inf)] * len(mate.type.values)
     nears = mate.near or [0.0] * len(mate.type.values)
     for k, value, near, (low, high) in zip(mate.type.valued, given_values(mate), nears, limits, strict=True):
         q[offsets[k]] = value if value is not None else min(max(near, low), high)
     return q
-
-
-def limits_of(mate: Mate) -> tuple[tuple[float, float], ...] | None:
-    """Return the least and the largest of each value, or None."""
-    return getattr(mate, "limits", None)
 
 
 def given_values(mate: Mate) -> tuple[float | None, ...]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sim_node.assembly import kernels
 from sim_node.assembly.assembly_log import Step
 from sim_node.assembly.cycles import Cycle, Path, cycle_of
-from sim_node.assembly.mate_motion import free_parts, limits_of, part_offsets, positions_of
+from sim_node.assembly.mate_motion import free_parts, part_offsets, positions_of
 from sim_node.assembly.table import Table
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -247,7 +247,7 @@ class Mechanism:
 
     def _read_near_and_limits(self, m: int) -> None:
         mate = self._table.mates[m]
-        limits = limits_of(mate)
+        limits = mate.limits
         if mate.type.distance or (mate.near is None and limits is None):
             return
         offsets = part_offsets(mate.type)

@@ -111,3 +111,21 @@ def test_a_pair_that_floats_has_six_freedoms_more() -> None:
     pair = System("s", bodies=(bar("p", 1.0), bar("q", 1.0)), mates=(Mate("h", "hinge", ("p/b", "q/a")),))
     held = replace(pair, connectors=(MateConnector("g"),), mates=(*pair.mates, Mate("l", "lock", ("g", "p/a"))))
     assert (snapped(pair).degrees_of_freedom, snapped(held).degrees_of_freedom) == (7, 1)
+
+
+@pytest.mark.parametrize("phi", freudenstein(*LENGTHS, THETA))
+def test_limits_are_respected_while_a_loop_is_closed(phi: float) -> None:
+    """Limits about either of the two rocker angles lead to it; about neither, the mate cannot be met."""
+    system = four_bar(*LENGTHS, THETA)
+
+    def limited(low: float, high: float) -> Assembly:
+        mates = list(system.mates)
+        mates[2] = replace(mates[2], limits=((low, high),))
+        return snapped(replace(system, mates=tuple(mates)))
+
+    assembly = limited(wrapped(phi) - 0.2, wrapped(phi) + 0.2)
+    assert assembly.conflicts == ()
+    assert abs(wrapped(heading(assembly, "s/rocker") - phi)) < 1e-9
+    (conflict,) = limited(wrapped(phi) + 0.05, wrapped(phi) + 0.1).conflicts
+    assert conflict.kind == "limits"
+    assert "beyond its limits" in str(conflict)
