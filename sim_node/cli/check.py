@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,12 +21,13 @@ from sim_node.session.graph_names import clashes
 from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.network import refuse_network
-from sim_node.world.problems import Problem, counted
+from sim_node.world.problems import Problem, Where, WorldWarning, counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare FILE..., --allow and --randomised."""
+    """Declare FILE..., --strict, --allow and --randomised."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="world files")
+    parser.add_argument("--strict", action="store_true", help="warnings are errors, such as of what has no effect")
     add_allow(parser)
     add_network(parser)
     add_randomised(parser)
@@ -38,12 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
     rows: list[dict[str, Any]] = []
     for file in arguments.files:
         try:
-            world = assemble(drawn(load(file, allow=arguments.allow), arguments))
-            refuse_network(world, allowed=arguments.allow_network)
-            layout = lay_out(world)
-            sensors = len(lay_out_messages(world))
-            if problems := clashes(world):
-                raise WorldError(problems)
+            with _noted(strict=arguments.strict) as noted:
+                world = assemble(drawn(load(file, allow=arguments.allow), arguments))
+                refuse_network(world, allowed=arguments.allow_network)
+                layout = lay_out(world)
+                sensors = len(lay_out_messages(world))
+                if problems := clashes(world):
+                    raise WorldError(problems)
+            if noted:
+                raise WorldError([Problem(Where(), "", message) for message in noted])
         except WorldError as error:  # noqa: PERF203  each file on its own
             faults += len(error.problems)
             rows.append({"file": file, "valid": False, "problems": [_as_dict(problem) for problem in error.problems]})
@@ -64,6 +71,23 @@ def run(arguments: argparse.Namespace) -> int:
     elif faults:
         print(counted(faults, "error"), file=sys.stderr)
     return 2 if faults else 0
+
+
+@contextlib.contextmanager
+def _noted(*, strict: bool) -> Iterator[list[str]]:
+    """Collect warnings about a world for the length of a block, if they are errors; else they are shown."""
+    found: list[str] = []
+    if not strict:
+        yield found
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield found
+    for each in caught:
+        if issubclass(each.category, WorldWarning):
+            found.append(str(each.message))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _as_dict(problem: Problem) -> dict[str, Any]:

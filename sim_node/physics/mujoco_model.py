@@ -148,8 +148,10 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     add_lights_and_sky(spec, world)
     set_layers(spec, touching)
     add_loop_closures(spec, world, layout, nodes, offsets)
-    for first, second in world.contact_exclusions:
-        spec.add_exclude(bodyname1=first, bodyname2=second)
+    shaped = {body.name for body in world.bodies}
+    for first, second in dict.fromkeys(world.contact_exclusions):
+        if first in shaped and second in shaped:
+            spec.add_exclude(bodyname1=first, bodyname2=second)
     exclude_scenery(spec, world, layout)
     add_mimics(spec, world)
     add_transmissions(spec, world)

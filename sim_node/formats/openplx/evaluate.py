@@ -12,7 +12,7 @@ from sim_node.formats.openplx.functions import FUNCTIONS, METHODS, Function, new
 from sim_node.formats.openplx.library import find, known_bundle, nearest
 from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object, Scope
-from sim_node.formats.openplx.values import MAX_INT, OPAQUE, Method, Undefined, is_real, kind_of, members
+from sim_node.formats.openplx.values import MAX_INT, OPAQUE, Method, Undefined, Vec2, Vec3, is_real, kind_of, members
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import LineColumn
@@ -49,6 +49,8 @@ def _negation(expression: syntax.Negation, scope: Scope) -> Any:
 
 def _operation(expression: syntax.Operation, scope: Scope) -> Any:
     value = evaluate(expression.first, scope)
+    if isinstance(value, tuple) and expression.rest[0][0] in "*/" and len(value) in _VECTORS:
+        value = coerced(value, (_VECTORS[len(value)],), 0, scope.place(expression.at))  # {a, b, c} / 2
     for sign, at, right in expression.rest:
         value = _operated(_OPERATORS[sign], sign, [value, evaluate(right, scope)], at, scope)
     return value
@@ -239,6 +241,8 @@ def _missing(values: list[Any]) -> Any:
     return next((value for value in values if isinstance(value, Undefined)), None)
 
 
+# What braces with numbers are, beside an operator.
+_VECTORS: dict[int, type] = {2: Vec2, 3: Vec3}
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,

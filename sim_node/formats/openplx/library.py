@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,6 +25,13 @@ CONFIG = "config.openplx"
 SEARCH_PATH = "OPENPLX_BUNDLE_PATH"
 # The built-in types of Physics3D, Math and others, as far as they are supported.
 BUILT_IN = Path(__file__).parent / "bundles"
+# Files that other programs import into models.
+FOREIGN = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg"), "an image"),
+    **dict.fromkeys((".obj", ".stl", ".dae", ".glb", ".gltf"), "a mesh"),
+    ".agx": "an archive of AGX Dynamics",
+    ".urdf": "a URDF model (a world file can include it)",
+}
 MAX_IMPORT_DEPTH, MAX_FILES = 32, 5000
 
 
@@ -126,6 +135,8 @@ class Library:
     _bundles: dict[str, Namespace | None] = field(default_factory=dict)
     _sources: dict[Path, Source | None] = field(default_factory=dict)
     _reading: list[Path] = field(default_factory=list)
+    # Bundles of folders by the names in their configs.
+    _configured: dict[Path, dict[str, Path]] = field(default_factory=dict)
 
     def open(self, path: Path, shown: Path) -> tuple[Source | None, Namespace]:
         """Return the file that a user names, and the namespace of its models."""
@@ -199,6 +210,11 @@ class Library:
         if len(self._reading) > MAX_IMPORT_DEPTH:
             report.error(f"imports within imports more than {MAX_IMPORT_DEPTH} deep", statement.at, key)
             return
+        kind = FOREIGN.get(Path(statement.file).suffix.lower())
+        if kind is not None:
+            message = f"{quoted(statement.file)} is {kind}, which is not imported; OpenPLX files and bundles are"
+            report.error(message, statement.at, key)
+            return
         try:
             path, shown = self._imported_file(statement, source)
         except LocateError as error:
@@ -235,6 +251,17 @@ class Library:
         name = statement.file if statement.file.endswith(SUFFIX) else f"{statement.file.rstrip('/')}/{CONFIG}"
         return self.roots.resolve(name, source.path), Path(source.shown).parent / name
 
+    def _by_config(self, folder: Path, name: str) -> Path | None:
+        """Return the folder of a bundle in a folder: the one of its name, or one whose config names it."""
+        if is_file(folder / name / CONFIG) and _inside(folder / name, folder):
+            return folder / name
+        if folder not in self._configured:
+            configs = sorted(folder.glob(f"*/{CONFIG}")) if is_folder(folder) else []
+            self._configured[folder] = {
+                _name_in(config): config.parent for config in configs if _inside(config, folder)
+            }
+        return self._configured[folder].get(name)
+
     def _add_bundle(self, folder: Path, shown: Path) -> Namespace:
         name = folder.resolve().name
         found = self._bundles.get(name)
@@ -247,8 +274,9 @@ class Library:
         if name not in self._bundles:
             self._bundles[name] = None
             for folder, shown in self._search():
-                if is_file(folder / name / CONFIG) and _inside(folder / name, folder):
-                    self._bundles[name] = Namespace(name, self, folder / name, shown / name)
+                found = self._by_config(folder, name)
+                if found is not None:
+                    self._bundles[name] = Namespace(name, self, found, shown / found.name)
                     break
             else:
                 if is_folder(BUILT_IN / name):
@@ -314,6 +342,15 @@ def _within(namespace: Namespace, parts: tuple[str, ...], anywhere: bool) -> tup
             return found
     definition = namespace.definition(parts[0], anywhere=anywhere)
     return None if definition is None else (definition, parts[1:])
+
+
+def _name_in(config: Path) -> str:
+    """Return the name that a bundle's config gives it; its folder's if it gives none."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        found = re.search(r'^\s*name\s*:\s*"([^"]+)"', config.read_text(encoding="utf-8")[:100_000], re.MULTILINE)
+        if found is not None:
+            return found[1]
+    return config.parent.name
 
 
 def _bundle_folder(folder: Path) -> Path | None:

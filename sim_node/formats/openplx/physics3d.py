@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sim_node.formats.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
-from sim_node.formats.openplx.models import Fault
+from sim_node.formats.openplx.models import Entry, Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import (
     SHAPES,
@@ -21,6 +21,7 @@ from sim_node.formats.openplx.parts import (
     value_of,
 )
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.world.bodies import ContactExclusion
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.readers.report import Report
 from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
@@ -30,7 +31,21 @@ SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
 GEOMETRY = "Physics3D.Geometries.ContactGeometry"
 CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
 MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
-PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR}
+COLLISION_PAIR = "Simulation.DisableCollisionPair"
+# What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
+BUNDLES = (
+    "Physics",
+    "Physics1D",
+    "Physics3D",
+    "DriveTrain",
+    "Robotics",
+    "Simulation",
+    "Vehicles",
+    "Terrain",
+    "Sensors",
+)
+INERT = ("Physics.Signals.", "Physics.Interactions.SurfaceContact.", "Visuals.Geometries.", "Terrain.", "Sensors.")
+PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR, COLLISION_PAIR}
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
 MATES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -74,6 +89,7 @@ class Mechanism(NamedTuple):
     system: System
     actuators: tuple[Actuator, ...]
     transmissions: tuple[Transmission, ...]
+    contact_exclusions: tuple[ContactExclusion, ...]
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:
@@ -90,6 +106,8 @@ class _Gathering:
         self._parts: dict[Object, _Part] = {root: self._root}
         self._mates: list[Object] = []
         self._interactions: list[Object] = []
+        self._bodies: list[Object] = []
+        self._apart: list[Object] = []
         self._shaft_actuators: list[Object] = []
         self._drives = Drives(root.name, self._ignore)
         self._redirected: list[tuple[_Part, Object]] = []
@@ -107,7 +125,33 @@ class _Gathering:
             self._drives.add_shaft_actuator(of)
         for of in self._interactions:
             self._drives.add(of)
-        return Mechanism(self._root.system(), tuple(self._drives.actuators), tuple(self._drives.transmissions))
+        pairs = tuple(pair for of in self._apart for pair in self._pairs_apart(of))
+        actuators, transmissions = self._drives.actuators, self._drives.transmissions
+        return Mechanism(self._root.system(), tuple(actuators), tuple(transmissions), pairs)
+
+    def _pairs_apart(self, of: Object) -> Iterator[ContactExclusion]:
+        """Yield the pairs of bodies that two groups keep from touching each other."""
+        first, second = (self._members(of.value(name)) for name in ("group1", "group2"))
+        seen: set[frozenset[str]] = set()
+        for a in first:
+            for b in second:
+                if a != b and frozenset((a, b)) not in seen:
+                    seen.add(frozenset((a, b)))
+                    yield ContactExclusion(a, b)
+
+    def _members(self, group: Any) -> list[str]:
+        """Return the names of the bodies of a collision group: its own, those of its systems and of its geometries."""
+        if not isinstance(group, Object):
+            return []
+        bodies = [*_objects(group.value("bodies"))]
+        for geometry in _objects(group.value("geometries")):
+            if geometry.owner is not None:
+                bodies.append(geometry.owner)
+                if len([one for one in _owned(geometry.owner) if one.is_a(GEOMETRY)]) > 1:
+                    self._ignore(geometry, "a geometry of a collision group stands for its whole body: only that")
+        for system in _objects(group.value("systems")):
+            bodies += [body for body in self._bodies if system in _owners(body)]
+        return [self._drives.name(body) for body in dict.fromkeys(bodies)]
 
     def _walk(self, part: _Part) -> None:
         listed = part.of.value("kinematically_controlled")
@@ -122,6 +166,7 @@ class _Gathering:
         for of in owned:
             if of.is_a(BODY):
                 self._check_name(of)
+                self._bodies.append(of)
                 part.bodies.append(self._body(of))
             elif of.is_a(GEOMETRY):
                 part.geometries += self._geometry(of)
@@ -140,8 +185,12 @@ class _Gathering:
                 part.mates.append(hinge)
             elif of.is_a(SHAFT_ACTUATOR):
                 self._shaft_actuators.append(of)
-            else:
+            elif of.is_a(COLLISION_PAIR):
+                self._apart.append(of)
+            elif of.is_a(INTERACTION):
                 self._interaction(of)
+            elif not of.is_a(SYSTEM):
+                self._ignore(of, f"{with_article(of.kind)} has no effect here")
 
     def _interaction(self, of: Object) -> None:
         if of.is_a(RANGE):
@@ -279,12 +328,24 @@ def _owned(of: Object) -> Iterator[Object]:
             continue
         value = of.value(name)
         if isinstance(value, Object) and value.owner is of and value.name == name:
+            if not value.model.ancestors & PHYSICAL and _of_a_type(type_.entry):
+                continue
             _refuse_itself(value)
             yield value
 
 
+def _of_a_type(entry: Entry) -> bool:
+    """Return whether a type of the known bundles declares an attribute, as motors have their signals."""
+    return entry.model is not None and entry.model.name.partition(".")[0] in BUNDLES and "." in entry.model.name
+
+
 def _physical(kinds: tuple[Any, ...]) -> bool:
-    return any(getattr(kind, "ancestors", frozenset()) & PHYSICAL for kind in kinds)
+    return any(_acts(getattr(kind, "ancestors", frozenset())) for kind in kinds)
+
+
+def _acts(ancestors: frozenset[str]) -> bool:
+    """Return whether an object of a type belongs to a world: because it becomes part of it, or is to be reported."""
+    return bool(ancestors & PHYSICAL) or any(name.startswith(INERT) for name in ancestors)
 
 
 def _refuse_itself(of: Object) -> None:

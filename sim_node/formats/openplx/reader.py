@@ -36,7 +36,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     if chosen is None:
         return None
     try:
-        system, actuators, transmissions = mechanism_of(chosen, report)
+        system, actuators, transmissions, pairs = mechanism_of(chosen, report)
         system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
         physics = _physics(chosen, report)
     except Fault as fault:
@@ -45,7 +45,12 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     except RecursionError:
         report.error("its models are nested too deep")
         return None
-    parts: dict[str, Any] = {"systems": (system,), "actuators": actuators, "transmissions": transmissions}
+    parts: dict[str, Any] = {
+        "systems": (system,),
+        "actuators": actuators,
+        "transmissions": transmissions,
+        "contact_exclusions": pairs,
+    }
     return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, parts=parts, source=str(shown))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sim_node.cli.main import main
 from sim_node.simulation import Simulation
 from sim_node.world import World, WorldError, WorldWarning, load
 
@@ -249,3 +250,66 @@ def test_a_motor_of_an_included_model_runs(tmp_path: Path, world: Callable[..., 
         run = run_of(load(tmp_path / "shop.yaml"), 0.5)
     assert speed(run, "a/Rotor/bar") == pytest.approx(1.0, abs=1e-5)
     assert np.isfinite(run.snapshot().poses).all()
+
+
+def test_bodies_of_collision_groups_pass_through_each_other(world: Callable[..., World]) -> None:
+    """Two balls dropped on each other: apart they meet, in a disabled pair both fall as far."""
+    text = """\
+Balls is Physics3D.System:
+    low is Physics3D.Bodies.RigidBody:
+        kinematics.local_transform.position: {0, 0, 0.5}
+        is_dynamic: false
+        ball is Physics3D.Geometries.Sphere:
+            radius: 0.1
+    high is Physics3D.Bodies.RigidBody:
+        kinematics.local_transform.position: {0, 0, 0.9}
+        ball is Physics3D.Geometries.Sphere:
+            radius: 0.1
+    ones is Simulation.CollisionGroup:
+        bodies: [low]
+    others is Simulation.CollisionGroup:
+        geometries: [high.ball]
+    through is Simulation.DisableCollisionPair:
+        group1: ones
+        group2: others
+"""
+    run = run_of(world(text), 0.4)
+    assert run.bodies["Balls/high"].pose[2] == pytest.approx(0.9 - 9.81 * 0.4**2 / 2.0, abs=1e-3)
+    met = run_of(world(text.partition("    through")[0]), 0.4)
+    assert met.bodies["Balls/high"].pose[2] > 0.5
+
+
+def test_a_signal_without_an_effect_is_named_and_fails_a_strict_check(
+    world: Callable[..., World], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = MOTOR + "motor_input is Physics.Signals.AngularVelocity1DInput:\n    source: motor"
+    with pytest.warns(WorldWarning, match="motor_input: a Physics.Signals.AngularVelocity1DInput has no effect here"):
+        world(ROTOR, lines)
+    file = str(tmp_path / "model.openplx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert main(["check", file]) == 0
+    assert main(["check", "--strict", file]) == 2
+    assert "motor_input: a Physics.Signals.AngularVelocity1DInput has no effect here" in capsys.readouterr().err
+
+
+def test_a_vector_in_braces_is_divided(world: Callable[..., World]) -> None:
+    model = world(SLIDER.replace("{0, 0, 0.5}", "{0, 0, 1} / 2"))
+    assert model.systems[0].bodies[0].connectors[0].position.tolist() == [0.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize(("file", "kind"), [("a.png", "an image"), ("a.obj", "a mesh"), ("a.agx", "an archive of AGX")])
+def test_imports_of_other_files_are_named(tmp_path: Path, file: str, kind: str) -> None:
+    (tmp_path / "w.openplx").write_text(f'import @"{file}" as Thing\nW is Physics3D.System\n', encoding="utf-8")
+    with pytest.raises(WorldError, match=f"w.openplx:1:8: import: {file!r} is {kind}"):
+        load(tmp_path / "w.openplx")
+
+
+def test_a_bundle_has_the_name_in_its_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = tmp_path / "bundles" / "PartsBundle"
+    bundle.mkdir(parents=True)
+    (bundle / "config.openplx").write_text('config is BundleConfig:\n    name: "Parts"\n', encoding="utf-8")
+    (bundle / "Crate.openplx").write_text("Crate is Physics3D.System\n", encoding="utf-8")
+    monkeypatch.setenv("OPENPLX_BUNDLE_PATH", str(tmp_path / "bundles"))
+    (tmp_path / "w.openplx").write_text("W is Parts.Crate\n", encoding="utf-8")
+    assert load(tmp_path / "w.openplx").systems[0].name == "W"
