@@ -237,6 +237,8 @@ class Models:
             if len(path.parts) == 1 and not hint:
                 hint = did_you_mean(path.parts[0], PRIMITIVES)
             raise Fault(place, f"no type {path}{hint}")
+        if bundle is not None and (hint := nearest(path.parts, source, self.library)):
+            raise Fault(place, f"no type {path}{hint}")
         self.warn_unknown(path.parts, str(path), place, source)
         return UNKNOWN
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from sim_node.formats.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
 from sim_node.formats.openplx.models import Entry, Fault
@@ -21,6 +23,7 @@ from sim_node.formats.openplx.parts import (
     value_of,
 )
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.geometry import poses
 from sim_node.world.bodies import ContactExclusion
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.readers.report import Report
@@ -93,7 +96,13 @@ class Mechanism(NamedTuple):
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:
-    """Return the system of a Physics3D.System object, with all its contents and drives. Raises Fault."""
+    """Return the system of a Physics3D.System object, with all its contents and drives. Raises Fault.
+
+    A body by itself is one in a system of its name.
+    """
+    if root.is_a(BODY):
+        body = _Gathering(root, report).body()
+        return Mechanism(System(root.name, bodies=(body,), place=place_of(root)), (), (), ())
     return _Gathering(root, report).mechanism()
 
 
@@ -128,6 +137,11 @@ class _Gathering:
         pairs = tuple(pair for of in self._apart for pair in self._pairs_apart(of))
         actuators, transmissions = self._drives.actuators, self._drives.transmissions
         return Mechanism(self._root.system(), tuple(actuators), tuple(transmissions), pairs)
+
+    def body(self) -> RigidBody:
+        """Return the root as a body, which stands at the origin if nothing else is given."""
+        found = self._body(self._root.of)
+        return replace(found, pose=np.array(poses.IDENTITY)) if found.pose is None else found
 
     def _pairs_apart(self, of: Object) -> Iterator[ContactExclusion]:
         """Yield the pairs of bodies that two groups keep from touching each other."""

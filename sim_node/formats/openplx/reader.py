@@ -14,7 +14,7 @@ from sim_node.formats.openplx.library import Definition, Library
 from sim_node.formats.openplx.models import Fault, Models
 from sim_node.formats.openplx.objects import Instances, Object
 from sim_node.formats.openplx.parts import value_of
-from sim_node.formats.openplx.physics3d import SYSTEM, mechanism_of
+from sim_node.formats.openplx.physics3d import BODY, SYSTEM, mechanism_of
 from sim_node.formats.openplx.values import components
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
@@ -99,6 +99,7 @@ def _evaluated(of: Object, report: Report) -> Object:
 
 def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Object | None:
     systems = {key: of for key, of in objects.items() if of.is_a(SYSTEM)}
+    systems = systems or {key: of for key, of in objects.items() if of.is_a(BODY)}
     if name is None and systems:
         return systems[list(systems)[-1]]
     if not systems:

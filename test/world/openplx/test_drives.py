@@ -313,3 +313,17 @@ def test_a_bundle_has_the_name_in_its_config(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("OPENPLX_BUNDLE_PATH", str(tmp_path / "bundles"))
     (tmp_path / "w.openplx").write_text("W is Parts.Crate\n", encoding="utf-8")
     assert load(tmp_path / "w.openplx").systems[0].name == "W"
+
+
+def test_a_body_is_a_world_of_its_own(tmp_path: Path) -> None:
+    text = "Ball is Physics3D.Bodies.RigidBody:\n    ball is Physics3D.Geometries.Sphere:\n        radius: 0.1\n"
+    (tmp_path / "ball.openplx").write_text(text, encoding="utf-8")
+    run = run_of(load(tmp_path / "ball.openplx"), 0.5)
+    assert run.bodies["Ball/Ball"].pose[2] == pytest.approx(-9.81 * 0.5**2 / 2.0, abs=1e-3)
+
+
+def test_a_misspelt_type_of_a_known_bundle_is_an_error(world: Callable[..., World]) -> None:
+    with pytest.raises(
+        WorldError, match=r"no type Physics3D\.Interactions\.LinearSprig; did you mean .*LinearSpring\?"
+    ):
+        world(SLIDER, "spring is Physics3D.Interactions.LinearSprig:\n    connectors: guide.connectors")

@@ -168,10 +168,17 @@ def test_what_is_left_out_is_reported(write: Callable[..., Path], line: str, exp
     assert [str(one.message).startswith(f"w.openplx:{expected}") for one in caught] == [True], caught[0].message
 
 
-def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write: Callable[..., Path]) -> None:
+def test_a_misspelt_type_is_a_fault_with_the_nearest_name(write: Callable[..., Path]) -> None:
     assert reported(write, "A is Physics3D.Systm\n") == [
+        "1:6: A: no type Physics3D.Systm; did you mean Physics3D.System?"
+    ]
+
+
+def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write: Callable[..., Path]) -> None:
+    hint = "is unknown and ignored (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)"
+    assert reported(write, "A is Physics3D.Qwertzuiop\n") == [
         " it has no Physics3D.System, so there is nothing to simulate",
-        "1:6: A: Physics3D.Systm is unknown and ignored; did you mean Physics3D.System?",
+        f"1:6: A: Physics3D.Qwertzuiop {hint}",
     ]
 
 
