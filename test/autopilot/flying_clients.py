@@ -19,6 +19,8 @@ from sim_node.world import load
 
 # Home, and metres per degree there, by WGS84's radii of curvature.
 LATITUDE, LONGITUDE, ALTITUDE = 47.397742, 8.545594, 488.0
+# The height of EGM96 above the ellipsoid there, m: by the package egm96 (5 arc minutes).
+GEOID = 47.232
 _E2, _A = 6.69437999014e-3, 6378137.0
 _W = math.sqrt(1.0 - _E2 * math.sin(math.radians(LATITUDE)) ** 2)
 NORTH = math.radians(1.0) * (_A * (1.0 - _E2) / _W**3 + ALTITUDE)

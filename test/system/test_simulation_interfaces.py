@@ -29,6 +29,7 @@ from simulation_interfaces.msg import (
     SpawnEntity,
     TagsFilter,
 )
+from simulation_interfaces.srv import ResetSimulation
 
 from sim_node.nodes.simulation_interfaces.services import SERVICES, name_of
 from sim_node.nodes.simulation_interfaces.serving import REGISTERING
@@ -74,6 +75,11 @@ class Client:
     def entities(self) -> set[str]:
         return set(self("GetEntities").entities)
 
+    def seen(self, entity: str) -> tuple[int, Any]:
+        """The time of an entity's state, ns, and its height, m."""
+        state = self("GetEntityState", entity=entity).state
+        return state.header.stamp.sec * 10**9 + state.header.stamp.nanosec, state.pose.position.z
+
 
 @pytest.fixture
 def node(ros_domain: int) -> Iterator[Program]:
@@ -91,8 +97,9 @@ def client(node: Program) -> Iterator[Client]:
 def at(x: float, y: float, z: float, frame: str = "", w: float = 1.0) -> PoseStamped:
     pose = PoseStamped()
     pose.header.frame_id = frame
-    pose.pose.position.x, pose.pose.position.y, pose.pose.position.z = x, y, z
-    pose.pose.orientation.w = w
+    # Messages take integers, and send them as other numbers.
+    pose.pose.position.x, pose.pose.position.y, pose.pose.position.z = map(float, (x, y, z))
+    pose.pose.orientation.w = float(w)
     return pose
 
 
@@ -140,15 +147,26 @@ def test_what_runs_stops_and_steps(client: Client) -> None:
     assert client.result("StepSimulation") == FAILED
     assert set_state(SimulationState.STATE_PAUSED) == OK
     assert set_state(SimulationState.STATE_PAUSED) == 101
-    before = client("GetEntityState", entity="drone").state.header.stamp
+    before, _ = client.seen("drone")
     assert client.result("StepSimulation", steps=250) == OK
-    after = client("GetEntityState", entity="drone").state.header.stamp
-    assert (after.sec - before.sec) * 10**9 + after.nanosec - before.nanosec == 10**9
+    after, _ = client.seen("drone")
+    assert after - before == 10**9
     assert set_state(SimulationState.STATE_STOPPED) == OK
     assert client("GetSimulationState").state.state == SimulationState.STATE_STOPPED
     assert set_state(SimulationState.STATE_NO_WORLD) == 103
-    assert client.result("ResetSimulation", scope=1) == UNSUPPORTED
+
+    # A box falls 4.9 m in a second.
+    assert client.result("SpawnEntity", name="box1", resource_string=BOX, initial_pose=at(9, 9, 50)) == OK
+    assert client.result("StepSimulation", steps=250) == OK
+    assert client.seen("box1") == (10**9, pytest.approx(45.1, abs=0.05))
+    assert client.result("ResetSimulation", scope=ResetSimulation.Request.SCOPE_TIME) == OK
+    assert client.seen("box1") == (0, pytest.approx(45.1, abs=0.05))
+    assert client.result("StepSimulation", steps=125) == OK
+    assert client.result("ResetSimulation", scope=ResetSimulation.Request.SCOPE_STATE) == OK
+    assert client.seen("box1") == (5 * 10**8, pytest.approx(50.0))
+    assert client.result("ResetSimulation", scope=8) == UNSUPPORTED
     assert client.result("ResetSimulation") == OK
+    assert client.entities() == {"ground", "drone"}
 
     action = ActionClient(client.ears.node, SimulateSteps, "/simulation/simulate_steps")
     client.ears.spin_until(action.server_is_ready)
@@ -290,18 +308,14 @@ def test_many_clients_while_it_runs(client: Client, node: Program) -> None:
         except BaseException as failure:
             failures.append(failure)
 
-    def now_ns() -> int:
-        stamp = client("GetEntityState", entity="drone").state.header.stamp
-        return int(stamp.sec) * 10**9 + int(stamp.nanosec)
-
-    begun = now_ns()
+    begun, _ = client.seen("drone")
     threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert not failures, failures[0]
-    assert now_ns() > begun
+    assert client.seen("drone")[0] > begun
     assert "Traceback" not in node.output
 
 

@@ -13,8 +13,8 @@ from sim_node.session.entities import Rejected
 from sim_node.session.resources import FORMATS
 
 _ABOUT = (
-    "sim_node: docs/simulation-interfaces.md. Named poses are frames and have no bounds. A reset of time and state "
-    "comes together (scope 3), of everything (0, 255), or of what was spawned (4)."
+    "sim_node: docs/simulation-interfaces.md. Named poses are frames, with bounds where they have a size. Resets: "
+    "everything (0, 255), or time (1), state (2), what was spawned (4), and sums of these."
 )
 
 

@@ -87,8 +87,10 @@ async def fly(address: str, port: int) -> None:
     did("takeoff")
 
     at = await first(drone.telemetry.position())
-    await drone.action.goto_location(at.latitude_deg + 9e-5, at.longitude_deg, at.absolute_altitude_m + 2.0, 90.0)
-    did("goto", latitude=at.latitude_deg + 9e-5, longitude=at.longitude_deg, height=at.absolute_altitude_m + 2.0)
+    altitude = at.absolute_altitude_m + 2.0
+    await drone.action.goto_location(at.latitude_deg + 9e-5, at.longitude_deg, altitude, 90.0)
+    height = altitude - home.absolute_altitude_m
+    did("goto", latitude=at.latitude_deg + 9e-5, longitude=at.longitude_deg, height=height)
     await drone.action.hold()
     await mode(drone, "HOLD")
     did("hold")
