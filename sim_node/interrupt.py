@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from types import FrameType, TracebackType
 
@@ -14,15 +15,51 @@ PATIENCE_S = 1.0
 _WAKE = 0
 
 
+class Held:
+    """Work of the main thread that a KeyboardInterrupt must not hit, such as that of a compiler. Other threads pass.
+
+    Attributes:
+        due: Whether to raise a KeyboardInterrupt at its end.
+    """
+
+    def __init__(self) -> None:
+        self.due = False
+        self._depth = 0
+
+    def __bool__(self) -> bool:
+        """Whether there is such work now."""
+        return self._depth > 0
+
+    def begin(self) -> None:
+        """Begin it. It may be nested."""
+        if threading.current_thread() is threading.main_thread():
+            self._depth += 1
+
+    def end(self) -> None:
+        """End what was begun. Raises KeyboardInterrupt if one is due."""
+        if threading.current_thread() is threading.main_thread():
+            self._depth -= 1
+            if self.due and not self._depth:
+                self.due = False
+                raise KeyboardInterrupt
+
+
+held = Held()
+
+
 class Interrupt:
     """While entered, SIGINT, SIGTERM and SIGHUP end `wait` instead of the process. Main thread only.
 
     SIGHUP is ignored under nohup. A signal more than PATIENCE_S after the first one, or after `wait` has ended, raises
     KeyboardInterrupt as usual. Signals arrive through a pipe, so that no work happens inside a handler.
+
+    While work is `held`, KeyboardInterrupt is raised at its end. Before `wait` the first signal is enough for that: a
+    first start compiles for a while, and has not started anything yet.
     """
 
     def __enter__(self) -> Interrupt:
         self._asked = float("inf")
+        self._starting = True
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
@@ -45,6 +82,7 @@ class Interrupt:
 
     def wait(self) -> None:
         """Return after a signal or `wake`."""
+        self._starting = False
         # The pipe reports every signal with a Python handler, including a library's SIGCHLD.
         while os.read(self._read, 1)[0] not in (_WAKE, *SIGNALS):
             pass
@@ -56,9 +94,12 @@ class Interrupt:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if now > self._asked + PATIENCE_S:
-            raise KeyboardInterrupt
+        again = now > self._asked + PATIENCE_S
         self._asked = min(self._asked, now)
+        if held:
+            held.due |= again or self._starting
+        elif again:
+            raise KeyboardInterrupt
 
 
 def _handled_signals() -> tuple[signal.Signals, ...]:

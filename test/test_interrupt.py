@@ -161,6 +161,50 @@ say("clean")
         assert starting.end() == (0, ["started", "clean"], "")
 
 
+@pytest.mark.parametrize("number", EACH)
+def test_work_that_must_not_be_hit_ends_first(number: Signals) -> None:
+    works = f"""
+from sim_node.interrupt import held
+try:
+    with Interrupt():
+        held.begin()
+        held.begin()
+        os.kill(os.getpid(), {int(number)})
+        say("inner")
+        held.end()
+        say("outer")
+        held.end()
+        say("on")
+except KeyboardInterrupt:
+    say("interrupted")
+"""
+    with child(works) as working:
+        assert working.end() == (0, ["inner", "outer", "interrupted"], "")
+
+
+def test_numba_compiles_to_the_end_and_a_start_that_compiles_ends_then() -> None:
+    """Its callbacks from LLVM drop exceptions, after which it fails, or goes on to the next function."""
+    compiles = """
+import numba
+from numba.core import event
+import sim_node.geometry.kernel
+class Stop(event.Listener):
+    def on_start(self, event):
+        os.kill(os.getpid(), signal.SIGINT)
+    def on_end(self, event):
+        say("compiled")
+event.register("numba:compile", Stop())
+try:
+    with Interrupt():
+        numba.njit("float64(float64)")(lambda x: 2.0 * x)
+        say("on")
+except KeyboardInterrupt:
+    say("interrupted")
+"""
+    with child(compiles) as compiling:
+        assert compiling.end() == (0, ["compiled", "interrupted"], "")
+
+
 def test_a_thread_ends_the_wait() -> None:
     wakes = """
 with Interrupt() as interrupt:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from numba import njit
+from numba.core import event
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
@@ -22,7 +23,22 @@ from numba.core.typeinfer import register_dispatcher
 from numba.cpython import hashing  # noqa: F401  machine code may refer to its symbols
 from numba.np import linalg
 
+from sim_node.interrupt import held
+
 _warned = False
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]
+    """Keeps KeyboardInterrupt away from numba and LLVM: their callbacks drop it, and the compiler fails then."""
+
+    def on_start(self, event: object) -> None:
+        held.begin()
+
+    def on_end(self, event: object) -> None:
+        held.end()
+
+
+event.register("numba:compiler_lock", _Compiling())
 
 
 def _load_array_functions() -> None:

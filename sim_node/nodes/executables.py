@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sim_node.interrupt import ExitInterrupt
+from sim_node.interrupt import ExitInterrupt, Interrupt
 from sim_node.packages import how_to_install
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def simulation(arguments: list[str] | None = None) -> int:
     """Run `ros2 run sim_node simulation`. Return the exit code. See run_node for the arguments."""
     # Entered before rclpy is loaded, so that Ctrl-C during the import is handled, too.
-    with ExitInterrupt() as interrupt, _report_missing_package():
+    with ExitInterrupt() as interrupt, _starting(interrupt):
         from sim_node.nodes.simulation import SimulationNode, headline
         from sim_node.nodes.spin import run_node
 
@@ -31,7 +31,7 @@ def simulation(arguments: list[str] | None = None) -> int:
 
 def bridge(arguments: list[str] | None = None) -> int:
     """Run `ros2 run sim_node bridge`. Return the exit code. See run_node for the arguments."""
-    with ExitInterrupt() as interrupt, _report_missing_package():
+    with ExitInterrupt() as interrupt, _starting(interrupt):
         from sim_node.nodes.bridge import BridgeNode
         from sim_node.nodes.spin import run_node
 
@@ -40,7 +40,7 @@ def bridge(arguments: list[str] | None = None) -> int:
 
 def replay(arguments: list[str] | None = None) -> int:
     """Run `ros2 run sim_node replay`. Return the exit code. See run_node for the arguments."""
-    with ExitInterrupt() as interrupt, _report_missing_package():
+    with ExitInterrupt() as interrupt, _starting(interrupt):
         from sim_node.nodes.replay import ReplayNode, prepare_replay
         from sim_node.nodes.spin import run_node
 
@@ -49,10 +49,14 @@ def replay(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def _report_missing_package() -> Iterator[None]:
-    """Exit with code 1 and one line if a package is not installed."""
+def _starting(interrupt: Interrupt) -> Iterator[None]:
+    """Exit with code 1 and one line if a package is not installed, with 0 at a Ctrl-C while kernels are compiled."""
     try:
         yield
+    except KeyboardInterrupt:
+        if not interrupt.asked:
+            raise
+        raise SystemExit(0) from None
     except ModuleNotFoundError as error:
         print(f"sim_node: {how_to_install(error)}", file=sys.stderr)
         raise SystemExit(1) from None
