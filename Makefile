@@ -104,6 +104,7 @@ pictures: .venv/.ready
 	$(BIN)/python tools/draw_assembly.py
 	$(BIN)/python tools/draw_physics.py
 	$(BIN)/python tools/draw_scene.py
+	$(BIN)/python tools/draw_models.py
 	rm -rf build/flight && mkdir -p build
 	$(BIN)/sim_node run quadrotor --no-ros --speed max --duration 12 --record build/flight
 	$(BIN)/sim_node plot build/flight /drone/truth/odom.pose.pose.position.x /drone/truth/odom.pose.pose.position.z \

@@ -12,12 +12,14 @@ from sim_node.formats.mjcf import FIXED_FRAME, model_of
 from sim_node.formats.urdf_inertia import mend_inertials, refuse_undefined
 from sim_node.formats.urdf_meshes import MeshReader, mesh_folder
 from sim_node.formats.xml_roots import XmlFile, xml_reader
+from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import mujoco_fault
-from sim_node.world.problems import WorldError
+from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Attribute, Element, escape, unescape
 
 _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
@@ -84,7 +86,7 @@ def read_urdf(file: XmlFile) -> World | None:
         file.report.errors.extend(error.problems)
         return None
     text = with_uris(file.text, file.path, file.roots, mesh_folder(file))
-    model = replace(model, mimics=tuple(_mimics(root)), shown=tuple(meshes.shown), options={}, urdf=text)
+    model = replace(model, mimics=tuple(_mimics(root, file.report)), shown=tuple(meshes.shown), options={}, urdf=text)
     return World(
         name=file.root.get("name") or file.path.stem, fixed_frame=FIXED_FRAME, models=(model,), source=str(file.shown)
     )
@@ -120,10 +122,15 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
                 file.report.error(message, limit.at, f"{name}.limit")
 
 
-def _mimics(root: Element) -> list[tuple[str, str, float, float]]:
+def _mimics(root: Element, report: Report) -> list[tuple[str, str, float, float]]:
     found = []
+    joints = [joint.get("name") for joint in root.all("joint")]
     for joint in root.all("joint"):
         for mimic in joint.all("mimic"):
+            if mimic.get("joint") not in joints:
+                message = f"no joint {quoted(mimic.get('joint'))}{did_you_mean(mimic.get('joint'), joints)}"
+                report.warning(f"{message}; it follows none", mimic.at, f"{joint.get('name')}.mimic")
+                continue
             multiplier, offset = as_number(mimic.get("multiplier", "1")), as_number(mimic.get("offset", "0"))
             found.append((joint.get("name"), mimic.get("joint"), multiplier, offset))
     return found

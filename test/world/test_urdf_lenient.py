@@ -245,3 +245,9 @@ include:
         load(write("include: [{file: y.yaml, qd: {c: 1}}]"))
     with pytest.warns(WorldWarning, match="2 is beyond the joint's limits, -1 to 1"), pytest.raises(WorldError):
         Simulation(load(write("include: [{file: y.yaml, q: {b: 2}}]")))
+
+
+def test_a_mimic_of_a_joint_that_is_not_there_is_warned_of(write: Callable[..., Path]) -> None:
+    path = write(robot(joint='<mimic joint="jj"/>'), "m.urdf")
+    with pytest.warns(WorldWarning, match=r"m.urdf:3:\d+: j.mimic: no joint 'jj'; it follows none"):
+        Simulation(load(path))
