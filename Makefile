@@ -85,8 +85,8 @@ stress: .venv/.ready-for-tests
 # The pictures of the README and the docs, drawn by the project itself.
 RENDER = $(BIN)/sim_node render
 pictures: .venv/.ready
-	$(RENDER) quadrotor --at 30 --camera=-5.1,0.9,3.65@2.5,3.9,2.55,72 --size 1200x525 \
-		--trail drone/base_link -o docs/images/quadrotor.png
+	$(RENDER) quadrotor --video docs/images/quadrotor.webp --from 3 --duration 8 --fps 8 --speed 1.6 --size 640x300 \
+		--trail drone/base_link --frames drone/base_link --follow drone/base_link --camera=-2.0,-1.35,0.75
 	$(RENDER) lidar_room --at 6 --camera=3.6,-9.4,10@0.1,-0.1,0.2,54 --size 1200x560 \
 		--frames cart/base_link cart/LIDAR_TOP -o docs/images/lidar_room.png
 	$(RENDER) formation --at 21 --camera=-16,-18,12@0,0,4.8,50 --size 800x400 \

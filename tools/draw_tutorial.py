@@ -21,6 +21,10 @@ PICTURES = {
         "field.yaml --at 5.5 --trail drone/base_link --frames drone/base_link"
         " --camera=4.6,-3.2,4.2@2.3,0.2,2.4,60 --size 1000x460",
     ),
+    "tutorial-hall.png": (
+        "my-robot-in-a-warehouse",
+        "hall.yaml --at 1 --camera=-6.2,-6,5.4@0,0,0.3,50 --size 1000x460",
+    ),
 }
 
 
