@@ -18,10 +18,11 @@ lock ecs -c core.lock -c view.lock -c physics.lock
 lock gym -c core.lock -c ecs.lock
 lock mcp -c core.lock -c view.lock -c ecs.lock
 lock sweep -c core.lock -c ecs.lock
+# rerun-sdk names numpy and pillow, which core.lock and view.lock have.
 # colcon-core names pytest-cov for a verb that no test uses. Where coverage is installed, numba imports it: 0.08 s for each
 # of the thousand programs that tests start.
 lock test -c core.lock -c ros.lock -c physics.lock -c view.lock -c ecs.lock -c gym.lock -c mcp.lock \
-    --no-emit-package coverage --no-emit-package pytest-cov
+    --no-emit-package coverage --no-emit-package pytest-cov --no-emit-package numpy --no-emit-package pillow
 lock ray -c core.lock -c view.lock -c ecs.lock -c test.lock
 lock dist
 lock docs

@@ -9,7 +9,7 @@ import numpy as np
 import pymap3d
 import pytest
 
-pytest.importorskip("rerun", reason="needs rerun-sdk")
+pytest.importorskip("rerun.chunk", reason="needs rerun-sdk 0.40 or newer, which reads recordings")
 
 from rerun.chunk import RrdReader
 from robot_topics import ORIGIN, SECONDS, robot
