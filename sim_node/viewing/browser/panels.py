@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,14 +11,16 @@ from typing import Any
 import numpy as np
 import viser
 
+from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
 from sim_node.schematic.binding import problem_of
 from sim_node.schematic.model import Panel
 from sim_node.viewing.browser.batches import WXYZ, Batches
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
+from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.transport import Transport
-from sim_node.viewing.cameras import Camera
+from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.world import FrameTable, World
@@ -31,8 +32,6 @@ _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
 # For how many updates a new page is told again what it does not draw: until then its scene may not be there.
 _TELLS = 40
-# How long to wait for a page's answer, s.
-_PATIENCE_S = 0.5
 _BUTTONS = ("play", "pause", "step", "reset")
 
 
@@ -82,8 +81,6 @@ class Panels:
         self._cameras: dict[int, Camera] = {}
         self._curves: list[_Curves] = []
         self._told: dict[int, int] = {}
-        # Until when the answer of each page to the last camera is awaited.
-        self._answers: dict[int, float] = {}
         self._drawing = Drawing((), (), {})
         self._batches: Batches | None = None
         self._live: dict[int, Any] = {}
@@ -120,13 +117,13 @@ class Panels:
             return
         self.signals.update(in_root, measurements)
         if self._batches is not None:
-            poses = self._drawing.poses()
-            known = np.isfinite(poses).all(axis=1)
-            poses[~known] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-            self._batches.show(poses)
+            placed = self._drawing.poses()
+            known = np.isfinite(placed).all(axis=1)
+            placed[~known] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+            self._batches.show(placed)
             for row, handle in self._live.items():
-                handle.batched_positions = poses[row : row + 1, :3].astype(np.float32)
-                handle.batched_wxyzs = poses[row : row + 1][:, WXYZ].astype(np.float32)
+                handle.batched_positions = placed[row : row + 1, :3].astype(np.float32)
+                handle.batched_wxyzs = placed[row : row + 1][:, WXYZ].astype(np.float32)
                 handle.batched_scales = self._drawing.scales[row]()[None].astype(np.float32)
         with self._lock:
             self._time_s = time_ns / 1e9
@@ -217,19 +214,19 @@ class Panels:
     def _draw(self, drawing: Drawing) -> None:
         """Put what is drawn on the page."""
         scene = self._server.scene
-        poses = np.nan_to_num(drawing.poses())
-        poses[~poses[:, 3:].any(axis=1), 6] = 1.0
+        placed = np.nan_to_num(drawing.poses())
+        placed[~placed[:, 3:].any(axis=1), 6] = 1.0
         moving = np.zeros(len(drawing.shapes), dtype=bool)
         fixed = [shape for shape in drawing.shapes if shape.row not in drawing.scales]
         if self._batches is None:
-            self._batches = Batches(scene, _OBJECTS, fixed, moving, poses)
+            self._batches = Batches(scene, _OBJECTS, fixed, moving, placed)
         else:
-            self._batches.change(fixed, moving, poses)
+            self._batches.change(fixed, moving, placed)
         for handle in self._live.values():
             handle.remove()
         self._live = {}
         for row in drawing.scales:
-            made = Batches(scene, f"{_OBJECTS}/live/{row}", [drawing.shapes[row]], moving, poses)
+            made = Batches(scene, f"{_OBJECTS}/live/{row}", [drawing.shapes[row]], moving, placed)
             self._live[row] = made.handles()[0]
 
     def _aim(self) -> None:
@@ -246,45 +243,38 @@ class Panels:
                 self._hide(client, self._viewports[viewport])
             camera = self._cameras.get(viewport)
             if camera is not None and (camera.follows or told < _TELLS):
-                self._move(number, client, camera, self._viewports[viewport])
+                self._look(client, camera, self._viewports[viewport], begins=told in (0, _TELLS - 1))
             elif told == 0:
                 client.camera.fov = math.radians(self._viewports[viewport].fov)
 
-    def _move(self, number: int, client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> None:
-        """Send a camera, unless the page has not answered the last one: a slow page would fall behind more and more."""
-        now = time.monotonic()
-        if number not in self._answers:
-            self._answers[number] = 0.0
-            client.camera.on_update(lambda _: self._answers.update({number: 0.0}))
-        if now < self._answers[number]:
-            return
-        if _look(client, camera, viewport):
-            self._answers[number] = now + _PATIENCE_S
+    def _look(self, client: viser.ClientHandle, camera: Camera, viewport: Viewport, *, begins: bool) -> None:
+        """Move the scene of a page in front of its camera, which stays at the root.
+
+        What moves the scene takes the same way as what moves in it, so that a slow page sees both of one instant.
+        Messages to cameras are queued instead: a slow page would fall behind more and more.
+        """
+        sight = camera.sight()
+        if sight is not None:
+            if begins:
+                _lens(client, viewport, float(np.linalg.norm(sight.target - sight.position)))
+            self._server.place_for(client, ROOT, poses.invert(pose_of(sight)))
 
     def _hide(self, client: viser.ClientHandle, viewport: Viewport) -> None:
         for node in (*_OVERLAYS, *(() if viewport.show_grid else (_GROUND,))):
             self._server.hide_from(client, node)
 
 
-def _look(client: viser.ClientHandle, camera: Camera, viewport: Viewport) -> bool:
-    """Send where a camera is. Return whether it is known, and has moved."""
-    sight = camera.sight()
-    if sight is None or (
-        np.allclose(client.camera.position, sight.position)
-        and np.allclose(client.camera.look_at, sight.target)
-        and np.allclose(client.camera.up_direction, sight.up)
-    ):
-        return False
+def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> None:
+    """Set the camera of a page: at the root, looking along x. It turns about what it looks at when it is dragged."""
     with client.atomic():
-        client.camera.up_direction = sight.up
-        client.camera.position = sight.position
-        client.camera.look_at = sight.target
-        client.camera.fov = camera.vertical_fov
+        client.camera.up_direction = (0.0, 0.0, 1.0)
+        client.camera.position = (0.0, 0.0, 0.0)
+        client.camera.look_at = (distance, 0.0, 0.0)
+        client.camera.fov = math.radians(viewport.fov)
         if viewport.near is not None:
             client.camera.near = viewport.near
         if viewport.far is not None:
             client.camera.far = viewport.far
-    return True
 
 
 def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[Signal]:

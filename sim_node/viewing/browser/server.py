@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 
 import rich
 import viser
-from viser._messages import SetSceneNodeVisibilityMessage
+from viser._messages import SetOrientationMessage, SetPositionMessage, SetSceneNodeVisibilityMessage
 from websockets.asyncio.server import ServerConnection
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.page_messages import refusal
 from sim_node.viewing.browser.panels_page import PanelsPage
 from sim_node.viewing.browser.same_origin import own_pages_only
@@ -24,6 +26,8 @@ class Server(viser.ViserServer):  # type: ignore[misc]
     def __init__(self, port: int | None, title: str) -> None:
         # viser prints messages to standard output, which belongs to the program.
         rich.get_console().quiet = True
+        # A page may close between the list of pages and a message to it.
+        warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
         self.panels_page = PanelsPage()
         with own_pages_only(self._refusal, _log.warning, self.panels_page):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
@@ -42,6 +46,12 @@ class Server(viser.ViserServer):  # type: ignore[misc]
     def hide_from(self, client: viser.ClientHandle, node: str) -> None:
         """Hide a node of the scene, and what is below it, on one page."""
         client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, False))
+
+    def place_for(self, client: viser.ClientHandle, node: str, pose: FloatArray) -> None:
+        """Place a node of the scene at a pose (7,) on one page."""
+        x, y, z, qx, qy, qz, qw = pose.tolist()
+        client._websock_connection.queue_message(SetOrientationMessage(node, (qw, qx, qy, qz)))
+        client._websock_connection.queue_message(SetPositionMessage(node, (x, y, z)))
 
     def _refusal(self, data: bytes | str) -> str:
         """Return why a message of a page is ignored."""
