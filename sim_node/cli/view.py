@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from sim_node.cli.views import add_foxglove, foxglove_of, opened, port_number, p
 from sim_node.cli.world_arguments import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag
+from sim_node.schematic import Schematic, read_schematic
 from sim_node.session import Session
 from sim_node.session.errors import needing
 from sim_node.viewing.ports import PagePortInUse
@@ -27,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", metavar="PORT", type=port_number, help="of the page (default: 8080, or the next that is free)"
     )
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
+    named = "lay out panels as this file in KDL says, instead of the world's own schematic"
+    parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
     parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
     add_foxglove(parser, "the world or the bag, instead of a page,")
     add_network(parser)
@@ -52,8 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _world(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "a bag", ["chunk_limit"])
     arguments.world = arguments.world or DEFAULT_WORLD
+    world = loaded(arguments)
+    schematic = _schematic(arguments)
     session = Session(
-        loaded(arguments),
+        world if schematic is None else replace(world, schematic=schematic),
         seed=arguments.seed or 0,
         randomised=arguments.randomised,
         network=arguments.allow_network,
@@ -70,11 +77,28 @@ def _world(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _schematic(arguments: argparse.Namespace) -> Schematic | None:
+    """Return the schematic of --schematic, with what it does not draw printed. Raises UsageError and WorldError."""
+    path: Path | None = arguments.schematic
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--schematic: {path} cannot be read: {error}") from None
+    schematic = read_schematic(text, str(path), path=path)
+    for note in schematic.notes:
+        print(f"sim_node: {path}: {note}", file=sys.stderr)
+    return schematic
+
+
 def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", OF_WORLDS)
     if arguments.foxglove is not None:
         return _served_bag(arguments)
+    schematic = _schematic(arguments)
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
+    viewer.schematic = schematic
     from sim_node.session.bag_view import BagView
 
     view = BagView(arguments.world, viewer, partial(print, flush=True), arguments.chunk_limit)
@@ -107,7 +131,9 @@ def _live(arguments: argparse.Namespace) -> int:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:
         raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
+    schematic = _schematic(arguments)
     viewer = opened(arguments.port, "live")
+    viewer.schematic = schematic
     view = LiveView(viewer)
     arguments.interrupt.wait()
     view.close()

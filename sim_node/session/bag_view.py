@@ -67,6 +67,8 @@ class BagView:
         playback = Playback(self._bag, topics=self._topics)
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         viewer.transport = self
+        if viewer.schematic is None and (world := self._first_world()) is not None:
+            viewer.schematic = world.schematic
         self._set_scene(self._era)
         self._stream = Stream(len(self._era.table), viewer.show, viewer.idle)
 

@@ -244,7 +244,7 @@ def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> No
         assert box["width"] == pytest.approx(400, abs=4)
         page.wait_for_function("plots.get(0).times.length > 10 && updates > 5")
         assert page.evaluate("plots.get(0).rows.at(-1)") == pytest.approx([1.0, 2.0, 3.0])
-        assert page.evaluate("plots.get(0).times.at(-1)") == pytest.approx(0.5)
+        assert 0.3 < page.evaluate("plots.get(0).times.at(-1)") <= 0.5  # a slow page is not sent every instant
         assert not page.evaluate("plots.has(2)")  # its tab is not in front
         page.get_by_role("button", name="Height").click()
         page.wait_for_function("plots.has(2)")
