@@ -12,8 +12,6 @@ from sim_node.ecs.capture import Captured
 from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file, processes_of
-from sim_node.ecs.scenery import Scenery
-from sim_node.ecs.schematics import schematic_of
 from sim_node.ecs.script import captured_world
 from sim_node.geometry.poses import IDENTITY
 from sim_node.schematic.model import Schematic
@@ -91,6 +89,10 @@ def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
 
 def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> Schematic | None:
     """Return what the script shows of its world, with faults and what is not drawn in `report`."""
+    # Not above: they import JAX, and every world file would wait for it.
+    from sim_node.ecs.scenery import Scenery
+    from sim_node.ecs.schematics import schematic_of
+
     if not isinstance(captured.entities, Scenery):
         return None
     try:
