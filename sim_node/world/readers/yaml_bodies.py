@@ -331,9 +331,10 @@ def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
         if not (isinstance(value.node, Scalar) and value.node.text in TRUE):
             value.error(f"has no sizes; write `true`, found {value.found()}")
         return np.zeros(0)
-    values = [value] if len(names) == 1 and not isinstance(value.node, Sequence) else list(value.items())
-    if len(values) != len(names):
-        value.error(f"sizes {', '.join(names)} (m) are needed, found {value.found()}")
+    listed = isinstance(value.node, Sequence)
+    values = list(value.items()) if listed else [value]
+    if len(values) != len(names) or not (listed or len(names) == 1):
+        value.error(f"needs a list of sizes in m, [{', '.join(names)}]; found {value.found()}")
         return np.ones(len(names))
     sizes = [size.number(0.0, MAX_DISTANCE) for size in values]
     for size, length in zip(values, sizes, strict=True):
