@@ -28,6 +28,8 @@ EXTRAS: "dict[str, list[str]]" = {
         "ros-std-srvs==5.3.6",
         "ros-diagnostic-msgs==5.3.6",
     ],
+    # All types of OpenPLX models, as files, for OPENPLX_BUNDLE_PATH.
+    "openplx": ["openplx-bundles>=0.19"],
     # The World Magnetic Model, for magnetometers.
     "magnetometer": ["pygeomag>=1.1"],
     # Rigid bodies: what worlds with `bodies` and x_xy models move by; COLLADA meshes of URDF models.
