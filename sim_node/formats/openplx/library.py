@@ -81,6 +81,10 @@ class Namespace:
     files_read: set[str] = field(default_factory=set)
     _inner: dict[str, Namespace | None] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        # Everything else leads to the whole library: pytest would write it out.
+        return f"<Namespace {self.name}>"
+
     def inner(self, name: str) -> Namespace | None:
         """Return the nested namespace of a name."""
         if name not in self._inner:

@@ -78,6 +78,9 @@ class Model:
     ancestors: frozenset[str] = frozenset()
     depth: int = 1
 
+    def __repr__(self) -> str:
+        return f"<Model {self.name}>"
+
     @property
     def short_name(self) -> str:
         """The name without its namespace."""

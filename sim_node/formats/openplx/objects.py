@@ -111,6 +111,9 @@ class Object:
         if instances.count > MAX_OBJECTS:
             raise Fault(place, f"more than {MAX_OBJECTS} objects")
 
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.path or self.name}>"
+
     @property
     def kind(self) -> str:
         """The kind of object, for messages."""

@@ -252,3 +252,11 @@ def test_a_file_in_a_bundle_is_in_its_namespace(
     found = objects("Box:\n    bit is Drills.Bit\n", "Tools/Boxes/Box.openplx")
     assert found["Box"].model.name == "Tools.Boxes.Box"
     assert found["Box"].at(["bit", "size"]) == 4
+
+
+def test_objects_show_themselves_in_one_short_line(objects: Callable[..., dict[str, Any]]) -> None:
+    """However much they lead to: their models, namespaces and owners, which a failing test would print."""
+    system = objects("Rig is Physics3D.System:\n    rod is Physics3D.Bodies.RigidBody\n")["Rig"]
+    assert repr(system.value("rod")) == "<Physics3D.Bodies.RigidBody rod>"
+    assert repr(system.model) == "<Model Rig>"
+    assert repr(system.instances.models.library.bundle("Physics3D")) == "<Namespace Physics3D>"
