@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
+from sim_node.assembly.carried import Hung, Link, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
-from sim_node.assembly.mate_motion import given_values, positions_of
+from sim_node.assembly.mate_motion import given_values
 from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body, LoopClosure
-from sim_node.world.joints import JOINTS
 from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
-from sim_node.world.systems import Mate, RigidBody, System
-
-# Assembled positions may be beyond limits by this much, m or rad.
-ROUNDING = 1e-7
+from sim_node.world.systems import RigidBody, System
 
 
 @dataclass(frozen=True)
@@ -37,14 +32,6 @@ class Moving:
     loop_closures: tuple[LoopClosure, ...]
     contact_exclusions: tuple[tuple[str, str], ...]
     joints: dict[str, str]
-
-
-class _Link(NamedTuple):
-    """A mate between two carriers: rows of bodies, or of the roots that represent the world; its ends in them."""
-
-    mate: int
-    carriers: tuple[int, int]
-    ends: FloatArray
 
 
 def set_in_motion(assembly: Assembly, driven: frozenset[str] = frozenset()) -> tuple[Moving, list[Problem]]:
@@ -78,7 +65,7 @@ def _roots(parents: list[int]) -> list[int]:
     return roots
 
 
-def _links(assembly: Assembly, roots: list[int]) -> Iterator[_Link]:
+def _links(assembly: Assembly, roots: list[int]) -> Iterator[Link]:
     """Return the mates that hold bodies: a fixed connector is on the root, a redirected one on its body."""
     table = assembly.table
     for m in range(len(table.mates)):
@@ -92,12 +79,12 @@ def _links(assembly: Assembly, roots: list[int]) -> Iterator[_Link]:
             ends[side] = pose_math.relative(assembly.in_roots[carrier], in_root)
             carriers.append(carrier)
         if carriers[0] != carriers[1]:
-            yield _Link(m, (carriers[0], carriers[1]), ends)
+            yield Link(m, (carriers[0], carriers[1]), ends)
 
 
 def _spanning_tree(
-    assembly: Assembly, links: list[_Link], roots: list[int], driven: frozenset[str]
-) -> tuple[list[_Link], list[_Link]]:
+    assembly: Assembly, links: list[Link], roots: list[int], driven: frozenset[str]
+) -> tuple[list[Link], list[Link]]:
     """Return the links that carry bodies, and those that close loops.
 
     Locks come first, so that no loop is within one rigid part; then links with slides, which equality constraints hold
@@ -116,7 +103,7 @@ def _spanning_tree(
             group[find(row)] = find(roots[row])
     placed = set(assembly.tree)
 
-    def rank(link: _Link) -> tuple[int, bool, bool]:
+    def rank(link: Link) -> tuple[int, bool, bool]:
         of = assembly.table.mates[link.mate]
         mate = of.type
         if mate.distance:
@@ -125,8 +112,8 @@ def _spanning_tree(
         free = not (of.is_driven or assembly.table.mate_names[link.mate] in driven)
         return (0 if not mate.parts else 1 if slides else 2), free, link.mate not in placed
 
-    tree: list[_Link] = []
-    rest: list[_Link] = []
+    tree: list[Link] = []
+    rest: list[Link] = []
     for link in sorted(links, key=rank):
         first, second = find(link.carriers[0]), find(link.carriers[1])
         if first == second or assembly.table.mates[link.mate].type.distance:
@@ -137,17 +124,9 @@ def _spanning_tree(
     return tree, rest
 
 
-class _Hung(NamedTuple):
-    """A body's joint: the carrier's row, and a link that has the body at `side`."""
-
-    on: int
-    link: _Link
-    side: int
-
-
-def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[int, _Hung]:
+def _hanging(assembly: Assembly, tree: list[Link], roots: list[int]) -> dict[int, Hung]:
     """Return the carrier of each body that a mate carries: first what is fixed in the world, then outwards."""
-    links_of: dict[int, list[_Link]] = {}
+    links_of: dict[int, list[Link]] = {}
     for link in tree:
         for row in link.carriers:
             links_of.setdefault(row, []).append(link)
@@ -156,7 +135,7 @@ def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[in
         row for row, of in enumerate(table.of) if table.parents[row] < 0 or (isinstance(of, RigidBody) and of.static)
     ]
     floating = [row for row, of in enumerate(table.of) if isinstance(of, RigidBody) and not of.static]
-    hangs: dict[int, _Hung] = {}
+    hangs: dict[int, Hung] = {}
     seen = set(fixed)
     floating.sort(key=lambda row: _massless(table.of[row]))  # type: ignore[arg-type]
     # A part that nothing fixes floats on its first body with mass.
@@ -170,12 +149,12 @@ def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[in
                 row = link.carriers[side]
                 if row not in seen:
                     seen.add(row)
-                    hangs[row] = _Hung(on, link, side)
+                    hangs[row] = Hung(on, link, side)
                     queue.append(row)
     return hangs
 
 
-def _standing(assembly: Assembly, hangs: dict[int, _Hung]) -> set[int]:
+def _standing(assembly: Assembly, hangs: dict[int, Hung]) -> set[int]:
     """Return the bodies fixed in their root: static ones, those without mass and mate, and those locked to such."""
     table = assembly.table
     standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
@@ -192,7 +171,7 @@ def _add_system(
     assembly: Assembly, row: int, system: System, roots: list[int], frames: list[StaticFrame], bodies: list[Body]
 ) -> None:
     """Add a system: a frame, and a static body if it has shapes."""
-    name, parent, pose = assembly.table.names[row], _parent(assembly, row), assembly.poses[row]
+    name, parent, pose = assembly.table.names[row], owner_of(assembly, row), assembly.poses[row]
     if system.geometries and not _is_moving(assembly, roots[row]):
         shapes = tuple(map(with_mass, system.geometries))
         bodies.append(
@@ -206,7 +185,7 @@ def _add_body(
     assembly: Assembly,
     row: int,
     body: RigidBody,
-    hung: _Hung | None,
+    hung: Hung | None,
     stands: bool,
     roots: list[int],
     frames: list[StaticFrame],
@@ -217,88 +196,17 @@ def _add_body(
     # Its parent follows from its mates: nobody wrote it.
     at: dict[str, Any] = {"place": body.place, "parent_place": body.place}
     if stands:
-        parent, pose = _parent(assembly, row), assembly.poses[row]
+        parent, pose = owner_of(assembly, row), assembly.poses[row]
         if not geometry or _is_moving(assembly, roots[row]):
             frames.append(StaticFrame(name, parent, pose, None, body.place, body.place))
         else:
             bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, **at))
         return
-    mounting = _floating(assembly, row, body) if hung is None else _jointed(assembly, row, hung, roots)
+    mounting = floating(assembly, row, body) if hung is None else jointed(assembly, row, hung, roots)
     bodies.append(Body(name, geometry=geometry, inertial=inertial, **at, **mounting))
 
 
-def _floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:
-    """Return a free joint in its owner."""
-    pose = assembly.poses[row]
-    speed = np.zeros(6) if body.speed is None else np.array(body.speed)
-    # A ball's velocity is about the body's axes.
-    speed[3:] = quaternions.rotate(quaternions.conjugate(pose[3:]), speed[3:])
-    return {"parent": _parent(assembly, row), "joint": "free", "q": pose, "qd": speed}
-
-
-def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dict[str, Any]:
-    """Return the joint of the mate that carries a body: at the mate's end on the body, at its assembled positions.
-
-    With A and B the ends of the mate in the carrier and in the body, the body is at A J B^-1 = (A B^-1) (B J B^-1): in
-    a joint frame A B^-1 it moves along and about the axes of B.
-    """
-    table, on = assembly.table, hung.on
-    mate = table.mates[hung.link.mate]
-    near, far = hung.link.ends[1 - hung.side], hung.link.ends[hung.side]
-    mount = pose_math.compose(near, pose_math.invert(far))
-    here, there = assembly.in_roots[[on, row]]
-    parent = table.names[on]
-    if on == roots[row]:  # relative to its owner, which is fixed there as well
-        parent = _parent(assembly, row)
-        mount = pose_math.relative(assembly.in_roots[int(table.parents[row])], pose_math.compose(here, mount))
-    joint = JOINTS[mate.type.joint]
-    if not joint.parts:
-        return {"parent": parent, "pose": mount}
-    between = pose_math.relative(pose_math.compose(here, near), pose_math.compose(there, far))
-    q = _turns_as_given(mate, positions_of(mate.type, between))
-    rates = _rates(assembly, hung.link.mate)
-    sign = 1.0
-    if not hung.side and _goes_back_the_same_way(mate):
-        # Carried by its second connector: the same positions along inverted axes.
-        q, sign = -q, -1.0
-    elif not hung.side:
-        rates = _seen_from_the_other(mate, between, rates)
-    turned = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
-    axes = np.array(turned).reshape(-1, 3)
-    if mate.type.parts[-1].kind == "ball":
-        # From the connector's axes to the body's.
-        q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
-        rates[-3:] = quaternions.rotate(far[3:], rates[-3:])
-    return {
-        "parent": parent,
-        "pose": mount,
-        "joint": joint.name,
-        "axes": axes / np.linalg.norm(axes, axis=1, keepdims=True),
-        "anchor": far[:3],
-        "q": q,
-        "qd": rates,
-        "damping": np.full(joint.qd_size, mate.damping) if mate.damping else None,
-        "limits": None if mate.limits is None else np.array(mate.limits),
-        "stop": mate.stop if mate.limits is not None else None,
-        "friction_loss": None if mate.friction_loss is None else np.array(mate.friction_loss),
-    }
-
-
-def _turns_as_given(mate: Mate, q: FloatArray) -> FloatArray:
-    """Return positions with as many turns of hinges as the values that are given, and within limits up to rounding."""
-    if mate.type.parts and mate.type.parts[-1].kind == "ball":
-        return q
-    for k, value in zip(mate.type.valued, mate.values or (), strict=False):
-        if value is not None and mate.type.parts[k].kind == "hinge":
-            q[k] += 2.0 * np.pi * np.round((value - q[k]) / (2.0 * np.pi))
-    for k, (low, high) in enumerate(mate.limits or ()):
-        inside = min(max(q[k], low), high)
-        if abs(q[k] - inside) < ROUNDING:
-            q[k] = inside
-    return q
-
-
-def _joint_names(assembly: Assembly, hangs: dict[int, _Hung]) -> dict[str, str]:
+def _joint_names(assembly: Assembly, hangs: dict[int, Hung]) -> dict[str, str]:
     found: dict[str, str] = {}
     for row, hung in hangs.items():
         body, mate = assembly.table.names[row], assembly.table.mates[hung.link.mate]
@@ -309,34 +217,8 @@ def _joint_names(assembly: Assembly, hangs: dict[int, _Hung]) -> dict[str, str]:
     return found
 
 
-def _goes_back_the_same_way(mate: Mate) -> bool:
-    """Return whether the inverse motion is along the same axes: false for two slides that a hinge rotates."""
-    return all(part.kind != "ball" for part in mate.type.parts) and len(mate.type.parts) < 3
-
-
-def _rates(assembly: Assembly, m: int) -> FloatArray:
-    """Return a mate's rates at the start, for each of its parts' degrees of freedom."""
-    mate = assembly.table.mates[m]
-    if m in assembly.rates:
-        return np.array(assembly.rates[m])
-    rates = np.zeros(mate.type.qd_size)
-    sizes = [part.qd_size for part in mate.type.parts]
-    for k, speed in zip(mate.type.valued, mate.speeds or (), strict=False):
-        rates[sum(sizes[:k])] = speed
-    return rates
-
-
-def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the rates of a ball or a planar mate with swapped connectors; between (7,): the first in the second."""
-    if mate.type.parts[-1].kind == "ball":
-        return -quaternions.rotate(quaternions.conjugate(between[3:]), rates)
-    spin, (x, y) = rates[2], between[:2]
-    back = quaternions.rotate(between[3:], (rates[0], rates[1], 0.0))
-    return np.array([spin * y - back[0], -spin * x - back[1], -spin])
-
-
 def _loop_closures(
-    assembly: Assembly, rest: list[_Link], tree: list[_Link], roots: list[int], bodies: list[Body]
+    assembly: Assembly, rest: list[Link], tree: list[Link], roots: list[int], bodies: list[Body]
 ) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
     """Return the constraints of the links beside the tree, without those within one rigid part.
 
@@ -375,14 +257,14 @@ def _loop_closures(
     return tuple(closures), problems
 
 
-def _slider(assembly: Assembly, link: _Link, roots: list[int], bodies: list[Body]) -> tuple[Body, LoopClosure]:
+def _slider(assembly: Assembly, link: Link, roots: list[int], bodies: list[Body]) -> tuple[Body, LoopClosure]:
     """Return a body on a mate's joint, and the lock that holds it to the body that the mate holds."""
     table, mate = assembly.table, assembly.table.mates[link.mate]
     names = {body.name: body for body in bodies}
     side = 1 if table.names[link.carriers[1]] in names and _moves(assembly, link.carriers[1]) else 0
     row, on = link.carriers[side], link.carriers[1 - side]
     held = names[table.names[row]]
-    mounting = _jointed(assembly, row, _Hung(on, link, side), roots)
+    mounting = jointed(assembly, row, Hung(on, link, side), roots)
     name = table.mate_names[link.mate]
     while name in table.names or name in names:
         name += "_slider"
@@ -396,7 +278,7 @@ def _moves(assembly: Assembly, row: int) -> bool:
     return isinstance(of, RigidBody) and not of.static
 
 
-def _contact_exclusions(assembly: Assembly, links: list[_Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
+def _contact_exclusions(assembly: Assembly, links: list[Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
     """Yield mated pairs, which overlap where they meet: of bodies, and of a body and the system of its connector."""
     table = assembly.table
     shaped = {body.name for body in bodies}
@@ -414,10 +296,6 @@ def _contact_exclusions(assembly: Assembly, links: list[_Link], bodies: list[Bod
 
 def _massless(body: RigidBody) -> bool:
     return not body.mass and body.inertia is None and not any(with_mass(part).mass for part in body.geometries)
-
-
-def _parent(assembly: Assembly, row: int) -> str:
-    return assembly.table.names[int(assembly.table.parents[row])]
 
 
 def _is_moving(assembly: Assembly, root: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from sim_node.columns import Columns
@@ -11,6 +13,9 @@ from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
+if TYPE_CHECKING:
+    from mujoco import MjData
+
 
 def mocap_rows(layout: Layout) -> tuple[int, ...]:
     """Return the rows of the keyframed frames that carry bodies, directly or through static frames."""
@@ -18,6 +23,12 @@ def mocap_rows(layout: Layout) -> tuple[int, ...]:
     carriers = moving | {row for row, body in layout.bodies if body.type.parts}
     found = {next((above for above in layout.frames.chain(row) if above in carriers), 0) for row, _ in layout.bodies}
     return tuple(sorted(found & moving))
+
+
+def place_mocap(data: MjData, poses: FloatArray) -> None:
+    """Set the mocap bodies of MuJoCo's data to poses (K, 7)."""
+    data.mocap_pos[:] = poses[:, :3]
+    data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
 
 
 class MocapBodies:

@@ -11,17 +11,10 @@ import numpy as np
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import Engine, engine
-from sim_node.physics.force_elements import (
-    FORCE_ELEMENTS,
-    Flown,
-    ForceElement,
-    Settling,
-    Solved,
-    force_elements_for,
-)
+from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, Settling, Solved, force_elements_for
 from sim_node.physics.handles import BaseRecord, BodyRecord, VehicleRecord
 from sim_node.physics.joint_handles import JointRecord
-from sim_node.physics.mocap_bodies import MocapBodies
+from sim_node.physics.mocap_bodies import MocapBodies, place_mocap
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -202,7 +195,7 @@ class RigidBodyEngine:
             for step in range(done := self._done(), done + steps):
                 for poses in self._mocap_bodies.path(step, self._substeps):
                     self._advance(1)
-                    self._place(poses)
+                    place_mocap(self.data, poses)
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the pose of each link that joints move, in its parent frame, to its row of poses (N, 7).
@@ -327,12 +320,7 @@ class RigidBodyEngine:
 
     def _follow(self, step: int) -> None:
         if self._mocap_bodies is not None:
-            self._place(self._mocap_bodies.at(step))
-
-    def _place(self, poses: FloatArray) -> None:
-        """Set the mocap bodies to poses (K, 7)."""
-        self.data.mocap_pos[:] = poses[:, :3]
-        self.data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
+            place_mocap(self.data, self._mocap_bodies.at(step))
 
     def _act(self) -> None:
         """Apply all forces of the next timestep, by the positions and velocities in `data`."""
