@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.formats.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
-from sim_node.formats.openplx.models import Entry, Fault
+from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import (
     SHAPES,
@@ -22,33 +22,30 @@ from sim_node.formats.openplx.parts import (
     pose_of,
     value_of,
 )
+from sim_node.formats.openplx.tree import (
+    BODY,
+    COLLISION_PAIR,
+    CONNECTOR,
+    GEOMETRY,
+    INTERACTION,
+    MATE,
+    REDIRECTED,
+    SYSTEM,
+    objects_in,
+    owned_of,
+    owners_of,
+    path_below,
+)
+from sim_node.formats.openplx.unsimulated import enabled_outputs, unsimulated
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.geometry import poses
 from sim_node.world.bodies import ContactExclusion
 from sim_node.world.joint_motion import Actuator
+from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
 from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
 from sim_node.world.transmissions import Transmission
 
-SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
-GEOMETRY = "Physics3D.Geometries.ContactGeometry"
-CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
-MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
-COLLISION_PAIR = "Simulation.DisableCollisionPair"
-# What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
-BUNDLES = (
-    "Physics",
-    "Physics1D",
-    "Physics3D",
-    "DriveTrain",
-    "Robotics",
-    "Simulation",
-    "Vehicles",
-    "Terrain",
-    "Sensors",
-)
-INERT = ("Physics.Signals.", "Physics.Interactions.SurfaceContact.", "Visuals.Geometries.", "Terrain.", "Sensors.")
-PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR, COLLISION_PAIR}
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
 MATES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -122,6 +119,7 @@ class _Gathering:
         self._redirected: list[tuple[_Part, Object]] = []
         self._static: set[Object] = set()
         self._origin: Object | None = None
+        self._warned: set[tuple[str, Place]] = set()
 
     def mechanism(self) -> Mechanism:
         """Return the System of the root, and its drives."""
@@ -157,20 +155,20 @@ class _Gathering:
         """Return the names of the bodies of a collision group: its own, those of its systems and of its geometries."""
         if not isinstance(group, Object):
             return []
-        bodies = [*_objects(group.value("bodies"))]
-        for geometry in _objects(group.value("geometries")):
+        bodies = [*objects_in(group.value("bodies"))]
+        for geometry in objects_in(group.value("geometries")):
             if geometry.owner is not None:
                 bodies.append(geometry.owner)
-                if len([one for one in _owned(geometry.owner) if one.is_a(GEOMETRY)]) > 1:
+                if len([one for one in owned_of(geometry.owner) if one.is_a(GEOMETRY)]) > 1:
                     self._ignore(geometry, "a geometry of a collision group stands for its whole body: only that")
-        for system in _objects(group.value("systems")):
-            bodies += [body for body in self._bodies if system in _owners(body)]
+        for system in objects_in(group.value("systems")):
+            bodies += [body for body in self._bodies if system in owners_of(body)]
         return [self._drives.name(body) for body in dict.fromkeys(bodies)]
 
     def _walk(self, part: _Part) -> None:
         listed = part.of.value("kinematically_controlled")
         self._static.update(listed if isinstance(listed, list) else [])
-        owned = list(_owned(part.of))
+        owned = list(owned_of(part.of))
         for of in owned:
             if of.is_a(SYSTEM):
                 self._check_name(of)
@@ -178,6 +176,7 @@ class _Gathering:
                 part.systems.append(inner)
                 self._walk(inner)
         for of in owned:
+            self._outputs(of)
             if of.is_a(BODY):
                 self._check_name(of)
                 self._bodies.append(of)
@@ -190,7 +189,8 @@ class _Gathering:
                 part.connectors.append(connector_of(of))
             elif of.is_a(MATE):
                 self._mates.append(of)
-                for one in _owned(of):
+                for one in owned_of(of):
+                    self._outputs(one)
                     self._interaction(one)
             elif of.is_a(SHAFT):
                 shaft, bearing, hinge = self._drives.add_shaft(of)
@@ -206,6 +206,11 @@ class _Gathering:
             elif not of.is_a(SYSTEM):
                 self._ignore(of, f"{with_article(of.kind)} has no effect here")
 
+    def _outputs(self, of: Object) -> None:
+        for output in enabled_outputs(of):
+            message = f"{with_article(output.kind)} has no effect here; it is ignored"
+            self._warn(message, line_of(output, "enabled"))
+
     def _interaction(self, of: Object) -> None:
         if of.is_a(RANGE):
             self._drives.add_range(of)
@@ -213,7 +218,7 @@ class _Gathering:
             self._interactions.append(of)
 
     def _body(self, of: Object) -> RigidBody:
-        owned = list(_owned(of))
+        owned = list(owned_of(of))
         for one in owned:
             if one.is_a(REDIRECTED) or not (one.is_a(GEOMETRY) or one.is_a(CONNECTOR)):
                 self._ignore(one, f"{with_article(one.kind)} cannot be owned by a body")
@@ -245,7 +250,7 @@ class _Gathering:
         if not isinstance(body, Object):
             self._ignore(of, f"the redirected_parent of {with_article(of.kind)} is not a body")
             return
-        below = _path(body, part.of)
+        below = path_below(body, part.of)
         if below is None or not body.is_a(BODY):
             where = part.of.path or part.of.name
             raise Fault(
@@ -265,21 +270,23 @@ class _Gathering:
             self._ignore(of, f"{with_article(of.kind)} does not define a constraint; known: {', '.join(MATES)}")
             return
         given = of.value("connectors")
-        if isinstance(given, Undefined) or given is OPAQUE or len(_objects(given)) != len(given):
+        if isinstance(given, Undefined) or given is OPAQUE or len(objects_in(given)) != len(given):
             self._ignore(of, f"{with_article(of.kind)} has missing connectors")
             return
-        connectors = _objects(given)
+        connectors = objects_in(given)
         if len(connectors) != 2:
             raise Fault(line_of(of, "connectors"), f"a mate has 2 connectors, found {len(connectors)}")
+        for why, place in unsimulated(of, connectors):
+            self._warn(why, place)
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
-        paths = [_path(connector, owner.of) for connector in connectors]
+        paths = [path_below(connector, owner.of) for connector in connectors]
         assert paths[0] is not None
         assert paths[1] is not None
         values = [value_of(of, name) if of.given(name) else None for name in attributes]
         place = line_of(of, "connectors")
-        name = (_path(of, owner.of) or of.name).replace("/", ".")
-        pair = tuple(_objects(given))
+        name = (path_below(of, owner.of) or of.name).replace("/", ".")
+        pair = tuple(objects_in(given))
         self._drives.add_mate(of, kind, f"{self._drives.name(owner.of)}/{name}", pair)
         owner.mates.append(
             Mate(
@@ -321,7 +328,7 @@ class _Gathering:
 
     def _common(self, objects: list[Object]) -> _Part:
         """Return the innermost system that contains all of them."""
-        above = [list(_owners(of)) for of in objects]
+        above = [list(owners_of(of)) for of in objects]
         return next(self._parts[of] for of in above[0] if of in self._parts and all(of in others for others in above))
 
     def _check_name(self, of: Object) -> None:
@@ -329,60 +336,10 @@ class _Gathering:
             raise Fault(place_of(of), f"a path of {len(of.path)} characters is too long for a frame")
 
     def _ignore(self, of: Object, why: str) -> None:
-        place = place_of(of)
-        message = f"{why}; it is ignored"
+        self._warn(f"{why}; it is ignored", place_of(of))
+
+    def _warn(self, message: str, place: Place) -> None:
+        if (message, place) in self._warned:  # such as a connector of two mates
+            return
+        self._warned.add((message, place))
         self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
-
-
-def _owned(of: Object) -> Iterator[Object]:
-    """Return the owned objects that a physics tree can contain, in their order."""
-    for name in of.names():
-        type_ = of.slot_type(name)
-        if type_ is None or type_.array or not _physical(type_.kinds):
-            continue
-        value = of.value(name)
-        if isinstance(value, Object) and value.owner is of and value.name == name:
-            if not value.model.ancestors & PHYSICAL and _of_a_type(type_.entry):
-                continue
-            _refuse_itself(value)
-            yield value
-
-
-def _of_a_type(entry: Entry) -> bool:
-    """Return whether a type of the known bundles declares an attribute, as motors have their signals."""
-    return entry.model is not None and entry.model.name.partition(".")[0] in BUNDLES and "." in entry.model.name
-
-
-def _physical(kinds: tuple[Any, ...]) -> bool:
-    return any(_acts(getattr(kind, "ancestors", frozenset())) for kind in kinds)
-
-
-def _acts(ancestors: frozenset[str]) -> bool:
-    """Return whether an object of a type belongs to a world: because it becomes part of it, or is to be reported."""
-    return bool(ancestors & PHYSICAL) or any(name.startswith(INERT) for name in ancestors)
-
-
-def _refuse_itself(of: Object) -> None:
-    if any(owner.model is of.model for owner in _owners(of) if owner is not of):
-        raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)} is infinitely nested")
-
-
-def _owners(of: Object) -> Iterator[Object]:
-    at: Object | None = of
-    while at is not None:
-        yield at
-        at = at.owner
-
-
-def _path(of: Object, root: Object) -> str | None:
-    """Return the names from a system down to an object in it."""
-    names: list[str] = []
-    for at in _owners(of):
-        if at is root:
-            return "/".join(reversed(names))
-        names.append(at.name)
-    return None
-
-
-def _objects(found: Any) -> list[Object]:
-    return [item for item in found if isinstance(item, Object)] if isinstance(found, list) else []

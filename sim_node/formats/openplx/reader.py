@@ -14,7 +14,8 @@ from sim_node.formats.openplx.library import Definition, Library
 from sim_node.formats.openplx.models import Fault, Models
 from sim_node.formats.openplx.objects import Instances, Object
 from sim_node.formats.openplx.parts import value_of
-from sim_node.formats.openplx.physics3d import BODY, SYSTEM, mechanism_of
+from sim_node.formats.openplx.physics3d import mechanism_of
+from sim_node.formats.openplx.tree import BODY, SYSTEM
 from sim_node.formats.openplx.values import components
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics

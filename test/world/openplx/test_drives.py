@@ -279,6 +279,49 @@ Balls is Physics3D.System:
     assert met.bodies["Balls/high"].pose[2] > 0.5
 
 
+def test_what_mates_and_connectors_say_in_vain_is_named_once_with_its_place(tmp_path: Path) -> None:
+    text = ROTOR.replace(
+        "eye is Physics3D.Interactions.MateConnector", "eye is Physics3D.Interactions.AdaptiveMateConnector"
+    )
+    text += """\
+        flexibility becomes Physics3D.Interactions.Flexibility.LinearElasticHingeFlexibility
+        dissipation.along_main becomes Physics.Interactions.Dissipation.MechanicalDamping:
+            damping_constant: 3
+        friction becomes Physics.Interactions.Dissipation.DefaultDryFriction
+        toughness becomes Physics3D.Interactions.Toughness.HingeThresholdFracture
+        force_output.enabled: true
+    far is Physics3D.Interactions.MateConnector
+    rope is Physics3D.Interactions.Distance:
+        connectors: [far, bar.eye]
+        enable_snap: false
+        initial_distance: 0.5
+        target_distance: 3
+"""
+    path = tmp_path / "model.openplx"
+    path.write_text(text, encoding="utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(path)
+    found = sorted(str(one.message).partition("model.openplx:")[2] for one in caught)
+    interactions = "Physics.Interactions"
+    hinge = "a Physics3D.Interactions.Hinge"
+    expected = [
+        "8:9: bar.eye: a Physics3D.Interactions.AdaptiveMateConnector stays where it is given; it does not adapt to "
+        "the other connector",
+        f"11:5: hinge: a {interactions}.Dissipation.DefaultDryFriction of {hinge} is not simulated; it is ignored",
+        f"13:9: hinge.flexibility: {hinge} is rigid here; its flexibility, a {interactions}.Flexibility.LinearElastic, "
+        "is ignored",
+        f"14:21: hinge.dissipation.along_main: {hinge} is rigid here; its dissipation, a "
+        f"{interactions}.Dissipation.MechanicalDamping, is ignored",
+        f"17:9: hinge.toughness: {hinge} is rigid here; its toughness, a {interactions}.Toughness.ThresholdFracture, "
+        "is ignored",
+        "18:22: Rotor.hinge.force_output.enabled: a Physics3D.Signals.Force3DOutput has no effect here; it is ignored",
+        "24:9: Rotor.rope.target_distance: a Physics3D.Interactions.Distance holds the distance that it starts with; "
+        "target_distance is ignored",
+    ]
+    assert found == sorted(expected)
+
+
 def test_a_signal_without_an_effect_is_named_and_fails_a_strict_check(
     world: Callable[..., World], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,87 @@
+"""The tree of objects that a model consists of: what an object owns that belongs to a world, and its owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sim_node.formats.openplx.drives import SHAFT, SHAFT_ACTUATOR
+from sim_node.formats.openplx.models import Entry, Fault
+from sim_node.formats.openplx.objects import Object
+from sim_node.formats.openplx.values import with_article
+
+SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
+GEOMETRY = "Physics3D.Geometries.ContactGeometry"
+CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
+MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
+COLLISION_PAIR = "Simulation.DisableCollisionPair"
+# What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
+BUNDLES = (
+    "Physics",
+    "Physics1D",
+    "Physics3D",
+    "DriveTrain",
+    "Robotics",
+    "Simulation",
+    "Vehicles",
+    "Terrain",
+    "Sensors",
+)
+INERT = ("Physics.Signals.", "Physics.Interactions.SurfaceContact.", "Visuals.Geometries.", "Terrain.", "Sensors.")
+PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR, COLLISION_PAIR}
+
+
+def owned_of(of: Object) -> Iterator[Object]:
+    """Return the owned objects that a physics tree can contain, in their order."""
+    for name in of.names():
+        type_ = of.slot_type(name)
+        if type_ is None or type_.array or not _physical(type_.kinds):
+            continue
+        value = of.value(name)
+        if isinstance(value, Object) and value.owner is of and value.name == name:
+            if not value.model.ancestors & PHYSICAL and _of_a_type(type_.entry):
+                continue
+            _refuse_itself(value)
+            yield value
+
+
+def _of_a_type(entry: Entry) -> bool:
+    """Return whether a type of the known bundles declares an attribute, as motors have their signals."""
+    return entry.model is not None and entry.model.name.partition(".")[0] in BUNDLES and "." in entry.model.name
+
+
+def _physical(kinds: tuple[Any, ...]) -> bool:
+    return any(_acts(getattr(kind, "ancestors", frozenset())) for kind in kinds)
+
+
+def _acts(ancestors: frozenset[str]) -> bool:
+    """Return whether an object of a type belongs to a world: because it becomes part of it, or is to be reported."""
+    return bool(ancestors & PHYSICAL) or any(name.startswith(INERT) for name in ancestors)
+
+
+def _refuse_itself(of: Object) -> None:
+    if any(owner.model is of.model for owner in owners_of(of) if owner is not of):
+        raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)} is infinitely nested")
+
+
+def owners_of(of: Object) -> Iterator[Object]:
+    """Yield an object and its owners, from the inside out."""
+    at: Object | None = of
+    while at is not None:
+        yield at
+        at = at.owner
+
+
+def path_below(of: Object, root: Object) -> str | None:
+    """Return the names from a system down to an object in it."""
+    names: list[str] = []
+    for at in owners_of(of):
+        if at is root:
+            return "/".join(reversed(names))
+        names.append(at.name)
+    return None
+
+
+def objects_in(found: Any) -> list[Object]:
+    """Return the objects in the value of an attribute; none if it is not an array."""
+    return [item for item in found if isinstance(item, Object)] if isinstance(found, list) else []

@@ -1,0 +1,64 @@
+"""What mates, their connectors and signals say that has no effect here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sim_node.formats.openplx.objects import Object
+from sim_node.formats.openplx.parts import line_of, place_of
+from sim_node.formats.openplx.values import with_article
+from sim_node.world.problems import Place
+
+OUTPUT = "Physics.Signals.Output"
+ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"
+# How a mate gives way along the axes that it holds, each an object with an attribute for each axis.
+COMPLIANCE = ("flexibility", "dissipation", "toughness", "clearance")
+RIGID_KINDS = ("Rigid", "Unbreakable")
+
+
+class Unsimulated(NamedTuple):
+    """A reason, and its place."""
+
+    why: str
+    place: Place
+
+
+def unsimulated(mate: Object, connectors: list[Object]) -> Iterator[Unsimulated]:
+    """Yield what is given of a mate and has no effect: compliance, another target distance, adaptive connectors."""
+    for name in COMPLIANCE:
+        given = mate.value(name) if mate.has(name) else None
+        if isinstance(given, Object) and (axis := _yielding_axis(given)):
+            why = f"{with_article(mate.kind)} is rigid here; its {name}, {with_article(axis.kind)}, is ignored"
+            yield Unsimulated(why, place_of(axis if _is_default(given) else given))
+    if mate.is_a(DISTANCE) and mate.given("target_distance"):
+        target, begins = mate.value("target_distance"), mate.value("initial_distance")
+        if target != begins:
+            why = f"{with_article(mate.kind)} holds the distance that it starts with; target_distance is ignored"
+            yield Unsimulated(why, line_of(mate, "target_distance"))
+    for connector in connectors:
+        if connector.is_a(ADAPTIVE):
+            why = f"{with_article(connector.kind)} stays where it is given; it does not adapt to the other connector"
+            yield Unsimulated(why, place_of(connector))
+
+
+def enabled_outputs(of: Object) -> Iterator[Object]:
+    """Yield the outputs that a type of mate, motor, shaft or body declares and the model switches on."""
+    for name in of.names():
+        type_ = of.slot_type(name)
+        if type_ is None or type_.array or not any(OUTPUT in getattr(kind, "ancestors", ()) for kind in type_.kinds):
+            continue
+        output = of.value(name)
+        if isinstance(output, Object) and output.owner is of and output.value("enabled") is True:
+            yield output
+
+
+def _yielding_axis(given: Object) -> Object | None:
+    """Return what gives way along the first axis of a mate that does; None if there is none."""
+    parts = (given.value(name) for name in given.names())
+    return next((axis for axis in parts if isinstance(axis, Object) and not _is_default(axis)), None)
+
+
+def _is_default(of: Object) -> bool:
+    kind = of.kind.rpartition(".")[2]
+    return kind.startswith("Default") or kind in RIGID_KINDS
