@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     allowed = parser.add_argument_group("what assistants may do")
     allowed.add_argument("--allow-flight", action="store_true", help="fly vehicles of a simulation")
     allowed.add_argument("--allow-real-vehicles", action="store_true", help="also fly real vehicles")
-    allowed.add_argument("--allow-code", action="store_true", help="run worlds in Python, which are programs")
+    allowed.add_argument("--allow-code", action="store_true", help="allow worlds in Python, which execute code")
     for name, default, what in (
         ("distance", 100.0, "from home (m)"),
         ("height", 50.0, "above home (m)"),

@@ -133,7 +133,7 @@ def _asset(text: str) -> tuple[str, Asset]:
     name, equals, file = text.partition("=")
     path = Path(file)
     if not (name and equals and file):
-        raise UsageError(f"--asset {text}: NAME=FILE is needed")
+        raise UsageError(f"--asset {text}: expected NAME=FILE")
     if not path.is_file():
         raise UsageError(f"--asset {text}: no file {quoted(file)}")
     if path.suffix.lower() in READERS:
