@@ -14,9 +14,6 @@ from sim_node.world import World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
 
-# Vertical field of view of the camera, rad; its direction from the centre, and its distance in radii.
-FIELD_OF_VIEW = 0.9
-_FROM, _RADII = np.array([-0.62, -0.72, 0.5]), 2.1
 # Minimum radius, for a scene of a single point, m.
 MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
@@ -28,14 +25,9 @@ class Extent(NamedTuple):
     centre: FloatArray
     radius: float
 
-    @property
-    def camera(self) -> FloatArray:
-        """Return the camera position (3,) from which to look at the centre."""
-        return self.centre + _RADII * self.radius * _FROM / float(np.linalg.norm(_FROM))
 
-
-def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> Extent:
-    """Return the extent of frames at poses (N, 7) in the fixed frame, shapes on them, and places (P, 3)."""
+def points_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> FloatArray:
+    """Return points (P, 3) around frames at poses (N, 7) in the fixed frame, shapes on them, and places (K, 3)."""
     corners = [in_root[:, :3], places]
     solid = [shape for shape in shapes if shape.kind not in ("plane", "terrain")]
     # A landscape is looked at only if there is nothing else.
@@ -44,7 +36,17 @@ def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) 
         placed = poses.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))
         boxes = np.array([_box(shape) for shape in solid])
         corners.append(poses.apply(placed[:, None], boxes).reshape(-1, 3))
-    return around(np.concatenate(corners))
+    return np.concatenate(corners)
+
+
+def tops_of(in_root: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
+    """Return how far (N,) the shapes on frames at poses (N, 7) in the fixed frame reach above the frames, m."""
+    tops = np.zeros(len(in_root))
+    for shape in shapes:
+        if shape.kind not in ("plane", "terrain"):
+            corners = poses.apply(poses.compose(in_root[shape.row], shape.pose), _box(shape))
+            tops[shape.row] = max(tops[shape.row], float(corners[:, 2].max() - in_root[shape.row, 2]))
+    return tops
 
 
 def around(points: FloatArray) -> Extent:
@@ -58,7 +60,7 @@ def places_of(world: World, layout: Layout) -> FloatArray:
     """Return points (P, 3) in the fixed frame around everything a world has and will have, without planes.
 
     Keyframes and waypoints count with all their positions, shapes with their sizes. What rotates may do so in any
-    direction: it counts as a sphere. Motion of slides and falling bodies is not predicted.
+    direction: it counts as a sphere, what stands still as a box. Motion of slides and falling bodies is not predicted.
     """
     return np.concatenate(list(_corners(world, layout)))
 
@@ -81,7 +83,8 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
                 far = lengths[row] + float(np.linalg.norm(part.pose[:3])) + size
                 reach[tops[row]] = max(reach[tops[row]], far)
             elif size > 0.0:
-                yield _around(poses.apply(rooted[row], part.pose[:3]), size)
+                half = _half(part)
+                yield poses.apply(poses.compose(rooted[row], part.pose), np.where(_CORNERS, half, -half))
     for top, radius in reach.items():
         parent = rooted[frames.parents[top]]
         places = motions[top].poses[:, :3] if top in motions else layout.poses[top, :3]
@@ -122,6 +125,16 @@ def _size(part: Geometry) -> float:
     if part.shape in ("cylinder", "capsule"):
         return float(size[0] + size[1] / 2.0)
     return float(size.max()) if part.shape in ("sphere", "ellipsoid", "xyz") else 0.0
+
+
+def _half(part: Geometry) -> FloatArray:
+    """Return half the edges (3,) of a box around a shape that has a size, in its own axes, m."""
+    if part.shape == "box":
+        return 0.5 * part.size
+    if part.shape in ("cylinder", "capsule"):
+        radius, length = part.size
+        return np.array([radius, radius, 0.5 * length + (radius if part.shape == "capsule" else 0.0)])
+    return np.asarray(part.size if part.shape == "ellipsoid" else np.full(3, part.size.max()), dtype=np.float64)
 
 
 def _box(shape: Shape) -> FloatArray:

@@ -66,11 +66,13 @@ def looking(eye: FloatArray, at: FloatArray, size: tuple[int, int], fov: float =
     return View(pose, Lens(*size, fov, _NEAR * distance, _FAR * distance, depth=False), distance)
 
 
-def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV) -> View:
+def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV, covered: float = 0.0) -> View:
     """Return the nearest view from the default direction that contains all points (P, 3).
 
     Each point is inside the four planes of the frustum; the tightest ones of each opposite pair give the camera's
     position across and its minimum distance.
+
+    covered: the part of the picture's width on the right that something covers; the points are on its left.
     """
     ca, sa, ce, se = np.cos(_AZIMUTH), np.sin(_AZIMUTH), np.cos(_ELEVATION), np.sin(_ELEVATION)
     forward = np.array([-ca * ce, -sa * ce, -se])
@@ -78,11 +80,16 @@ def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV) 
     up = np.cross(right, forward)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     offsets = points - middle
-    tangent = np.tan(0.5 * fov) * (1.0 - 2.0 * _MARGIN)
-    target, distance = middle.copy(), _CLOSEST
-    for axis, slope in ((right, tangent), (up, tangent * size[1] / size[0])):
-        across, nearer = offsets @ axis, slope * (offsets @ forward)
-        above, below = (across - nearer).max(), (-across - nearer).max()
-        distance = max(distance, (above + below) / (2.0 * slope))
-        target += 0.5 * (above - below) * axis
+    tangent, within = np.tan(0.5 * fov), 1.0 - 2.0 * _MARGIN
+    level, upright = within * tangent, within * tangent * size[1] / size[0]
+    ahead = offsets @ forward
+    # Of each axis: the slopes of the planes at its end and at its beginning, and how far the points are beyond them.
+    pairs = [
+        (axis, slope, opposite, (offsets @ axis - slope * ahead).max(), (-offsets @ axis - opposite * ahead).max())
+        for axis, slope, opposite in ((right, level - 2.0 * covered * tangent, level), (up, upright, upright))
+    ]
+    distance = max(_CLOSEST, *((above + below) / (slope + opposite) for _, slope, opposite, above, below in pairs))
+    target = middle.copy()
+    for axis, slope, opposite, above, below in pairs:
+        target += 0.5 * (above - below + (opposite - slope) * distance) * axis
     return looking(target - distance * forward, target, size, fov)

@@ -143,6 +143,33 @@ def assert_seen_at(page: Any, position: np.ndarray) -> Seen:
     return found
 
 
+def picture(page: Any) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+
+
+def assert_sky_and_ground(page: Any) -> None:
+    """The sky is bluer than the ground."""
+    pixels = picture(page)
+    places = [projected(page, place) for place in (TARGET + np.array([0, 0, 3.2]), START * [-0.5, 1, 0])]
+    sky, ground = (pixels[int(at.y) - 3 : int(at.y) + 4, int(at.x)].mean(axis=0) for at in places)
+    assert sky[2] - sky[0] > ground[2] - ground[0] + 8.0
+
+
+def assert_shadow_below(page: Any, position: np.ndarray) -> None:
+    """Without shadows, there is light where one was: viser's light is 16 degrees from overhead."""
+    shaded = picture(page)
+    page.get_by_role("checkbox").nth(2).click()
+    below = projected(page, position * [1, 1, 0])
+    left, right = (int(below.x + side * 1.5 * below.width) for side in (-1, 1))
+    end, changed = time.monotonic() + PATIENCE, np.zeros((0, 2), dtype=np.intp)
+    while len(changed) < 50 and time.monotonic() < end:
+        page.wait_for_timeout(250)
+        lighter = (picture(page) - shaded).min(axis=2)[int(below.y) - 12 : int(below.y) + 12, left:right] > 20
+        changed = np.argwhere(lighter)
+    assert len(changed) >= 50
+    assert left + changed[:, 1].mean() == pytest.approx(below.x, abs=0.6 * below.width)
+
+
 def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
     """The time in the panel, s, once something is true of it and the words behind it."""
     end = time.monotonic() + PATIENCE
@@ -180,6 +207,9 @@ def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browse
         page.get_by_role("button", name="Reset").click()
         shown_time(page, lambda time_s, _: time_s == 0.0)
         assert_seen_at(page, START)
+
+        assert_sky_and_ground(page)
+        assert_shadow_below(page, START)
 
         # Nothing but this machine was asked for anything.
         hosts = {urlparse(each.removeprefix("blob:")).netloc for each in asked if not each.startswith("data:")}

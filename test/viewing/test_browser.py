@@ -132,13 +132,22 @@ def test_nothing_is_sent_while_nothing_moves(run: tuple[Loop, str]) -> None:
         assert [message["type"] for message in page.messages[before:]] == []
 
 
-def test_nothing_casts_a_shadow(run: tuple[Loop, str]) -> None:
+def test_solid_shapes_cast_shadows_and_the_sky_does_not(run: tuple[Loop, str]) -> None:
     with opened(run[1]) as page:
-        cast = [
-            message["props"]["cast_shadow"] for message in page.messages if "cast_shadow" in message.get("props", {})
-        ]
-        assert cast
-        assert not any(cast)
+        batches = [message["props"] for message in page.all("BatchedMeshesMessage")]
+        assert batches
+        assert all(batch["cast_shadow"] and batch["receive_shadow"] for batch in batches)
+        assert not page.prop("/sky", "cast_shadow")
+
+
+def test_shadows_and_the_dark_are_switched_in_the_panel(run: tuple[Loop, str]) -> None:
+    with opened(run[1]) as page:
+        light = page.prop("/world/ground/0", "cell_color")
+        for label, value in (("Shadows", False), ("Dark", True)):
+            page.send({"type": "GuiUpdateMessage", "uuid": page.element(label)["uuid"], "updates": {"value": value}})
+        page.until(lambda page: page.has("EnableLightsMessage", enabled=True, cast_shadow=False))
+        page.until(lambda page: page.has("ThemeConfigurationMessage", dark_mode=True))
+        page.until(lambda page: sum(page.prop("/world/ground/0", "cell_color")) < sum(light))
 
 
 def test_buttons_play_pause_step_and_reset_the_run(run: tuple[Loop, str]) -> None:
@@ -313,25 +322,35 @@ def test_colours_are_made_linear() -> None:
     assert linear(np.array([0.04045, 0.2, 0.8])).tolist() == [round(0.00313 * 255), round(0.03310 * 255), 154]
 
 
-def test_the_start_camera_sees_all_frames_of_every_world() -> None:
-    """By a pinhole of the viewer's angle of view, in a page twice as wide as it is high."""
-    from sim_node.viewing.extent import FIELD_OF_VIEW, extent_of
+def test_the_start_camera_fills_the_page_beside_the_panel_with_all_frames() -> None:
+    """By a pinhole of the viewer's angle of view, in a page of 1280 by 720 pixels whose panel covers 335 of them."""
+    from sim_node.viewing.browser.start import FIELD_OF_VIEW, start_view
 
     rng = np.random.default_rng(3)
-    for size in (0.01, 1.0, 300.0):
-        poses = np.zeros((40, 7))
-        poses[:, :3], poses[:, 6] = rng.uniform(-size, size, (40, 3)) + rng.uniform(-1e3, 1e3, 3), 1.0
-        extent = extent_of(poses, (), np.zeros((0, 3)))
-        forward = extent.centre - extent.camera
-        forward /= np.linalg.norm(forward)
-        right = np.cross(forward, [0, 0, 1])
-        right /= np.linalg.norm(right)
-        seen = poses[:, :3] - extent.camera
-        depth = seen @ forward
+    for size in (0.5, 1.0, 300.0):
+        places = rng.uniform(-size, size, (40, 3)) + rng.uniform(-1e3, 1e3, 3)
+        view = start_view(np.concatenate([places, [[np.nan, 0.0, 0.0]]]))
+        seen = (places - view.pose[:3]) @ matrix(view.pose)[:3, :3]
+        depth, left, up = seen.T
         assert (depth > 0.0).all()
-        half = np.tan(FIELD_OF_VIEW / 2)
-        assert (np.abs(seen @ np.cross(right, forward)) < half * depth).all()
-        assert (np.abs(seen @ right) < 2 * half * depth).all()
+        focal = 360.0 / np.tan(FIELD_OF_VIEW / 2)
+        x, y = 640.0 - focal * left / depth, 360.0 - focal * up / depth
+        assert x.min() > 0.0
+        assert x.max() < 1280.0 - 335.0
+        assert y.min() > 0.0
+        assert y.max() < 720.0
+        assert np.ptp(x) > 0.6 * (1280.0 - 335.0) or np.ptp(y) > 0.6 * 720.0
+
+
+def test_names_that_would_be_on_others_are_left_out() -> None:
+    """Labels of ten letters are about 60 pixels wide: those 10 pixels apart collide, those 200 pixels apart do not."""
+    from sim_node.viewing.browser.overlays import apart_in
+    from sim_node.viewing.view import looking
+
+    view = looking(np.array([-10.0, 0.0, 0.0]), np.zeros(3), (1280, 720), 2.0 * np.arctan(0.64))
+    # At 10 m a metre is 100 pixels; the first one is behind the second.
+    places = np.array([[1.0, 0.11, 0.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
+    assert apart_in(view, ["ten_letter"] * 4, places) == {1, 2, 3}
 
 
 def test_the_server_listens_on_this_machine_alone_and_lets_its_port_go() -> None:

@@ -137,9 +137,9 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
         "batched_wxyzs": placed[:, WXYZ],
         "batched_scales": np.array([shape.scale for shape in shapes], dtype=np.float32),
         "lod": "off",
-        # Shadows cost most of the frame rate with software WebGL.
-        "cast_shadow": False,
-        "receive_shadow": False,
+        # Shadows of what is seen through would be as dark as others.
+        "cast_shadow": first.colour[3] == 1.0,
+        "receive_shadow": True,
     }
     if first.kind == "glb":
         assert first.file is not None

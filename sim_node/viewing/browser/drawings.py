@@ -217,7 +217,9 @@ class Source:
             if key in self._handles and self._handles[key].text == each.text:
                 self._handles[key].position = position
             else:
-                self._handles[key] = self._scene.add_label(f"{self._node}/{key}", each.text, position=position)
+                self._handles[key] = self._scene.add_label(
+                    f"{self._node}/{key}", each.text, position=position, depth_test=True
+                )
         for number in range(len(shown), self._texts):
             self._handles.pop(f"text/{number}").remove()
         self._texts = len(shown)
@@ -302,6 +304,7 @@ class Drawings:
                     short,
                     position=position,
                     font_screen_scale=0.7,
+                    depth_test=True,
                     anchor="bottom-left",
                 )
         for number in [number for number in self._labels if number >= len(texts)]:

@@ -1,4 +1,4 @@
-"""View options: names, axes, trails, and the frame that the camera follows."""
+"""View options: names, axes, trails, shadows, dark or light, and the frame that the camera follows."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class Look:
         self._axes = gui.add_checkbox("Axes", True)
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
         self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
+        self._shadows = gui.add_checkbox("Shadows", True, hint="switch them off if the page is slow")
+        self._dark = gui.add_checkbox("Dark", False)
         self._default_trails: str = self._trails.value
         self._follow.on_update(self._change_follow)
         self._turning.on_update(self._change_follow)
@@ -33,6 +35,8 @@ class Look:
         self._axes.on_update(self._change_axes)
         self._size.on_update(self._change_axes)
         self._trails.on_update(self._change_trails)
+        self._shadows.on_update(self._change_shadows)
+        self._dark.on_update(self._change_dark)
         self._change_trails(None)
 
     def change(self) -> None:
@@ -80,6 +84,15 @@ class Look:
             self._scene.axes.set_visible(self._axes.value)
             self._scene.axes.resize(self._size.value)
 
+    def _change_shadows(self, event: Any) -> None:
+        with self._lock:
+            self._scene.surroundings.set_shadows(self._shadows.value)
+
+    def _change_dark(self, event: Any) -> None:
+        with self._lock, self._server.atomic():
+            self._server.set_dark(self._dark.value)
+            self._scene.surroundings.set_dark(self._dark.value)
+
     def _change_trails(self, event: Any) -> None:
         patterns = [pattern.strip() for pattern in self._trails.value.split(",")]
         names = self._scene.frames.names
@@ -90,12 +103,10 @@ class Look:
 
 def _look_at_middle(client: Any, scene: Scene, *, followed: bool) -> None:
     """Point a page's camera at the followed frame, from nearby, or back at the whole scene."""
-    extent = scene.extent
-    middle = np.zeros(3) if followed else extent.centre
-    away = extent.camera - extent.centre
-    distance = float(np.linalg.norm(away))
+    eye, at = scene.camera
+    if followed:
+        away = (eye - at) / float(np.linalg.norm(eye - at))
+        at = np.zeros(3)
+        eye = away * max(0.5 * scene.extent.radius, min(2.0 * scene.extent.radius, 2.5))
     with client.atomic():
-        client.camera.position = middle + away * (
-            min(distance, max(0.25 * distance, 2.5)) / distance if followed else 1.0
-        )
-        client.camera.look_at = middle
+        client.camera.position, client.camera.look_at = eye, at

@@ -10,6 +10,7 @@ import numpy as np
 from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import WXYZ, linear
 from sim_node.viewing.meshes import Shape
+from sim_node.viewing.view import View
 from sim_node.world import FrameTable
 
 # Fractions of the scene's radius, and of a frame's distance from its parent if that is shorter.
@@ -82,16 +83,50 @@ MAX_NAMES = 100
 MAX_LENGTH = 40
 # Number of labels that do not hide the scene.
 FEW = 30
+# Size of a letter with its share of the label's edge, pixels; distance of a label from its shape, in distances of the
+# view.
+_LETTER, _HEIGHT = 6.0, 16.0
+_GAP = 0.005
+
+
+def apart_in(view: View, texts: Sequence[str], places: FloatArray) -> set[int]:
+    """Return the numbers of labels at places (P, 3) that are not on others in a view; the nearest ones come first."""
+    pixels, depths = view.project(places)
+    boxes: dict[int, FloatArray] = {}
+    for number in np.argsort(depths, kind="stable").tolist():
+        half = 0.5 * _LETTER * (len(texts[number]) + 1)
+        # Left, right, top and bottom of a label whose lower edge has its middle at the place.
+        box = pixels[number, [0, 0, 1, 1]] + [-half, half, -_HEIGHT, 0.0]
+        if all(
+            box[1] <= other[0] or other[1] <= box[0] or box[3] <= other[2] or other[3] <= box[2]
+            for other in boxes.values()
+        ):
+            boxes[number] = box
+    return set(boxes)
 
 
 class Names:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
-    Labels are created when they are first needed, with a limit.
+    Labels are created when they are first needed, with a limit. They are above the shapes of their frames, and hidden
+    by what is in front of them. Main ones that would be on others where a page begins are left out: the page draws each
+    label by itself.
+
+    Args:
+        scene: viser's scene.
+        node: The node of the names.
+        frames: The frames.
+        main: Rows of the most important frames.
+        tops: (N,) how far the shapes of the frames reach above them, m.
+        view: Where a page begins.
     """
 
-    def __init__(self, scene: Any, node: str, frames: FrameTable, main: list[int]) -> None:
-        self._scene, self._node, self._frames = scene, node, frames
+    def __init__(
+        self, scene: Any, node: str, frames: FrameTable, main: list[int], tops: FloatArray, view: View
+    ) -> None:
+        self._scene, self._node, self._frames, self._view = scene, node, frames, view
+        self._above = np.zeros((len(frames), 3))
+        self._above[:, 2] = np.where(tops > 0.0, tops + _GAP * view.distance, 0.0)
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
         # Initial mode.
@@ -101,16 +136,30 @@ class Names:
         """Select one of MODES, at poses (N, 7) in the fixed frame."""
         for _, label in self._labels:
             label.remove()
+        texts = self._texts(self._rows[mode], in_root)
+        places = in_root[:, :3] + self._above
+        apart = apart_in(self._view, list(texts.values()), places[list(texts)]) if mode == "main" else range(len(texts))
+        chosen = [row for number, row in enumerate(texts) if number in apart][:MAX_NAMES]
         self._labels = [
-            (row, self._scene.add_label(f"{self._node}/{row}", text, position=in_root[row, :3], font_screen_scale=0.8))
-            for row, text in list(self._texts(self._rows[mode], in_root).items())[:MAX_NAMES]
+            (
+                row,
+                self._scene.add_label(
+                    f"{self._node}/{row}",
+                    texts[row],
+                    position=places[row],
+                    font_screen_scale=0.8,
+                    depth_test=True,
+                    anchor="bottom-center",
+                ),
+            )
+            for row in chosen
         ]
 
     def show(self, in_root: FloatArray) -> None:
         """Send the positions of moving frames."""
         for row, label in self._labels:
             if not self._frames.still[row]:
-                label.position = in_root[row, :3]
+                label.position = in_root[row, :3] + self._above[row]
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
         """Return the label of each row that has one."""

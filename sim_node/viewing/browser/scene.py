@@ -1,8 +1,7 @@
-"""The scene of the page: the ground, and everything on it."""
+"""The scene of the page: its surroundings, and everything in them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -13,44 +12,18 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.browser.batches import WXYZ, Batches
+from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.browser.drawings import Drawings
 from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View, place
-from sim_node.viewing.extent import Extent, extent_of
+from sim_node.viewing.browser.start import start_view
+from sim_node.viewing.browser.surroundings import Surroundings
+from sim_node.viewing.extent import Extent, around, points_of, tops_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import FrameTable
-
-_LINES, _BOLD_LINES, _PLANE = (205, 210, 216), (168, 176, 186), (244, 245, 246)
-# Approximate number of grid cells per scene radius.
-_CELLS = 8.0
-
-
-def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent) -> int:
-    """Add grids with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene. Return how many."""
-    cell = 10.0 ** round(math.log10(extent.radius / _CELLS))
-    planes = [pose_math.compose(in_root[shape.row], shape.pose) for shape in shapes if shape.kind == "plane"]
-    for number, pose in enumerate(planes or [np.array(pose_math.IDENTITY)]):
-        scene.add_grid(
-            f"{node}/{number}",
-            infinite_grid=True,
-            cell_size=cell,
-            section_size=10.0 * cell,
-            cell_color=_LINES,
-            section_color=_BOLD_LINES,
-            cell_thickness=0.8,
-            section_thickness=1.2,
-            fade_distance=12.0 * extent.radius,
-            shadow_opacity=0.0,
-            plane_color=_PLANE,
-            plane_opacity=1.0 if planes else 0.0,
-            position=pose[:3],
-            wxyz=pose[WXYZ],
-        )
-    return max(len(planes), 1)
-
+from sim_node.world.scene import Sky
 
 # The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
@@ -72,6 +45,7 @@ class Scene:
         places: (P, 3) where frames will move, m.
         topic_views: Sensors of a world to show, by the names of their measurements.
         sources: Names of the topics to show.
+        sky: The sky that the world gives.
     """
 
     def __init__(
@@ -83,15 +57,16 @@ class Scene:
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
         sources: Collection[str] = (),
+        sky: Sky | None = None,
     ) -> None:
         self._scene = scene
         self._followed: int | None = None
         self._turning = False
-        self._grounds = 0
+        self.surroundings = Surroundings(scene, f"{ROOT}/ground")
         self.views: dict[str, tuple[int, View]] = {}
         self._view_nodes: dict[str, tuple[int, SensorTopicView]] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
-        self._begin(frames, in_root, shapes, places)
+        self._begin(frames, in_root, shapes, places, sky)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
@@ -102,6 +77,11 @@ class Scene:
         self.names.choose(self.names.first, in_root)
         self.show(in_root)
 
+    @property
+    def camera(self) -> tuple[FloatArray, FloatArray]:
+        """Where the camera of a new page is (3,), and what it looks at (3,), in the fixed frame, m."""
+        return self.view.pose[:3], pose_math.apply(self.view.pose, np.array([self.view.distance, 0.0, 0.0]))
+
     def change(
         self,
         frames: FrameTable,
@@ -110,6 +90,7 @@ class Scene:
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
         sources: Collection[str] = (),
+        sky: Sky | None = None,
     ) -> None:
         """Replace the content, as of the constructor. What stays is not sent again.
 
@@ -118,29 +99,30 @@ class Scene:
         self.follow(None)
         self.names.choose("none", self.in_root)
         self.axes.remove()
-        self._begin(frames, in_root, shapes, places)
+        self._begin(frames, in_root, shapes, places, sky)
         self._batches.change(shapes, frames.still, in_root)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
         self.drawings.change(frames, self.extent.radius, sources)
 
-    def _begin(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> None:
-        """Find the most important frames and the extent, and lay the ground."""
+    def _begin(
+        self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray, sky: Sky | None
+    ) -> None:
+        """Find the most important frames and the extent, and draw the surroundings."""
         self.frames, self.main = frames, main_rows(frames)
         # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
-        self.extent: Extent = extent_of(in_root, shapes, places)
+        points = points_of(in_root, shapes, places)
+        self.extent: Extent = around(points)
+        self.view = start_view(points)
+        self._tops = tops_of(in_root, shapes)
         self.in_root = in_root
-        node = f"{ROOT}/ground"
-        grounds = add_ground(self._scene, node, shapes, in_root, self.extent)
-        for number in range(grounds, self._grounds):
-            self._scene.remove_by_name(f"{node}/{number}")
-        self._grounds = grounds
+        self.surroundings.change(shapes, in_root, self.extent, sky)
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
         self.axes = Axes(self._scene, f"{ROOT}/axes", frames, sizes, in_root)
-        self.names = Names(self._scene, f"{ROOT}/names", frames, self.main)
+        self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._tops, self.view)
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""

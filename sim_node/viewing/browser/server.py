@@ -31,13 +31,17 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         self.panels_page = PanelsPage()
         with own_pages_only(self._refusal, _log.warning, self.panels_page):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
-        self.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.set_dark(False)
         self.gui.set_panel_label(title)
 
     @property
     def url(self) -> str:
         """Address of the page."""
         return f"http://{HOST}:{self.get_port()}"
+
+    def set_dark(self, dark: bool) -> None:
+        """Make the panels of all pages dark or light."""
+        self.gui.configure_theme(show_logo=False, show_share_button=False, dark_mode=dark)
 
     def connections(self) -> Mapping[int, ServerConnection]:
         """Return the connections of viser's pages by the numbers of their clients."""

@@ -21,9 +21,11 @@ from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.sources_tab import SourcesTab
+from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
+from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.transport import LoopTransport, Transport
-from sim_node.viewing.extent import FIELD_OF_VIEW, places_of
+from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.world import FrameTable, World
@@ -97,19 +99,19 @@ class Viewer:
         Raises:
             WorldError: The schematic names what does not exist.
         """
-        in_root = frames.in_root(poses)
+        in_root, sky = frames.in_root(poses), None if world is None else world.sky
         with self.lock, self.server.atomic():
             scene = self.scene
             if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
                 self.server.scene.reset()
                 self.server.gui.reset()
                 scene = self.scene = Scene(
-                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or ()
+                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky
                 )
                 self._add_panel(scene)
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views, sources or ())
+                scene.change(frames, in_root, shapes, places, topic_views, sources or (), sky)
                 self._look.change()
                 self._plots.change()
                 self._lookup.change()
@@ -126,8 +128,8 @@ class Viewer:
             self._set_sources(scene, sources or {})
             # Where new pages begin; the cameras of others stay where they are.
             camera = self.server.initial_camera
-            camera.position, camera.look_at = scene.extent.camera, scene.extent.centre
-            camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 100.0 * scene.extent.radius)
+            camera.position, camera.look_at = scene.camera
+            camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 2.5 * sky_radius(scene.extent))
 
     def show(self, instant: Instant) -> None:
         """Send an instant to all pages. Call it from one thread.

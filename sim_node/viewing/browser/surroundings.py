@@ -1,0 +1,157 @@
+"""What is around the scene: the sky, a ground on each plane, and shadows; light or dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import trimesh
+from PIL import Image
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.scene import HORIZON, ZENITH
+from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.extent import Extent
+from sim_node.viewing.meshes import PLAIN, Shape
+from sim_node.world.scene import Sky
+
+# The sky is outside /world: it stays when the page follows a frame.
+SKY = "/sky"
+# Approximate number of grid cells per scene radius, and the distance in radii at which the ground is lost in the haze.
+_CELLS, _HAZE = 8.0, 12.0
+# Minimum radius of the sky, m, and its radius in radii of the scene.
+_MIN_SKY, _SKY = 400.0, 40.0
+# Darkness of a shadow on the ground, and of lines on a ground with a colour of its own.
+_SHADOW, _LINE_SHADE, _BOLD_SHADE = 0.35, 0.9, 0.75
+_STEPS = 64
+
+
+class Palette(NamedTuple):
+    """Colours in sRGB, 0 to 1: of the sky overhead and at the horizon, of the ground, and of the lines on it."""
+
+    zenith: Sequence[float]
+    horizon: Sequence[float]
+    ground: Sequence[float]
+    lines: Sequence[float]
+    bold_lines: Sequence[float]
+
+
+LIGHT = Palette(ZENITH, HORIZON, (0.80, 0.80, 0.77), (0.72, 0.72, 0.70), (0.60, 0.61, 0.60))
+DARK = Palette((0.03, 0.04, 0.07), (0.13, 0.15, 0.19), (0.19, 0.20, 0.21), (0.26, 0.27, 0.28), (0.36, 0.37, 0.39))
+
+
+def sky_radius(extent: Extent) -> float:
+    """Return the radius of the sky, m: around the scene, and around the origin, where a followed frame is."""
+    return max(_MIN_SKY, _SKY * extent.radius) + float(np.linalg.norm(extent.centre))
+
+
+class Surroundings:
+    """The sky and the ground of a page, with the colours that its world gives them.
+
+    Args:
+        scene: viser's scene.
+        node: The node of the ground.
+    """
+
+    def __init__(self, scene: Any, node: str) -> None:
+        self._scene, self._node = scene, node
+        self._grounds = 0
+        self._sky = Sky()
+        self._dark = False
+        self._content: tuple[Sequence[Shape], FloatArray, Extent] | None = None
+
+    def change(self, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent, sky: Sky | None) -> None:
+        """Lay the ground on the planes among the shapes, given all frames' poses (N, 7) in the fixed frame."""
+        self._content, self._sky = (shapes, in_root, extent), sky or Sky()
+        self._draw()
+
+    def set_dark(self, dark: bool) -> None:
+        """Set the colours of day or of night, which replace those of the world."""
+        self._dark = dark
+        self._draw()
+
+    def set_shadows(self, shadows: bool) -> None:
+        """Cast shadows or not."""
+        self._scene.configure_default_lights(cast_shadow=shadows)
+
+    def _draw(self) -> None:
+        if self._content is None:
+            return
+        shapes, in_root, extent = self._content
+        planes = [shape for shape in shapes if shape.kind == "plane"]
+        grounds = [(pose_math.compose(in_root[plane.row], plane.pose), plane.colour) for plane in planes]
+        for number, (pose, colour) in enumerate(grounds or [(np.array(pose_math.IDENTITY), PLAIN)]):
+            self._lay(f"{self._node}/{number}", pose, colour, extent, opaque=bool(grounds))
+        count = max(len(grounds), 1)
+        for number in range(count, self._grounds):
+            self._scene.remove_by_name(f"{self._node}/{number}")
+        self._grounds = count
+        palette, sky = DARK if self._dark else LIGHT, Sky() if self._dark else self._sky
+        zenith = palette.zenith if sky.zenith is None else sky.zenith
+        horizon = palette.horizon if sky.horizon is None else sky.horizon
+        self._scene.add_glb(
+            SKY,
+            dome(np.array(zenith), np.array(horizon)),
+            scale=sky_radius(extent),
+            position=extent.centre,
+            cast_shadow=False,
+            receive_shadow=False,
+        )
+
+    def _lay(self, node: str, pose: FloatArray, colour: Sequence[float], extent: Extent, *, opaque: bool) -> None:
+        """Add a grid with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene."""
+        cell = 10.0 ** round(math.log10(extent.radius / _CELLS))
+        _, _, ground, lines, bold_lines = DARK if self._dark else LIGHT
+        if not self._dark and tuple(colour) != PLAIN:
+            ground = tuple(colour[:3])
+            lines, bold_lines = ([shade * part for part in ground] for shade in (_LINE_SHADE, _BOLD_SHADE))
+        self._scene.add_grid(
+            node,
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=10.0 * cell,
+            cell_color=_bytes(lines),
+            section_color=_bytes(bold_lines),
+            cell_thickness=0.8,
+            section_thickness=1.2,
+            fade_distance=_HAZE * extent.radius,
+            shadow_opacity=_SHADOW if opaque else 0.0,
+            plane_color=_bytes(ground),
+            plane_opacity=1.0 if opaque else 0.0,
+            position=pose[:3],
+            wxyz=pose[WXYZ],
+        )
+
+
+def dome(zenith: FloatArray, horizon: FloatArray) -> bytes:
+    """Return a sphere of radius 1, seen from within, as GLB: the horizon's colour up to there, and the zenith's above.
+
+    No light changes its colours (KHR_materials_unlit). zenith, horizon: (3,) in sRGB, 0 to 1.
+    """
+    sphere = trimesh.creation.uv_sphere(radius=1.0, count=(33, 32))
+    # As in pictures: linear with the elevation.
+    share = np.linspace(1.0, 0.0, _STEPS)[:, None, None]
+    pixels = np.round(255.0 * (horizon + share * (zenith - horizon))).astype(np.uint8)
+    elevation = np.arcsin(np.clip(sphere.vertices[:, 2], -1.0, 1.0)) / (0.5 * math.pi)
+    # The middles of the first and the last pixel are at the ends.
+    v = (0.5 + np.clip(elevation, 0.0, 1.0) * (_STEPS - 1)) / _STEPS
+    material = trimesh.visual.material.PBRMaterial(
+        baseColorTexture=Image.fromarray(pixels), metallicFactor=0.0, roughnessFactor=1.0
+    )
+    visual = trimesh.visual.TextureVisuals(uv=np.stack([np.full(len(v), 0.5), v], axis=1), material=material)
+    inside = trimesh.Trimesh(sphere.vertices, sphere.faces[:, ::-1], visual=visual, process=False)
+
+    def unlit(tree: dict[str, Any]) -> None:
+        tree["extensionsUsed"] = ["KHR_materials_unlit"]
+        for each in tree["materials"]:
+            each["extensions"] = {"KHR_materials_unlit": {}}
+
+    exported: bytes = trimesh.exchange.gltf.export_glb(inside.scene(), tree_postprocessor=unlit)
+    return exported
+
+
+def _bytes(colour: Sequence[float]) -> tuple[int, ...]:
+    return tuple(round(255.0 * part) for part in colour)
