@@ -42,6 +42,7 @@ class Shape:
         file: The file of a mesh or glb.
         mesh: Its triangles, if it is not read from the file.
         collides: Whether it makes contact.
+        mass: Of the body that it is on, kg; None if that is unknown.
     """
 
     row: int
@@ -52,6 +53,7 @@ class Shape:
     mesh: Mesh | None = None
     file: Path | None = None
     collides: bool = True
+    mass: float | None = None
 
 
 def capsule(shape: Shape, radius: float, length: float) -> Iterator[Shape]:

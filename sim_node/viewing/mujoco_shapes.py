@@ -88,6 +88,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[Shape]:
             pose,
             colour=coloured(_colour(model, geom)),
             collides=bool(model.geom_contype[geom] | model.geom_conaffinity[geom]),
+            mass=float(model.body_mass[model.geom_bodyid[geom]]),
         )
         size, kind, data = model.geom_size[geom], model.geom_type[geom], int(model.geom_dataid[geom])
         if kind == _GEOM.mjGEOM_PLANE:

@@ -14,6 +14,7 @@ import pytest
 from page import Page, opened
 from waiting import PATIENCE, until
 
+from sim_node.session import Session
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
@@ -138,6 +139,30 @@ def test_solid_shapes_cast_shadows_and_the_sky_does_not(run: tuple[Loop, str]) -
         assert batches
         assert all(batch["cast_shadow"] and batch["receive_shadow"] for batch in batches)
         assert not page.prop("/sky", "cast_shadow")
+
+
+def test_a_click_on_a_shape_shows_its_frame_pose_mass_and_topics(tmp_path: Path) -> None:
+    path = tmp_path / "test.yaml"
+    shapes = "[{box: [0.2, 0.3, 0.4], mass: 1.5, color: [1, 0, 1]}, {sphere: 0.1, mass: 0.25}]"
+    path.write_text(
+        WORLD + f"  - {{name: load, pose: {{position: [1, 2, 5]}}, joint: free, geometry: {shapes}}}\n"
+        "sensors: [{name: load/imu, parent: load, type: imu}]\n",
+        encoding="utf-8",
+    )
+    with Session(path, view=0) as session:
+        session.run(0.01)
+        assert session.viewer is not None
+        with opened(session.viewer.url) as page:
+            # Boxes that move are one batch: that of the crane, and that of the load.
+            boxes = next(m for m in page.all("BatchedMeshesMessage") if m["props"]["batched_colors"].size == 6)
+            click = {"type": "SceneNodeClickMessage", "name": boxes["name"], "instance_index": 1, "modifier": None}
+            ray = {"ray_origin": (0.0, 0.0, 9.0), "ray_direction": (0.0, 0.0, -1.0), "screen_pos": (0.5, 0.5)}
+            page.send({**click, **ray, "owner": ""})
+            page.until(lambda page: any("`load` in `map`" in str(m) for m in page.all("GuiUpdateMessage")))
+            told = next(str(m["updates"]) for m in page.all("GuiUpdateMessage") if "`load` in `map`" in str(m))
+    assert "| position, m | 1.000 | 2.000 | " in told
+    assert "mass 1.75 kg" in told
+    assert "load/imu" in told
 
 
 def test_shadows_and_the_dark_are_switched_in_the_panel(run: tuple[Loop, str]) -> None:

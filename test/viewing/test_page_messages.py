@@ -106,6 +106,23 @@ def test_handles_are_dragged_if_they_are_there(viewer: Viewer) -> None:
         assert said({**moved, **wrong}), wrong
 
 
+def test_what_is_there_is_clicked() -> None:
+    click = {
+        "type": "SceneNodeClickMessage", "name": "/a", "instance_index": 0, "modifier": None, "owner": "",
+        "ray_origin": [1, 2, 3], "ray_direction": [0, 0, 1], "screen_pos": [0.5, 0.5],
+    }  # fmt: skip
+
+    def said(message: object) -> str:
+        return refusal(msgspec.msgpack.encode(message), {}, (), ("/a",))
+
+    for right in ({}, {"instance_index": None}, {"modifier": "shift"}):
+        assert not said({**click, **right}), right
+    for wrong in ({"name": "/b"}, {"name": ["/a"]}, {"owner": 1}, {"instance_index": -1}, {"instance_index": True},
+                  {"instance_index": "0"}, {"modifier": "a"}, {"modifier": ["shift"]}, {"ray_origin": [1, 2]},
+                  {"screen_pos": [math.nan, 0]}, {"more": 1}):  # fmt: skip
+        assert said({**click, **wrong}), wrong
+
+
 @pytest.mark.parametrize("kind", ["FileTransferStartUpload", "ShareUrlRequest", "RunJavascriptMessage", "", None, 5])
 def test_other_messages_are_left_out(viewer: Viewer, kind: object) -> None:
     assert why(viewer, {"type": kind}).startswith("its type is")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import count
@@ -63,6 +63,9 @@ class Batches:
     def __init__(self, scene: Any, node: str, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
         self._scene, self._node = scene, node
         self._batches: dict[Any, _Batch] = {}
+        # The shapes of each batch by its number, and what is told which of them was clicked.
+        self._members: dict[int, list[Shape]] = {}
+        self._pick: Callable[[Shape], None] | None = None
         self.change(shapes, still, in_root)
 
     def change(self, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
@@ -93,10 +96,27 @@ class Batches:
                 # A node of the same name replaces the one before.
                 handle = _add(self._scene, f"{self._node}/{number}", members, placed)
                 batch = self._batches[form] = _Batch(number, handle, made_of)
+                self._listen(batch)
+            self._members[batch.number] = members
             if not stands:
                 self._moving.append((batch.handle, slice(len(moving), len(moving) + len(members))))
                 moving += members
         self._rows, self._locals = _placed(moving)
+
+    def on_pick(self, pick: Callable[[Shape], None]) -> None:
+        """Tell which shape a page's user clicked, from now on."""
+        self._pick = pick
+        for batch in self._batches.values():
+            self._listen(batch)
+
+    def _listen(self, batch: _Batch) -> None:
+        if self._pick is not None:
+            batch.handle.on_click(lambda event: self._clicked(batch.number, event.instance_index))
+
+    def _clicked(self, number: int, instance: int | None) -> None:
+        members = self._members.get(number, [])
+        if self._pick is not None and instance is not None and instance < len(members):
+            self._pick(members[instance])
 
     def handles(self) -> list[Any]:
         """Return viser's handle of each batch."""

@@ -44,6 +44,7 @@ class Source:
 
     Attributes:
         about: Its name, its frame and how it was converted.
+        frame: Its frame.
         place: Where its label is (3,), in the fixed frame, m; None while it shows nothing.
 
     Args:
@@ -62,7 +63,7 @@ class Source:
         self._solids: Batches | None = None
         self._carriers: list[str] = []
         self._carried = np.zeros((0, 7))
-        self.about = ""
+        self.about = self.frame = ""
         self.place: FloatArray | None = None
         self.visible = True
 
@@ -76,7 +77,7 @@ class Source:
         self._draw_pictures([each for each in items if isinstance(each, Picture)], at)
         self._draw_rasters([each for each in items if isinstance(each, Raster)], at)
         self._draw_texts([each for each in items if isinstance(each, Text)], at)
-        pose = at[drawing.frame]
+        self.frame, pose = drawing.frame, at[drawing.frame]
         place_of_label = pose[:3] if drawing.place is None else pose_math.apply(pose, drawing.place)
         self.place = place_of_label if drawing.items else None
         words = (self.name, drawing.frame, drawing.conversion or conversion_of(drawing.frame))

@@ -1,4 +1,4 @@
-"""What a page may send: the pose of its camera, values that the elements of the panel can have, and moved handles.
+"""What a page may send: the pose of its camera, values that its panel can have, moved handles and clicks.
 
 viser accepts anything that a page sends: it would set any attribute of an element, values that the element does not
 offer, and files of any size. Everything that a user of the page cannot do is ignored here.
@@ -7,10 +7,12 @@ offer, and files of any size. Everything that a user of the page cannot do is ig
 from __future__ import annotations
 
 import math
+import typing
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
+from viser._messages import KeyModifier
 
 # Maximum characters of a text, and bytes of a message, the longest of which contains such a text.
 MAX_TEXT = 10_000
@@ -19,6 +21,9 @@ MAX_BYTES = 1 << 20
 _MAX_NUMBER = 1e12
 _VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 _NUMBERS = ("fov", "near", "far", "image_height", "image_width")
+# Vectors of a click, and the keys that may be held.
+_CLICK = {"ray_origin": 3, "ray_direction": 3, "screen_pos": 2}
+_MODIFIERS = typing.get_args(KeyModifier)
 # Messages about handles in the scene, with the vectors that each has.
 _HANDLES = {
     "TransformControlsUpdateMessage": {"wxyz": 4, "position": 3},
@@ -27,13 +32,16 @@ _HANDLES = {
 }
 
 
-def refusal(data: bytes | str, elements: Mapping[str, Any], handles: Collection[str] = ()) -> str:
+def refusal(
+    data: bytes | str, elements: Mapping[str, Any], handles: Collection[str] = (), nodes: Collection[str] = ()
+) -> str:
     """Return why a message of a page is ignored, or an empty string.
 
     Args:
         data: The message, in MessagePack.
         elements: The handles of the panel's elements by their ids.
         handles: The names of the handles in the scene by which things are dragged.
+        nodes: The names of the nodes in the scene, which may be clicked.
 
     Returns:
         The reason.
@@ -51,6 +59,8 @@ def refusal(data: bytes | str, elements: Mapping[str, Any], handles: Collection[
         return _update(message, elements)
     if kind in _HANDLES:
         return _dragged(message, handles)
+    if kind == "SceneNodeClickMessage":
+        return _clicked(message, nodes)
     return f"its type is {str(kind)[:60]!r}"
 
 
@@ -71,6 +81,21 @@ def _dragged(message: dict[Any, Any], handles: Collection[str]) -> str:
     if not isinstance(message["name"], str) or message["name"] not in handles or message.get("owner", "") != "":
         return "there are no such handles"
     return "" if _are_vectors(message, vectors) and any(message.get("wxyz", (1,))) else "its handles have no valid pose"
+
+
+def _clicked(message: dict[Any, Any], nodes: Collection[str]) -> str:
+    if message.keys() - {"owner"} != {"type", "name", "instance_index", "modifier", *_CLICK} or message.get(
+        "owner", ""
+    ):
+        return "it is not a click"
+    if not isinstance(message["name"], str) or message["name"] not in nodes:
+        return "there is no such node"
+    instance = message["instance_index"]
+    if instance is not None and (type(instance) is not int or instance < 0):
+        return "there is no such shape"
+    if message["modifier"] is not None and message["modifier"] not in _MODIFIERS:
+        return "there is no such key"
+    return "" if _are_vectors(message, _CLICK) else "its click is nowhere"
 
 
 def _update(message: dict[Any, Any], elements: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -140,6 +140,10 @@ class Scene:
             else:
                 view = self.views[name][1]
             self.views[name] = self.frames.index(each.frame), view
+
+    def on_pick(self, pick: Callable[[Shape], None]) -> None:
+        """Tell which shape a page's user clicked, from now on."""
+        self._batches.on_pick(pick)
 
     def show(self, in_root: FloatArray) -> None:
         """Send all poses (N, 7) in the fixed frame. What has not moved is not sent."""

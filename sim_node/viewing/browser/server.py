@@ -61,7 +61,9 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         """Return why a message of a page is ignored."""
         gui, scene = getattr(self, "gui", None), getattr(self, "scene", None)
         elements = {} if gui is None else gui._gui_input_handle_from_uuid
-        return refusal(data, elements, () if scene is None else scene._handle_from_transform_controls_name)
+        if scene is None:
+            return refusal(data, elements)
+        return refusal(data, elements, scene._handle_from_transform_controls_name, scene._handle_from_node_name)
 
     def request_share_url(self, verbose: bool = True) -> str | None:
         """Return None: viser would open a tunnel to its makers' host for any page that asks."""

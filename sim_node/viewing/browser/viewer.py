@@ -16,6 +16,7 @@ from sim_node.viewing.browser.edit import Edit, Editor
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
 from sim_node.viewing.browser.panels import Panels
+from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
@@ -119,6 +120,7 @@ class Viewer:
                     self._edit.change()
                 if self._drive is not None:
                     self._drive.change()
+            self._picked.change(world)
             if self.schematic is not None:
                 if self.panels is None:
                     self.panels = Panels(self.server, self.server.panels_page, self.schematic, self._title)
@@ -172,6 +174,7 @@ class Viewer:
     def _add_panel(self, scene: Scene) -> None:
         gui = self.server.gui
         self._controls = Controls(gui, self.transport)
+        self._picked = Picked(gui, scene, self.lock)
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
@@ -224,6 +227,7 @@ class Viewer:
         self._plots.show()
         self._controls.show(self._instant.time_ns)
         self._lookup.show(self._instant.poses)
+        self._picked.show(self.scene.in_root)
         if self._readouts is not None:
             self._readouts.show()
         if self._sources is not None:
