@@ -203,7 +203,7 @@ def test_a_command_opens_the_sockets_of_its_row_and_no_others(command: str, flow
 
 def test_every_command_is_on_the_page() -> None:
     alone = re.search(r"The other commands \((.*?)\) open none", PAGE, re.DOTALL)
-    like_pub = re.search(r"(.*) open what `pub` opens", PAGE)
+    like_pub = re.search(r"((?:.+\n)*.*) open what\s`pub` opens", PAGE)
     assert alone
     assert like_pub
     with_sockets = {command.partition(" ")[0] for command, _ in COMMANDS} | set(re.findall(r"`(\w+)`", like_pub[1]))
