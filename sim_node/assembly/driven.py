@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sim_node.world.model import World
-from sim_node.world.problems import Place, Problem, quoted, shown_key
+from sim_node.world.problems import Place, Problem, WorldWarning, quoted, shown_key
+from sim_node.world.signals import OF_JOINTS, NamedSignal
 
 
 def driven_names(world: World) -> frozenset[str]:
@@ -39,5 +41,21 @@ def on_joints(world: World, joints: Mapping[str, str], mates: frozenset[str]) ->
         replace(each, joints=tuple((joint(name, each.place), factor) for name, factor in each.joints))
         for each in world.transmissions
     )
-    parts = {"actuators": actuators, "transmissions": transmissions}
-    return replace(world, **{kind: some for kind, some in parts.items() if some}), problems
+    signals = tuple(_signals_on_joints(world, joints, mates))
+    parts = {"actuators": actuators, "transmissions": transmissions, "signals": signals}
+    return replace(world, **{kind: some for kind, some in parts.items() if some or kind == "signals"}), problems
+
+
+def _signals_on_joints(world: World, joints: Mapping[str, str], mates: frozenset[str]) -> Iterator[NamedSignal]:
+    """Yield the signals, those of mates as signals of joints. Warn about mates without a joint and leave them out."""
+    for signal in world.of(NamedSignal):
+        if signal.quantity not in OF_JOINTS:
+            yield signal
+        elif signal.of in joints:
+            yield replace(signal, of=joints[signal.of])
+        elif (signal.of.rpartition("#")[0] or signal.of) in mates:
+            message = f"{quoted(signal.of)} closes a loop or is fixed, so that it has no signals; it is left out"
+            problem = Problem(signal.place.where, signal.place.key or shown_key(signal.name), message)
+            warnings.warn(WorldWarning(str(problem)), stacklevel=2)
+        else:
+            yield signal

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from sim_node.nodes.base_commands import BaseTopics
     from sim_node.nodes.command_topics import CommandTopics
     from sim_node.nodes.joint_commands import JointTopics
+    from sim_node.nodes.signal_topics import SignalTopics
 
 
 class CommandSink:
-    """Subscribes to the commands of joints, bodies, vehicles and bases. A sink of the run, so that it follows changes.
+    """Subscribes to the commands of a world's joints, bodies, vehicles, bases and signals.
+
+    It is a sink of the run, so that it follows changes.
 
     Args:
         node: Whose topics they are.
@@ -30,6 +33,7 @@ class CommandSink:
         self._joints: JointTopics | None = None
         self._others: CommandTopics | None = None
         self._bases: BaseTopics | None = None
+        self._signals: SignalTopics | None = None
         self._is_open = False
 
     @property
@@ -78,6 +82,10 @@ class CommandSink:
             from sim_node.nodes.base_commands import BaseTopics
 
             self._bases = BaseTopics(self._node, loop, self._prefix)
+        if self._signals is None and any(signal.input for signal in world.signals):
+            from sim_node.nodes.signal_topics import SignalTopics
+
+            self._signals = SignalTopics(self._node, loop, self._prefix)
 
     def _follow(self, world: World) -> None:
         """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
@@ -90,5 +98,6 @@ class CommandSink:
         for each in self._all():
             each.renew(world)
 
-    def _all(self) -> list[JointTopics | CommandTopics | BaseTopics]:
-        return [each for each in (self._joints, self._others, self._bases) if each is not None]
+    def _all(self) -> list[JointTopics | CommandTopics | BaseTopics | SignalTopics]:
+        found = (self._joints, self._others, self._bases, self._signals)
+        return [each for each in found if each is not None]

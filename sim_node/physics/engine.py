@@ -15,6 +15,7 @@ from sim_node.world.problems import WorldError
 if TYPE_CHECKING:
     from sim_node.physics.handles import BaseRecord, BodyRecord, VehicleRecord
     from sim_node.physics.joint_handles import JointRecord
+    from sim_node.physics.signal_handles import SignalRecord
     from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
 
@@ -137,6 +138,15 @@ class Handled(Protocol):
     @property
     def vehicles(self) -> Mapping[str, VehicleRecord | BaseRecord]:
         """Its vehicles."""
+
+
+@runtime_checkable
+class Signalled(Protocol):
+    """An engine with signals, which can be read and set by name between two steps."""
+
+    @property
+    def signals(self) -> Mapping[str, SignalRecord]:
+        """Its signals."""
 
 
 # Opens an engine on a world, or returns None where the world has nothing for it to move. It declares the engine's state

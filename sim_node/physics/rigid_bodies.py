@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from sim_node.physics.environment import BodyEnvironment
     from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.signal_handles import SignalRecord
     from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
 
@@ -69,6 +70,7 @@ class RigidBodyEngine:
         bodies: Records of the bodies by name, for handles.
         joints: Records of the joints by name, for handles.
         vehicles: Records of the vehicles by name, for handles.
+        signals: Records of the signals by name, for handles.
     """
 
     def __init__(self, compiled: Compiled, world: World, layout: Layout, columns: Columns) -> None:
@@ -77,6 +79,7 @@ class RigidBodyEngine:
         from sim_node.physics.body_columns import declare_state
         from sim_node.physics.kinematics import write_link_poses
         from sim_node.physics.placing import bodies_of, joints_of
+        from sim_node.physics.signals import signals_of
 
         self._mujoco = mujoco
         self.compiled = compiled
@@ -115,6 +118,7 @@ class RigidBodyEngine:
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
+        self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {
             name: each for some in flown for name, each in some.items()
@@ -160,7 +164,7 @@ class RigidBodyEngine:
         if self._environment is not None:
             self._environment.release(successor._environment if isinstance(successor, RigidBodyEngine) else None)
         self._environment = None
-        self.bodies, self.joints, self.vehicles = {}, {}, {}
+        self.bodies, self.joints, self.vehicles, self.signals = {}, {}, {}, {}
 
     def merge(self, before: Engine, body: str) -> None:
         """Let a body that was fixed to another one move with it, so that their momentum is conserved.

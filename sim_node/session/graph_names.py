@@ -19,9 +19,11 @@ from sim_node.viewing.robots import robots_of
 from sim_node.wire.component_sink import component_topics
 from sim_node.wire.odometry import odometry_topics
 from sim_node.wire.sensor_topics import sensor_messages
+from sim_node.wire.signal_sink import output_topics
 from sim_node.world import World, lay_out
 from sim_node.world.bases import Base
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
+from sim_node.world.signals import NamedSignal
 
 NODE = "simulation"
 # Topics and services of the simulation node itself.
@@ -80,6 +82,9 @@ def graph_names(world: World) -> Iterator[GraphName]:
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"sensor {name}", places[name])
     for base, topic in zip(world.of(Base), odometry_topics(world), strict=True):
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"the odometry of {base.name}", base.place)
+    outputs = (signal for signal in world.of(NamedSignal) if not signal.input)
+    for signal, topic in zip(outputs, output_topics(world), strict=True):
+        yield GraphName(f"/{topic.name}", "topic", topic.type, f"the signal {signal.name}", signal.place)
     for each in component_topics(world):
         owner = f"component {each.component} of {', '.join(each.entities[:3])}"
         yield GraphName(each.topic.name, "topic", each.topic.type, owner, Place(Where(world.source)))

@@ -76,6 +76,7 @@ def published(
     from sim_node.wire.component_sink import ComponentSink
     from sim_node.wire.odometry import OdometrySink
     from sim_node.wire.sensor_topics import SensorSink
+    from sim_node.wire.signal_sink import SignalSink
     from sim_node.wire.tf_sink import TfSink, serialised, to_all
 
     outlet = Tee(*outlets)
@@ -89,6 +90,7 @@ def published(
         TfSink(transforms, prefix=how.prefix, stamp=how.stamp),
         SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
         OdometrySink(outlet, prefix=how.prefix, stamp=how.stamp),
+        SignalSink(outlet, prefix=how.prefix, stamp=how.stamp),
         ComponentSink(outlet, prefix=how.prefix, stamp=how.stamp),
         *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
     ]

@@ -1,4 +1,4 @@
-"""Handles of a run by name: its bodies, joints and vehicles, and the newest measurement of each sensor."""
+"""Handles of a run by name: its bodies, joints, vehicles and signals, and the newest measurement of each sensor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy.typing as npt
 
 from sim_node.physics import BodyHandle, Engine, JointHandles, VehicleHandle
-from sim_node.physics.engine import records_of
+from sim_node.physics.engine import Signalled, records_of
 from sim_node.physics.handles import Handle, Handles
+from sim_node.physics.signal_handles import SignalHandle
 from sim_node.sensors import SensorType
 from sim_node.sensors.suite import SensorRecord, Suite
 
@@ -74,20 +75,26 @@ class RunHandles:
     """The handles of a run. Those that are given out look up what they name in the present generation.
 
     Attributes:
-        bodies, joints, vehicles, sensors: Handles by name.
+        bodies, joints, vehicles, sensors, signals: Handles by name.
     """
 
     def __init__(self) -> None:
-        self._records: dict[str, dict[str, Any]] = {kind: {} for kind in ("bodies", "joints", "vehicles", "sensors")}
+        kinds = ("bodies", "joints", "vehicles", "sensors", "signals")
+        self._records: dict[str, dict[str, Any]] = {kind: {} for kind in kinds}
         self.bodies: Mapping[str, BodyHandle] = Handles("body", self._records["bodies"], BodyHandle)
         self.joints = JointHandles(self._records["joints"])
         self.vehicles: Mapping[str, VehicleHandle] = Handles("vehicle", self._records["vehicles"], VehicleHandle)
         self.sensors: Mapping[str, SensorHandle] = Handles("sensor", self._records["sensors"], SensorHandle)
+        self.signals: Mapping[str, SignalHandle] = Handles("signal", self._records["signals"], SignalHandle)
 
     def offer(self, engines: Mapping[str, Engine], suite: Suite) -> None:
         """Let all handles look up their records in these engines and sensors."""
         for kind in ("bodies", "joints", "vehicles"):
             self._records[kind].clear()
             self._records[kind].update(records_of(engines, kind))
+        self._records["signals"].clear()
+        for engine in engines.values():
+            if isinstance(engine, Signalled):
+                self._records["signals"].update(engine.signals)
         self._records["sensors"].clear()
         self._records["sensors"].update(suite.records())

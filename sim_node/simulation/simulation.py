@@ -34,6 +34,7 @@ class Simulation(RunView, Verbs):
     Attributes:
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
         sensors: Handles by name, to read the newest measurements.
+        signals: Handles by name, to read numbers of joints and actuators, and to set inputs.
         generation: Number of changes of the world, by `change` or by a reset or restore to another world.
         seed: Seed of all random numbers.
         remainder_ns: Time requested from `run` beyond whole steps, less than a step.
@@ -54,7 +55,7 @@ class Simulation(RunView, Verbs):
         self._stepping, self._changed = False, False
         handles = self._handles = RunHandles()
         self.bodies, self.joints, self.vehicles = handles.bodies, handles.joints, handles.vehicles
-        self.sensors = handles.sensors
+        self.sensors, self.signals = handles.sensors, handles.signals
         handles.offer(present.engines, present.suite)
         self.restart()
         present.declare_sensors()

@@ -13,6 +13,7 @@ from sim_node.world.models import Model
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
 from sim_node.world.processes import Process
 from sim_node.world.scene import Ground, Heightmap, Light, Sky
+from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import Material, Surface
 from sim_node.world.systems import (
     Attachment,
@@ -56,6 +57,7 @@ __all__ = [
     "Model",
     "Motion",
     "Multirotor",
+    "NamedSignal",
     "Origin",
     "Physics",
     "Pilot",

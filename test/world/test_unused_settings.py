@@ -95,17 +95,20 @@ TAKEN = {
     "bodies",
     "forces",
     "vehicles",
+    "bases",
     "systems",
     "attachments",
     "models",
     "actuators",
+    "transmissions",
+    "signals",
     "joint_commands",
     "body_commands",
     "vehicle_commands",
     "actors",
     "resources",
 }
-TOLD = {"origin", "time", "physics", "wind", "processes", "ground", "lights", "sky"}
+TOLD = {"origin", "time", "physics", "wind", "processes", "ground", "lights", "sky", "schematic"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
 # Worlds in Python are not included.
 OWN |= {"python"}

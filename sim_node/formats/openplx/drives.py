@@ -51,6 +51,8 @@ class Drives:
         # The mates of each pair of connectors, their kinds and names.
         self._mates: dict[tuple[Object, ...], tuple[Object, str]] = {}
         self._names: dict[Object, str] = {}
+        self._kinds: dict[Object, str] = {}
+        self._driven: dict[Object, Actuator] = {}
         self._ranges: dict[tuple[Object, ...], list[Object]] = {}
         self._shafts: dict[Object, str] = {}
         # At the start, by the names of the shafts' joints.
@@ -59,6 +61,17 @@ class Drives:
     def name(self, of: Object) -> str:
         """Return the name of an object in the world: the path of its system, then its own."""
         return "/".join([self._root, *filter(None, of.path.split("."))])
+
+    def coordinates_of(self, of: Object) -> dict[str, str]:
+        """Return the joints of a mate or a shaft by motion, linear or rotational; empty for anything else."""
+        if of in self._shafts:
+            return {"rotational": self._shafts[of]}
+        motions = MOTIONS.get(self._kinds.get(of, ""), ())
+        return {motion: f"{self._names[of]}#{k}" for k, (motion, _) in enumerate(motions)}
+
+    def actuator_of(self, of: Object) -> Actuator | None:
+        """Return the actuator that an interaction has become; None for one without."""
+        return self._driven.get(of)
 
     def add_range(self, of: Object) -> None:
         """Take in a range, before the mates."""
@@ -96,7 +109,7 @@ class Drives:
     def add_mate(self, of: Object, kind: str, name: str, connectors: tuple[Object, ...]) -> None:
         """Take in a mate by its name in the world, with friction that depends on the direction."""
         self._mates.setdefault(connectors, (of, kind))
-        self._names[of] = name
+        self._names[of], self._kinds[of] = name, kind
         for k, (_, friction) in enumerate(MOTIONS.get(kind, ())):
             try:
                 found = friction_of(of, friction)
@@ -201,7 +214,8 @@ class Drives:
         if law.coordinate == "shafts" and "stiffness" in fields:
             fields["target"] = sum(factor * self._angles[shaft] for shaft, factor in terms)
         joint = name if is_sum and not law.last_alone else terms[-1][0]
-        self.actuators.append(Actuator(joint, force=capacity_of(of), name=name, place=place, **fields))
+        self._driven[of] = Actuator(joint, force=capacity_of(of), name=name, place=place, **fields)
+        self.actuators.append(self._driven[of])
 
 
 def connectors_of(of: Object) -> list[Object]:

@@ -22,6 +22,7 @@ from sim_node.formats.openplx.parts import (
     pose_of,
     value_of,
 )
+from sim_node.formats.openplx.signals import INPUT, OUTPUT, declared, signal_of
 from sim_node.formats.openplx.tree import (
     BODY,
     COLLISION_PAIR,
@@ -36,13 +37,14 @@ from sim_node.formats.openplx.tree import (
     owners_of,
     path_below,
 )
-from sim_node.formats.openplx.unsimulated import enabled_outputs, unsimulated
+from sim_node.formats.openplx.unsimulated import unsimulated
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.geometry import poses
 from sim_node.world.bodies import ContactExclusion
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
+from sim_node.world.signals import NamedSignal
 from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
 from sim_node.world.transmissions import Transmission
 
@@ -90,6 +92,7 @@ class Mechanism(NamedTuple):
     actuators: tuple[Actuator, ...]
     transmissions: tuple[Transmission, ...]
     contact_exclusions: tuple[ContactExclusion, ...]
+    signals: tuple[NamedSignal, ...] = ()
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:
@@ -118,6 +121,9 @@ class _Gathering:
         self._drives = Drives(root.name, self._ignore)
         self._redirected: list[tuple[_Part, Object]] = []
         self._static: set[Object] = set()
+        # Signals, and those of them that the model states itself.
+        self._signals: list[Object] = []
+        self._stated: set[Object] = set()
         self._origin: Object | None = None
         self._warned: set[tuple[str, Place]] = set()
 
@@ -134,7 +140,9 @@ class _Gathering:
             self._drives.add(of)
         pairs = tuple(pair for of in self._apart for pair in self._pairs_apart(of))
         actuators, transmissions = self._drives.actuators, self._drives.transmissions
-        return Mechanism(self._root.system(), tuple(actuators), tuple(transmissions), pairs)
+        return Mechanism(
+            self._root.system(), tuple(actuators), tuple(transmissions), pairs, tuple(self._found_signals())
+        )
 
     def body(self) -> RigidBody:
         """Return the root as a body, which stands at the origin if nothing else is given."""
@@ -176,7 +184,7 @@ class _Gathering:
                 part.systems.append(inner)
                 self._walk(inner)
         for of in owned:
-            self._outputs(of)
+            self._take_signals(of)
             if of.is_a(BODY):
                 self._check_name(of)
                 self._bodies.append(of)
@@ -190,7 +198,7 @@ class _Gathering:
             elif of.is_a(MATE):
                 self._mates.append(of)
                 for one in owned_of(of):
-                    self._outputs(one)
+                    self._take_signals(one)
                     self._interaction(one)
             elif of.is_a(SHAFT):
                 shaft, bearing, hinge = self._drives.add_shaft(of)
@@ -203,13 +211,27 @@ class _Gathering:
                 self._apart.append(of)
             elif of.is_a(INTERACTION):
                 self._interaction(of)
-            elif not of.is_a(SYSTEM):
+            elif of.is_a(INPUT) or (of.is_a(OUTPUT) and of.value("enabled") is True):
+                self._signals.append(of)
+                self._stated.add(of)
+            elif not (of.is_a(SYSTEM) or of.is_a(OUTPUT)):
                 self._ignore(of, f"{with_article(of.kind)} has no effect here")
 
-    def _outputs(self, of: Object) -> None:
-        for output in enabled_outputs(of):
-            message = f"{with_article(output.kind)} has no effect here; it is ignored"
-            self._warn(message, line_of(output, "enabled"))
+    def _take_signals(self, of: Object) -> None:
+        """Take in the inputs that its type declares, and the outputs that are switched on."""
+        self._signals += declared(of, INPUT)
+        self._signals += (output for output in declared(of, OUTPUT) if output.value("enabled") is True)
+
+    def _found_signals(self) -> Iterator[NamedSignal]:
+        """Yield all signals. Inputs that only a type declares are left out without a word where they have no effect."""
+        for of in self._signals:
+            found = signal_of(of, self._drives)
+            if found is not None:
+                yield found
+            elif of in self._stated or of.is_a(OUTPUT) or of.given("reference_id"):
+                stated = "enabled" if of.is_a(OUTPUT) else "reference_id"
+                place = place_of(of) if of in self._stated else line_of(of, stated)
+                self._warn(f"{with_article(of.kind)} has no effect here; it is ignored", place)
 
     def _interaction(self, of: Object) -> None:
         if of.is_a(RANGE):

@@ -1,4 +1,4 @@
-"""What mates, their connectors and signals say that has no effect here."""
+"""What mates and their connectors say that has no effect here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sim_node.formats.openplx.parts import line_of, place_of
 from sim_node.formats.openplx.values import with_article
 from sim_node.world.problems import Place
 
-OUTPUT = "Physics.Signals.Output"
 ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"
 # How a mate gives way along the axes that it holds, each an object with an attribute for each axis.
 COMPLIANCE = ("flexibility", "dissipation", "toughness", "clearance")
@@ -40,17 +39,6 @@ def unsimulated(mate: Object, connectors: list[Object]) -> Iterator[Unsimulated]
         if connector.is_a(ADAPTIVE):
             why = f"{with_article(connector.kind)} stays where it is given; it does not adapt to the other connector"
             yield Unsimulated(why, place_of(connector))
-
-
-def enabled_outputs(of: Object) -> Iterator[Object]:
-    """Yield the outputs that a type of mate, motor, shaft or body declares and the model switches on."""
-    for name in of.names():
-        type_ = of.slot_type(name)
-        if type_ is None or type_.array or not any(OUTPUT in getattr(kind, "ancestors", ()) for kind in type_.kinds):
-            continue
-        output = of.value(name)
-        if isinstance(output, Object) and output.owner is of and output.value("enabled") is True:
-            yield output
 
 
 def _yielding_axis(given: Object) -> Object | None:

@@ -127,7 +127,7 @@ SECTIONS: Registry[str, Section] = Registry(
         *(
             f"sim_node.world.readers.yaml_{name}"
             for name in (
-                *("frames", "include", "motions", "bodies", "joints", "forces", "vehicles"),
+                *("frames", "include", "motions", "bodies", "joints", "signals", "forces", "vehicles"),
                 *("bases", "systems", "commands", "processes", "scene"),
             )
         ),

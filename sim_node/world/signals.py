@@ -1,0 +1,67 @@
+"""Signals: numbers of joints and actuators under names of their own, which become topics. Frozen data and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sim_node.text import did_you_mean
+from sim_node.world.joint_checks import driven_joints
+from sim_node.world.model import World
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+
+# What signals are of joints and of actuators, and what can be set.
+OF_JOINTS = ("position", "velocity")
+OF_ACTUATORS = ("target", "force", "engagement")
+INPUTS = ("target", "engagement")
+# Of implicit actuators, and of effort actuators with a name.
+OF_DRIVES = ("force", "engagement")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSignal:
+    """A number that a run publishes on a topic, or takes from one.
+
+    Attributes:
+        name: Unique in the world. The topic is made of it.
+        of: A joint, as actuators name it, for a position or velocity; else an actuator, by its name.
+        quantity: position (m, rad), velocity (m/s, rad/s), target (in the unit of the actuator's type), force (N, N m),
+            or engagement (0 to 1, of the actuator's limits of force).
+        input: Whether the topic sets it; of targets and engagements.
+        place: Where the file gives it.
+    """
+
+    name: str
+    of: str
+    quantity: str
+    input: bool = False
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+def signal_problems(world: World) -> Iterator[Problem]:
+    """Yield every fault of a world's signals."""
+    actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
+    joints = driven_joints(world)
+    names: set[str] = set()
+    for index, signal in enumerate(world.parts.get("signals", ())):
+        key, where = signal.place.key or f"signals[{index}]", signal.place.where
+        if signal.name in names:
+            yield Problem(where, key, f"a second signal {quoted(signal.name)}")
+        names.add(signal.name)
+        if not signal.name.strip("/") or "//" in signal.name:
+            yield Problem(where, key, f"{quoted(signal.name)} is no name of a topic")
+        if signal.quantity not in (*OF_JOINTS, *OF_ACTUATORS):
+            allowed = ", ".join((*OF_JOINTS, *OF_ACTUATORS))
+            yield Problem(where, key, f"quantity: found {quoted(signal.quantity)}; allowed: {allowed}")
+        elif signal.quantity in OF_JOINTS and signal.of not in joints:
+            message = f"of: {quoted(signal.of)} is no joint with one degree of freedom{did_you_mean(signal.of, joints)}"
+            yield Problem(where, key, message)
+        elif signal.quantity in OF_ACTUATORS and signal.of not in actuators:
+            hint = did_you_mean(signal.of, actuators)
+            yield Problem(where, key, f"of: {quoted(signal.of)} is no actuator{hint}")
+        elif signal.quantity in OF_DRIVES and not actuators[signal.of]:
+            message = f"quantity: only implicit actuators, and effort actuators with a name, have a {signal.quantity}"
+            yield Problem(where, key, message)
+        if signal.input and signal.quantity not in INPUTS:
+            message = f"input: a {signal.quantity} cannot be set; allowed: {', '.join(INPUTS)}"
+            yield Problem(where, key, message)

@@ -1,0 +1,201 @@
+"""Inputs and outputs of models: by their paths, read and set from Python, and as messages."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import Float64
+
+from sim_node.session.graph_names import graph_names
+from sim_node.simulation import Simulation
+from sim_node.wire.signal_sink import SignalSink
+from sim_node.wire.topic import Send, Topic
+from sim_node.world import World, WorldError, WorldWarning, load, loads
+from sim_node.world.writers.yaml import to_yaml
+
+MODEL = """\
+Rotor is Physics3D.System:
+    pivot is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Y_AXIS()
+    bar is Physics3D.Bodies.RigidBody:
+        inertia.mass: 2
+        shape is Physics3D.Geometries.Box:
+            size: {1, 0.1, 0.1}
+        eye is Physics3D.Interactions.MateConnector:
+            position: {0.4, 0, 0}
+            main_axis: Math.Vec3.Y_AXIS()
+    hinge is Physics3D.Interactions.Hinge:
+        connectors: [pivot, bar.eye]
+        initial_angle: 0.5
+        angle_output.enabled: true
+        angular_velocity_output.enabled: true
+    motor is Physics3D.Interactions.RotationalVelocityMotor:
+        connectors: hinge.connectors
+        torque_output.enabled: true
+    speedInput is Physics.Signals.AngularVelocity1DInput:
+        source: motor
+    a is DriveTrain.Shaft:
+        inertia.inertia: 1
+        angular_velocity_output.enabled: true
+    b is DriveTrain.Shaft:
+        inertia.inertia: 1
+    drive is DriveTrain.TorqueMotor:
+        connectors: [a.input]
+    clutch is DriveTrain.ManualClutch:
+        initial_engagement_fraction: 0
+        torque_capacity: 2
+        min_relative_slip_ratio: 1
+        connectors: [a.output, b.input]
+        torque_output.enabled: true
+    b_speed is Physics.Signals.AngularVelocity1DOutput:
+        source: b
+"""
+# Moment of the bar's weight about its hinge at the angle 0, N m.
+WEIGHT = 2.0 * 9.81 * 0.4
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Callable[..., World]:
+    def made(after: str = "") -> World:
+        path = tmp_path / "model.openplx"
+        path.write_text(MODEL + after, encoding="utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return load(path)
+
+    return made
+
+
+def test_an_input_sets_the_speed_that_outputs_measure(world: Callable[..., World]) -> None:
+    run = Simulation(world())
+    signals = run.signals
+    assert signals["Rotor/hinge/angle_output"].value == pytest.approx(0.5)
+    # Held at rest, the motor bears the weight: the centre is 0.4 m behind the hinge, along -x at the angle 0.
+    run.run(0.2)
+    assert signals["Rotor/motor/torque_output"].value == pytest.approx(WEIGHT * 0.8775825618903728, rel=1e-3)
+    signals["Rotor/motor/target_angular_velocity_input"].value = -2.0
+    run.run(0.5)
+    assert signals["Rotor/hinge/angular_velocity_output"].value == pytest.approx(-2.0, abs=1e-5)
+    assert signals["Rotor/hinge/angle_output"].value == pytest.approx(0.5 - 2.0 * 0.5, abs=1e-2)
+    signals["Rotor/speedInput"].value = 1.0
+    run.run(0.2)
+    assert signals["Rotor/hinge/angular_velocity_output"].value == pytest.approx(1.0, abs=1e-5)
+    run.reset()
+    assert signals["Rotor/speedInput"].value == 0.0, "a reset ends commands"
+
+
+def test_torque_and_engagement_are_inputs(world: Callable[..., World]) -> None:
+    """5 N m turn a shaft of 1 kg m^2; half of the clutch's capacity, 1 N m, turns the other one."""
+    run = Simulation(world())
+    signals = run.signals
+    signals["Rotor/drive/torque_input"].value = 5.0
+    run.run(0.5)
+    assert signals["Rotor/a/angular_velocity_output"].value == pytest.approx(2.5, rel=1e-6)
+    assert signals["Rotor/b_speed"].value == 0.0
+    signals["Rotor/clutch/engagement_fraction_input"].value = 0.5
+    run.run(0.5)
+    assert signals["Rotor/b_speed"].value == pytest.approx(0.5, rel=1e-2)
+    assert signals["Rotor/a/angular_velocity_output"].value == pytest.approx(2.5 + 0.5 * 4.0, rel=1e-2)
+    assert abs(signals["Rotor/clutch/torque_output"].value) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("Rotor/b_speed", 1.0, "is an output"),
+        ("Rotor/speedInput", float("nan"), "is not finite"),
+        ("Rotor/clutch/engagement_fraction_input", 1.5, "out of range; allowed: 0 to 1"),
+    ],
+)
+def test_what_cannot_be_set_is_refused(world: Callable[..., World], name: str, value: float, message: str) -> None:
+    run = Simulation(world())
+    with pytest.raises(ValueError, match=message):
+        run.signals[name].value = value
+
+
+def test_outputs_are_messages_below_the_path_of_the_model(world: Callable[..., World]) -> None:
+    newest: dict[str, bytes] = {}
+
+    class Kept:
+        def advertise(self, topic: Topic) -> Send:
+            def send(time_ns: int, data: bytes) -> None:
+                newest[topic.name] = data
+
+            return send
+
+    run = Simulation(world())
+    sink = SignalSink(Kept(), prefix="p/")
+    sink.open(run.world, run.frames)
+    run.step()
+    sink.write(run.snapshot("signal"))
+    angle = deserialize_message(newest["p/rotor/hinge/angle_output"], Float64).data
+    assert angle == run.joints["Rotor/bar"].position[0]
+    named = [each.name for each in graph_names(run.world) if each.owner.startswith("the signal")]
+    assert [f"/{name.removeprefix('p/')}" for name in newest] == named
+
+
+def test_signals_of_an_included_model_are_below_its_prefix(world: Callable[..., World], tmp_path: Path) -> None:
+    world()
+    (tmp_path / "shop.yaml").write_text("world: shop\ninclude: [{file: model.openplx, prefix: s}]\n", encoding="utf-8")
+    run = Simulation(load(tmp_path / "shop.yaml"))
+    run.signals["s/Rotor/speedInput"].value = 1.0
+    run.run(0.2)
+    assert run.signals["s/Rotor/hinge/angular_velocity_output"].value == pytest.approx(1.0, abs=1e-5)
+
+
+WORLD = """
+world: w
+bodies: [{name: a, joint: rx, geometry: [{sphere: 0.1, mass: 1}]}]
+actuators: [{joint: a, type: velocity, damping: 10}]
+signals:
+  - {name: speed, of: a, quantity: target, input: true}
+  - {name: measured, of: a, quantity: velocity}
+"""
+
+
+def test_signals_of_world_files_are_written_and_read_again() -> None:
+    model = loads(WORLD)
+    assert loads(to_yaml(model)).signals == model.signals
+    run = Simulation(model)
+    run.signals["speed"].value = 2.0
+    run.run(1.0)
+    assert run.signals["measured"].value == pytest.approx(2.0, abs=1e-3)
+    assert (run.signals["speed"].is_input, run.signals["measured"].is_input) == (True, False)
+
+
+def test_a_signal_of_a_mate_that_closes_a_loop_is_left_out_and_named(tmp_path: Path) -> None:
+    """Two hinges about one axis hold the same bar: one of them has the joint."""
+    second = """\
+    brace is Physics3D.Interactions.Hinge:
+        connectors: [pivot, bar.eye]
+        angle_output.enabled: true
+"""
+    path = tmp_path / "model.openplx"
+    path.write_text(MODEL + second, encoding="utf-8")
+    with pytest.warns(WorldWarning, match=r"closes a loop or is fixed, so that it has no signals"):
+        run = Simulation(load(path))
+    assert "Rotor/hinge/angle_output" in run.signals
+    assert "Rotor/brace/angle_output" not in run.signals
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ("of: a, quantity: angle", "quantity: found 'angle'; allowed: position, velocity, target, force, engagement"),
+        ("of: b, quantity: position", "'b' is no joint with one degree of freedom"),
+        ("of: a, quantity: target", "'a' is no actuator"),
+        ("of: a, quantity: velocity, input: true", "input: a velocity cannot be set; allowed: target, engagement"),
+    ],
+)
+def test_faults_of_signals_in_world_files(fields: str, message: str) -> None:
+    text = f"""
+world: w
+bodies: [{{name: a, joint: rx, geometry: [{{sphere: 0.1, mass: 1}}]}}]
+signals: [{{name: s, {fields}}}]
+"""
+    with pytest.raises(WorldError, match=message):
+        Simulation(loads(text))
