@@ -114,7 +114,9 @@ def _swings(layout: Layout) -> tuple[list[int], list[float]]:
 
 
 def _around(places: FloatArray, radius: float) -> FloatArray:
-    return np.concatenate([np.atleast_2d(places) - radius, np.atleast_2d(places) + radius])
+    """Return the ends of the axes of spheres around places: the box around them is the spheres'."""
+    axes = radius * np.concatenate([np.eye(3), -np.eye(3)])
+    return np.asarray((np.atleast_2d(places)[:, None] + axes).reshape(-1, 3))
 
 
 def _size(part: Geometry) -> float:

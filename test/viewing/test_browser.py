@@ -367,6 +367,20 @@ def test_the_start_camera_fills_the_page_beside_the_panel_with_all_frames() -> N
         assert np.ptp(x) > 0.6 * (1280.0 - 335.0) or np.ptp(y) > 0.6 * 720.0
 
 
+def test_what_topics_draw_counts_where_a_page_begins() -> None:
+    from sim_node.viewing.browser.drawings import reach
+    from sim_node.viewing.messages.drawing import Drawing, Lines, Points
+
+    at = {"a": np.array([10.0, 0, 0, 0, 0, 1, 0])}  # half a turn about z
+    cloud = np.concatenate([np.linspace([0.0, 0, 0], [1.0, 2, 3], 1001), np.full((1, 3), np.nan), [[1e6, 0, 0]]])
+    line = Lines("a", np.array([[[0.0, 0, 0], [4.0, 0, 0]]]), np.zeros((1, 2, 3), np.uint8))
+    low, high = reach(Drawing("a", (Points("a", cloud),)), at)
+    assert low == pytest.approx([9, -2, 0], abs=0.05)
+    assert high == pytest.approx([10, 0, 3], abs=0.05)
+    assert reach(Drawing("a", (line,)), at)[0] == pytest.approx([6, 0, 0], abs=0.05)
+    assert reach(Drawing("a", ()), at).shape == (0, 3)
+
+
 def test_names_that_would_be_on_others_are_left_out() -> None:
     """Labels of ten letters are about 60 pixels wide: those 10 pixels apart collide, those 200 pixels apart do not."""
     from sim_node.viewing.browser.overlays import apart_in

@@ -226,8 +226,37 @@ class Source:
         self._texts = len(shown)
 
 
+def reach(drawing: Drawing, at: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the corners (2, 3) of a box around what is drawn, without a hundredth at each end, in the fixed frame, m.
+
+    Empty (0, 3) if nothing is. at: poses (7,) of all frames of the drawing in the fixed frame.
+    """
+    placed = [np.zeros((0, 3))]
+    for item in drawing.items:
+        pose = at[item.frame]
+        if isinstance(item, Points):
+            placed.append(pose_math.apply(pose, item.positions))
+        elif isinstance(item, Lines):
+            placed.append(pose_math.apply(pose, item.ends.reshape(-1, 3)))
+        elif isinstance(item, Poses):
+            placed.append(pose_math.compose(pose, item.poses)[:, :3])
+        elif isinstance(item, Raster):
+            rows, columns = item.cells.shape[:2]
+            corners = item.size * np.array(
+                [[0.0, 0.0, 0.0], [columns, 0.0, 0.0], [0.0, rows, 0.0], [columns, rows, 0.0]]
+            )
+            placed.append(pose_math.apply(pose_math.compose(pose, item.pose), corners))
+    points = np.concatenate(placed)
+    points = points[np.isfinite(points).all(axis=1)]
+    return np.asarray(np.percentile(points, (1.0, 99.0), axis=0)) if len(points) else points
+
+
 class Drawings:
     """The sources of a page, by name.
+
+    Attributes:
+        sources: Those that have been drawn.
+        reaches: Of each of them, corners (2, 3) around what was drawn first, in the fixed frame, m.
 
     Args:
         scene: viser's scene.
@@ -243,12 +272,14 @@ class Drawings:
         self._hidden: frozenset[str] = frozenset()
         self._labels: dict[int, Any] = {}
         self._labelled = True
+        self.reaches: dict[str, FloatArray] = {}
 
     def change(self, frames: FrameTable, radius: float, names: Iterable[str]) -> None:
         """Set the frames, and the sources that there are. What stays is not sent again."""
         self._frames, self._radius, names = frames, radius, tuple(names)
         for name in set(self.sources) - set(names):
             self.sources.pop(name).remove()
+            self.reaches.pop(name, None)
         for name in names:
             self._numbers.setdefault(name, len(self._numbers))
 
@@ -267,6 +298,10 @@ class Drawings:
             source = self.sources[name] = Source(self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius)
             source.set_visible(name not in self._hidden)
         source.draw(drawing, at)
+        if name not in self.reaches:
+            found = reach(drawing, at)
+            if len(found):
+                self.reaches[name] = found
 
     def carry(self, in_root: FloatArray) -> None:
         """Move what follows frames, at poses (N, 7) in the fixed frame."""

@@ -114,6 +114,7 @@ class Scene:
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
         points = points_of(in_root, shapes, places)
         self.extent: Extent = around(points)
+        self._points, self._reaches = points, 0
         self.view = start_view(points)
         self._tops = tops_of(in_root, shapes)
         self.in_root = in_root
@@ -158,14 +159,24 @@ class Scene:
         if self._followed is not None:
             place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
 
-    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> None:
-        """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time."""
+    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> bool:
+        """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.
+
+        Returns:
+            Whether more is drawn than before, so that pages begin elsewhere.
+        """
         for name, (values, poses) in measurements.items():
             if isinstance(values, Drawing):
                 self.drawings.show(name, values, poses)
             elif name in self.views:
                 row, view = self.views[name]
                 view.show(values, self._in_root(row, poses))
+        reaches = list(self.drawings.reaches.values())
+        more = len(reaches) != self._reaches
+        if more:
+            self._reaches = len(reaches)
+            self.view = start_view(np.concatenate([self._points, *reaches]))
+        return more
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
         """Keep a frame in the middle of the page, or nothing; turning: also its heading."""

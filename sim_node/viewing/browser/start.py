@@ -7,13 +7,14 @@ import math
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.extent import MIN_RADIUS
 from sim_node.viewing.view import View, fitted
 
 # Vertical field of view of the page, rad.
 FIELD_OF_VIEW = 0.9
 # A common page, and the width of the panel with its margin, pixels. Wider pages leave more room.
 PAGE, PANEL = (1280, 720), 335
+# Minimum radius of what is seen, m.
+MIN_RADIUS = 0.1
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 

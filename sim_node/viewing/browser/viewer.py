@@ -128,9 +128,8 @@ class Viewer:
                 self.panels.change(frames, in_root, labels or {}, world)
             self._set_labels(labels or {})
             self._set_sources(scene, sources or {})
-            # Where new pages begin; the cameras of others stay where they are.
+            self._begin_at(scene)
             camera = self.server.initial_camera
-            camera.position, camera.look_at = scene.camera
             camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 2.5 * sky_radius(scene.extent))
 
     def show(self, instant: Instant) -> None:
@@ -149,7 +148,8 @@ class Viewer:
             scene.show(in_root)
             if self._edit is not None:
                 self._edit.show(in_root)
-            scene.show_measurements(instant.measurements)
+            if scene.show_measurements(instant.measurements):
+                self._begin_at(scene)
             self._plots.sample(instant.time_ns, in_root)
             if self.panels is not None:
                 self.panels.show(instant.time_ns, in_root, instant.measurements)
@@ -157,6 +157,11 @@ class Viewer:
                 self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
+
+    def _begin_at(self, scene: Scene) -> None:
+        """Set where new pages begin; the cameras of others stay where they are."""
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = scene.camera
 
     def idle(self) -> None:
         """Update the panel while nothing new arrives."""
