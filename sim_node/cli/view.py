@@ -47,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C or SIGTERM."""
     if arguments.foxglove is not None and arguments.port is not None:
         raise UsageError("--port is of the page, and --foxglove PORT serves without one; give one of them")
+    if arguments.foxglove is not None:
+        refuse(arguments, "--foxglove", ["schematic"])
     if arguments.live:
         return _live(arguments)
     if arguments.world and is_bag(arguments.world):

@@ -11,6 +11,7 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.live_drawings import LiveDrawings
+from sim_node.nodes.live_fields import LiveFields
 from sim_node.nodes.participant import participant, spinning
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.rate_limit import RateLimit
@@ -19,7 +20,7 @@ from sim_node.tree import TransformError, TransformTree
 from sim_node.viewing.browser.stream import RATE, Instant, Latest
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.frames import MAP, without_transforms
-from sim_node.world import FrameTable
+from sim_node.world import FrameTable, WorldError
 from sim_node.world.frame_table import table_of
 
 # How often to look for new topics and new frames, s.
@@ -47,6 +48,9 @@ class LiveView:
         self._sources: dict[str, str] = {}
         self._frames = FrameTable((MAP,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
+        self._fields = LiveFields(self._node, viewer.schematic)
+        self._fields.find()
+        viewer.fields = self._fields.fields
         viewer.set_scene(self._frames, self._poses)
         self._ended = threading.Event()
         self._drawing = threading.Thread(target=self._draw, name="draw", daemon=True)
@@ -66,10 +70,12 @@ class LiveView:
             if time.monotonic() >= update_at:
                 update_at = time.monotonic() + POLL_S
                 self._topics.subscribe()
+                self._fields.subscribe()
                 self._update_scene()
             self._read_poses()
             drawings = self._topics.taken(self._frames, self._sources)
             measurements: Latest = {name: (drawing, self._poses) for name, drawing in drawings.items()}
+            measurements.update((name, (values, self._poses)) for name, values in self._fields.fields.taken().items())
             self._viewer.show(Instant(self._clock.now_ns() or 0, self._poses, measurements))
 
     def _read_poses(self) -> None:
@@ -89,14 +95,16 @@ class LiveView:
         dynamic = frozenset(frame.name for frame in described if frame.kind == "dynamic")
         named = self._topics.waiting(parents)
         sources = self._topics.types
-        now = (parents, dynamic, named, sources, self._topics.robots_so_far)
-        if now == self._shown or not (parents or named):
+        fields = self._fields.fields.types()
+        now = (parents, dynamic, named, sources, self._topics.robots_so_far, fields)
+        if now == self._shown or not (parents or named or fields):
             return
         self._shown = now
         try:
             fixed = table_of(parents, dynamic).names[0] if parents else MAP
             placed = without_transforms(named, parents, fixed)
-            self._frames = table_of({**parents, **{name: each.parent for name, each in placed.items()}}, dynamic)
+            if parents or placed:
+                self._frames = table_of({**parents, **{name: each.parent for name, each in placed.items()}}, dynamic)
         except ValueError as fault:  # the newest parents of frames, at different times, may form a loop
             text = f"the scene is not updated: {shown(str(fault), MAX_LINE)}"
             if line := self._limit.admit("scene", text, time.monotonic_ns()):
@@ -110,5 +118,8 @@ class LiveView:
                 self._node.get_logger().warning(shown(each.remark, MAX_LINE))
         self._read_poses()
         shapes = self._topics.robots(self._frames)
-        self._viewer.set_scene(self._frames, self._poses, shapes, sources=sources)
+        try:
+            self._viewer.set_scene(self._frames, self._poses, shapes, sources=sources)
+        except WorldError as fault:  # a topic has come whose fields do not fit a formula
+            self._node.get_logger().warning(shown(f"schematic: {fault}", MAX_LINE))
         self._sources = sources

@@ -45,9 +45,17 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The name of an entity, with components after it: `drone.world_pos`. A topic begins with a slash."""
+    """The name of an entity, with components after it: `drone.world_pos`. A topic begins with a slash.
+
+    Indices within a topic's messages belong to its fields: `/tf.transforms[0].transform` has three parts.
+    """
 
     parts: tuple[str, ...]
+
+    @property
+    def is_field(self) -> bool:
+        """Return whether it names a field of a topic."""
+        return len(self.parts) > 1 and self.parts[0].startswith("/")
 
     def __str__(self) -> str:
         return ".".join(self.parts)
@@ -223,6 +231,8 @@ def _parser() -> Lark:
         def index(self, items: list[Any]) -> Tree:
             if int(items[1]) < 0:
                 raise EqlFault(f"found the index {items[1]}; indices begin at 0", int(items[1].start_pos) + 1)
+            if isinstance(items[0], Name) and items[0].is_field:
+                return Name((*items[0].parts[:-1], f"{items[0].parts[-1]}[{int(items[1])}]"))
             return Index(items[0], int(items[1]))
 
         def field(self, items: list[Any]) -> Tree:

@@ -213,6 +213,11 @@ class Schematic:
         """Return the graphs in order."""
         return tuple(panel for panel in self.each() if isinstance(panel, GraphPanel))
 
+    def topics(self) -> tuple[str, ...]:
+        """Return the topics that formulas name, in order."""
+        names = (name for formula in self.formulas() for name in formula.names())
+        return tuple(dict.fromkeys(name.parts[0] for name in names if name.parts[0].startswith("/")))
+
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas in order."""
         for panel in self.each():

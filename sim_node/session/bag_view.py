@@ -18,6 +18,7 @@ from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_world import shapes_on
+from sim_node.session.topic_fields import TopicFields
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.viewer import Viewer
@@ -62,13 +63,17 @@ class BagView:
         self._due: dict[int, float] = {}
         self._measurements: Latest = {}
         self._speed = 1.0
-        drawn = self._drawings.types
-        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in drawn]
-        playback = Playback(self._bag, topics=self._topics)
-        self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         viewer.transport = self
         if viewer.schematic is None and (world := self._first_world()) is not None:
             viewer.schematic = world.schematic
+        wanted = () if viewer.schematic is None else viewer.schematic.topics()
+        self._fields = viewer.fields = TopicFields(wanted, report)
+        for topic in self._bag.topics:
+            self._fields.add(topic)
+        shown_topics = {*self._drawings.types, *self._fields.wanted}
+        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in shown_topics]
+        playback = Playback(self._bag, topics=self._topics)
+        self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         self._set_scene(self._era)
         self._stream = Stream(len(self._era.table), viewer.show, viewer.idle)
 
@@ -142,14 +147,15 @@ class BagView:
             self._enter(time_ns)
             newest: dict[int, bytes] = {}
             self._drawings.forget()
+            self._fields.forget()
             for message in self._drawings.latched_before(time_ns - LOOK_BACK_NS):
                 newest[message.topic] = message.data
                 self._drawings.remember(message.topic, message.data)
             for message in self._sought.messages(self._topics, time_ns - LOOK_BACK_NS, time_ns + 1):
                 if self._bag.topics[message.topic].type == TYPE:
                     self._era.update(message.data)
-                else:
-                    newest[message.topic] = message.data
+                newest[message.topic] = message.data
+                if self._bag.topics[message.topic].name in self._drawings.types:
                     self._drawings.remember(message.topic, message.data)
             for row, data in newest.items():
                 self._due.pop(row, None)
@@ -172,6 +178,8 @@ class BagView:
         with self._lock:
             self._enter(time_ns)
             measurements, self._measurements = self._measurements, {}
+            for name, values in self._fields.taken().items():
+                measurements[name] = values, self._era.poses
             self._stream.offer(time_ns, self._era.poses, measurements)
 
     def ready(self) -> bool:
@@ -192,8 +200,11 @@ class BagView:
 
     def _receive(self, row: int, data: bytes) -> None:
         topic = self._bag.topics[row]
+        if topic.name in self._fields.wanted:
+            self._fields.receive(topic.name, data)
         if topic.type == TYPE:
             self._era.update(data)
+        if topic.name not in self._drawings.types:
             return
         now = time.monotonic()
         if now < self._due.get(row, 0.0):

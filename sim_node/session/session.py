@@ -23,6 +23,7 @@ from sim_node.session.resources import Resources
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.text import shown
+from sim_node.wire.topic import Outlet, Tee
 from sim_node.world import World, load
 from sim_node.world.load import randomised as drawn
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
     from sim_node.session.ecs.scripted import Scripted
     from sim_node.session.foxglove_server import FoxgloveServer
+    from sim_node.session.topic_fields import TopicFields
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
     from sim_node.wire.clock import ClockSink
 
@@ -170,8 +172,11 @@ class Session:
             self._autopilots = attach_autopilots(simulation, self._report, network=self._network)
             self.recorder = self._make_recorder()
             self.foxglove = self._make_foxglove(opened)
-            sinks, self.clock = published(self._publishing, self.recorder, simulation.world, self.foxglove)
-            view = self._make_view(opened)
+            fields = self._make_fields()
+            served: list[Outlet] = [each for each in (self.foxglove, fields) if each is not None]
+            outlet = Tee(*served) if served else None
+            sinks, self.clock = published(self._publishing, self.recorder, simulation.world, outlet)
+            view = self._make_view(opened, fields)
             duration_ns, scripted = self._duration_ns, self._scripted(simulation)
             if scripted is not None:
                 duration_ns = scripted.duration_ns if duration_ns is None else duration_ns
@@ -296,11 +301,23 @@ class Session:
         opened.callback(server.close)
         return server
 
-    def _make_view(self, opened: ExitStack) -> tuple[ViewSink, ...]:
+    def _make_fields(self) -> TopicFields | None:
+        """Return what reads the topics that the schematic's formulas name, if they are shown."""
+        wanted = () if self._view is False or self.world.schematic is None else self.world.schematic.topics()
+        if not wanted:
+            return None
+        # Imported here because other runs do not need it.
+        with needing("showing fields of topics", "recording"):
+            from sim_node.recording.recorder import absolute
+            from sim_node.session.topic_fields import TopicFields
+        return TopicFields(wanted, self._warn, self._publishing.resolve or absolute)
+
+    def _make_view(self, opened: ExitStack, fields: TopicFields | None) -> tuple[ViewSink, ...]:
         if self._view is False:
             return ()
         with needing("the viewer", "view"):
             from sim_node.viewing.browser.viewer import Viewer, ViewSink
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
+        self.viewer.fields = fields
         opened.callback(self.viewer.close)
         return (ViewSink(self.viewer),)

@@ -4,33 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.schematic import Signal
 from sim_node.schematic.formulas import POSE_LABELS
+from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import FrameTable, World
 
 WORLD_POS = "world_pos"
 COMPONENT = "component/"
+# Before the names of sensors in measurements that are whole: those for views are only what is drawn.
+SENSOR = "sensor/"
 _NO_POSE = np.full(7, np.nan)
 # Poses [x y z qx qy qz qw] in the order of formulas.
 _AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
 
 
+class Fields(Protocol):
+    """Fields of topics, by `TOPIC.FIELD`. Their numbers come as measurements of that name."""
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Return the labels of a field's numbers.
+
+        Raises:
+            UnknownName: The topic or the field does not exist.
+        """
+
+    def taken(self) -> Mapping[str, FloatArray]:
+        """Return the newest numbers of each field that have not been taken yet."""
+
+
 class ShownSignals:
-    """Signals of what is shown, by name: `FRAME.world_pos`, `ENTITY.COMPONENT`, and the names of sensors.
+    """Signals of what is shown: `FRAME.world_pos`, `ENTITY.COMPONENT`, `/TOPIC.FIELD`, and sensors by their names.
 
     Args:
         frames: The frames.
         labels: Labels of the numbers of sensors, by name.
         world: The world, for the components of one in Python.
         lenient: Whether frames may come later: until then their poses are unknown.
+        fields: Fields of topics; None where there are no topics.
 
     Attributes:
         columns: The columns that signals read, of those in a Snapshot.
+        sensors: The sensors that signals read.
     """
 
     def __init__(
@@ -40,14 +59,16 @@ class ShownSignals:
         world: World | None = None,
         *,
         lenient: bool = False,
+        fields: Fields | None = None,
     ) -> None:
         self._rows = {name: row for row, name in enumerate(frames.names)}
         self._labels = dict(labels or {})
         self._in_root = np.full((len(frames), 7), np.nan)
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
-        self._lenient = lenient
+        self._lenient, self._fields = lenient, fields
         self._components = {} if world is None else _components(world)
         self.columns: set[str] = set()
+        self.sensors: set[str] = set()
 
     def find(self, name: str) -> Signal | None:
         """Return the signal of a name, or None."""
@@ -62,7 +83,12 @@ class ShownSignals:
         if component == WORLD_POS and row_of is not None:
             return Signal(POSE_LABELS, partial(self._pose, row_of))
         if name in self._labels:
+            self.sensors.add(name)
             return Signal(self._labels[name], lambda: self._values[name])
+        if self._fields is not None and name.startswith("/"):
+            labels = self._fields.labels(name)
+            self._values[name] = np.full(len(labels), np.nan)
+            return Signal(labels, lambda: self._values[name])
         if component == WORLD_POS and self._lenient:
             return Signal(POSE_LABELS, lambda: _NO_POSE)
         return None
@@ -76,14 +102,16 @@ class ShownSignals:
 
         Args:
             in_root: (N, 7) poses of the frames in the fixed frame, m.
-            measurements: Values by sensor or column, and the poses at that time.
+            measurements: Values by SENSOR and name, column or field, and the poses at that time.
         """
         np.copyto(self._in_root, in_root)
         for name, (values, _) in measurements.items():
             if name in self.columns:
                 self._values[name] = np.asarray(values, dtype=float).reshape(len(values), -1)
-            elif name in self._labels:
-                self._values[name] = np.asarray(values, dtype=float).ravel()
+            elif name.startswith(SENSOR):
+                self._values[name.removeprefix(SENSOR)] = np.asarray(values, dtype=float).ravel()
+            elif name in self._values and name.startswith("/") and not isinstance(values, Drawing):
+                self._values[name] = values
 
     def _pose(self, row: int) -> FloatArray:
         return self._in_root[row, _AS_TRANSFORM]

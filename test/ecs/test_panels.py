@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from page_graphs import graphs
 
 from sim_node.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, formula
+from sim_node.session import Session
 from sim_node.world import World, WorldError, load
 
 pytest.importorskip("jax", reason="JAX is not installed: pip install 'sim_node[ecs]'")
@@ -116,3 +118,26 @@ def test_faults_have_the_users_line(tmp_path: Path, text: str, line: str) -> Non
     import re
 
     assert re.search(line.replace("script.py:6:", r"script.py:6:(\d+:)?"), str(error.value)), str(error.value)
+
+
+FALLING = """
+@el.map
+def fall(pos: el.WorldPos) -> el.WorldPos:
+    return pos + el.SpatialMotion(linear=jnp.array([0.0, 0.0, -0.25]))
+
+ball = world.spawn([el.Body(world_pos=el.SpatialTransform(linear=jnp.array([1.0, 2.0, 30.0])))], name="ball")
+world.spawn(el.Panel.graph(el.GraphEntity(ball, el.Component.index(el.WorldPos))))
+world.run(fall, sim_time_step=0.01, max_ticks=60)
+"""
+
+
+def test_a_graph_shows_a_component_as_it_changes(tmp_path: Path) -> None:
+    """A ball that falls by 0.25 m at each of its ticks."""
+    path = tmp_path / "falling.py"
+    path.write_text(START + FALLING, encoding="utf-8")
+    with Session(path, view=0, real_time_factor=0.0) as session:
+        session.run(0.4)
+        assert session.viewer is not None
+        _, samples = graphs(session.viewer.url, lambda samples: bool(samples) and samples[0][-1][0] >= 0.4 - 1e-9)
+    for time_s, values in samples[0]:
+        assert values == pytest.approx([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 30.0 - 0.25 * round(time_s / 0.01)])

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from page import opened
+from page_graphs import graphs
 from waiting import PATIENCE
 
 pytest.importorskip("rclpy", reason="no ROS 2 here")
@@ -18,9 +19,13 @@ SIM_NODE = Path(sys.executable).parent / "sim_node"
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_the_frames_of_a_running_simulation_appear_and_move() -> None:
+def test_the_frames_of_a_running_simulation_appear_and_move(tmp_path: Path) -> None:
+    schematic = tmp_path / "live.kdl"
+    schematic.write_text('graph "/tf.transforms[0].transform.translation"', encoding="utf-8")
     simulation = subprocess.Popen([SIM_NODE, "run", "orbit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    viewer = subprocess.Popen([SIM_NODE, "view", "--live", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    viewer = subprocess.Popen(
+        [SIM_NODE, "view", "--live", "--port", "0", "--schematic", schematic], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert viewer.stdout is not None
         found = re.search(r"http://\S+", viewer.stdout.readline())
@@ -38,6 +43,9 @@ def test_the_frames_of_a_running_simulation_appear_and_move() -> None:
                 lambda page: any("/simulation/markers ·" in m.get("props", {}).get("text", "") for m in page.messages)
             )
             page.until(lambda page: len(path()) > 20 and np.ptp(path()[:, :2], axis=0).sum() > 1.0)
+        labels, samples = graphs(found[0], lambda samples: len(samples.get(0, [])) > 5 and samples[0][-1][1][0])
+        assert labels == [["x", "y", "z"]]
+        assert np.hypot(*samples[0][-1][1][:2]) == pytest.approx(4.0, abs=0.02)
         # The drone circles at four metres.
         assert np.linalg.norm(path()[:, :2], axis=1) == pytest.approx(4.0, abs=0.02)
         viewer.send_signal(signal.SIGINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
-from sim_node.viewing.shown_signals import ShownSignals
+from sim_node.viewing.shown_signals import Fields, ShownSignals
 from sim_node.world import FrameTable, World
 
 # Samples of a graph, and the least time between two, s of simulated time.
@@ -54,11 +54,17 @@ class _Curves:
         if self.samples and time_s < self.samples[-1][0]:
             self.samples.clear()
             self.count, self.epoch = 0, self.epoch + 1
-        if self.samples and time_s - self.samples[-1][0] < APART_S * (1.0 - 1e-6):
+        again = bool(self.samples) and time_s == self.samples[-1][0]
+        if self.samples and not again and time_s - self.samples[-1][0] < APART_S * (1.0 - 1e-6):
             return
-        values = np.concatenate([signal.read() for signal in self._signals]).tolist()
-        self.samples.append((time_s, [value if math.isfinite(value) else None for value in values]))
-        self.count += 1
+        numbers = np.concatenate([signal.read() for signal in self._signals]).tolist()
+        values = [value if math.isfinite(value) else None for value in numbers]
+        if not again:
+            self.samples.append((time_s, values))
+            self.count += 1
+        elif values != self.samples[-1][1]:  # more is known of the same instant, as after a seek: pages begin anew
+            self.samples[-1] = time_s, values
+            self.count, self.epoch = len(self.samples), self.epoch + 1
 
 
 class Panels:
@@ -69,11 +75,15 @@ class Panels:
         page: What serves the page of panels.
         schematic: The schematic.
         title: Title of the page.
+        fields: Fields of topics, for formulas; None where there are no topics.
     """
 
-    def __init__(self, server: Any, page: PanelsPage, schematic: Schematic, title: str) -> None:
+    def __init__(
+        self, server: Any, page: PanelsPage, schematic: Schematic, title: str, fields: Fields | None = None
+    ) -> None:
         self._server, self._page, self.schematic, self._title = server, page, schematic, title
         self.transport: Transport | None = None
+        self._fields = fields
         self._lock = threading.Lock()
         self._version = 0
         self._time_s = 0.0
@@ -94,7 +104,7 @@ class Panels:
         Raises:
             WorldError: A formula names what does not exist.
         """
-        signals = ShownSignals(frames, labels, world, lenient=world is None)
+        signals = ShownSignals(frames, labels, world, lenient=world is None, fields=self._fields)
         signals.update(in_root, {})
         drawing = drawing_of(self.schematic, signals)
         cameras = {
@@ -110,6 +120,10 @@ class Panels:
         self._draw(drawing)
         if self.schematic.panels:
             self._page.content = self
+
+    def forget_drawn(self) -> None:
+        """Draw everything anew with the next change: the scene is empty."""
+        self._batches, self._live = None, {}
 
     def show(self, time_ns: int, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
         """Send an instant: poses (N, 7) in the fixed frame, and measurements by name."""
@@ -134,6 +148,10 @@ class Panels:
     def columns(self) -> tuple[str, ...]:
         """Return the columns of a snapshot that formulas read."""
         return () if self.signals is None else tuple(self.signals.columns)
+
+    def sensors(self) -> Set[str]:
+        """Return the sensors that formulas read."""
+        return frozenset() if self.signals is None else self.signals.sensors
 
     def idle(self) -> None:
         """Send what new pages lack while nothing new arrives."""

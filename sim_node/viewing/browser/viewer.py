@@ -29,6 +29,7 @@ from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.shapes import layout_of, shapes_of
+from sim_node.viewing.shown_signals import SENSOR, Fields
 from sim_node.world import FrameTable, World
 
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
@@ -46,6 +47,7 @@ class Viewer:
         editor: Changes the world; None if the page cannot. Set it before the first scene.
         steering: Drives bases and joints; None if the page cannot. Set it before the first scene.
         schematic: What is drawn besides the scene, and how panels are laid out; None for the plain page.
+        fields: Fields of topics for the formulas of the schematic, or None. Set it before the first scene.
         panels: What shows the schematic, after the first scene.
 
     Raises:
@@ -61,6 +63,7 @@ class Viewer:
         self.steering: Steering | None = None
         self.scene: Scene | None = None
         self.schematic: Schematic | None = None
+        self.fields: Fields | None = None
         self.panels: Panels | None = None
         self._title = title
         self._closed = False
@@ -106,6 +109,8 @@ class Viewer:
             if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
                 self.server.scene.reset()
                 self.server.gui.reset()
+                if self.panels is not None:
+                    self.panels.forget_drawn()
                 scene = self.scene = Scene(
                     self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky
                 )
@@ -123,10 +128,11 @@ class Viewer:
             self._picked.change(world)
             if self.schematic is not None:
                 if self.panels is None:
-                    self.panels = Panels(self.server, self.server.panels_page, self.schematic, self._title)
+                    page = self.server.panels_page
+                    self.panels = Panels(self.server, page, self.schematic, self._title, self.fields)
                 self.panels.transport = self.transport
                 self.panels.change(frames, in_root, labels or {}, world)
-            self._set_labels(labels or {})
+            self._set_labels({name: each for name, each in (labels or {}).items() if name not in (topic_views or {})})
             self._set_sources(scene, sources or {})
             self._begin_at(scene)
             camera = self.server.initial_camera
@@ -265,7 +271,7 @@ class ViewSink:
     def open(self, world: World, frames: FrameTable) -> None:
         """Show the world; a changed one before its first instant is shown, without blocking the loop."""
         views = self._instruments = topic_views_of(world, frames)
-        labels = self._labels = {name: each for name, each in labels_of(world).items() if name not in views}
+        labels = self._labels = labels_of(world)
 
         def set_scene() -> None:
             layout = layout_of(world)
@@ -284,15 +290,22 @@ class ViewSink:
         """Pass a snapshot to the page."""
         assert self._stream is not None
         measurements: Latest = {}
+        panels = self._viewer.panels
+        sensors = frozenset() if panels is None else panels.sensors()
         for batch in snapshot.measurements.batches:
             for row, name in enumerate(batch.names if len(batch.values) else ()):
+                if name in sensors:
+                    measurements[SENSOR + name] = batch.values[-1, row].copy(), snapshot.poses
                 if name in self._instruments:
                     measurements[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
                 elif name in self._labels:
                     measurements[name] = batch.values[-1, row].copy(), snapshot.poses
-        if self._viewer.panels is not None:
-            for column in self._viewer.panels.columns():
+        if panels is not None:
+            for column in panels.columns():
                 measurements[column] = snapshot[column].copy(), snapshot.poses
+        if self._viewer.fields is not None:
+            for name, values in self._viewer.fields.taken().items():
+                measurements[name] = values, snapshot.poses
         self._stream.offer(snapshot.time_ns, snapshot.poses, measurements)
 
     def close(self) -> None:

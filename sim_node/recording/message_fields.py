@@ -1,0 +1,94 @@
+"""The numbers that a field of a message type has, by its definition: known before any message has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sim_node.recording.bag import BagError
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, steps
+from sim_node.text import did_you_mean
+
+# A field as rosbags has it: its kind (BASE, NAME, ARRAY or SEQUENCE), and what it is of.
+Described = Any
+_TEXTS = ("string", "wstring")
+
+
+class Numbers(NamedTuple):
+    """type: of the field, package/msg/Name, or of a single number; paths: to its numbers, by their labels."""
+
+    type: str
+    paths: dict[str, list[str | int]]
+
+
+def numbers_in(decoder: Decoder, field: str) -> Numbers:
+    """Return the numbers of a field such as `pose.pose.position`, or of a single one such as `ranges[3]`.
+
+    Arrays inside of the field are left out.
+
+    Args:
+        decoder: The decoder of the topic.
+        field: The field.
+
+    Returns:
+        Its numbers.
+
+    Raises:
+        BagError: There is no such field, or it has no numbers.
+    """
+    path = steps(field)
+    found: Described = ("NAME", decoder.topic.type)
+    so_far = ""
+    for step in path:
+        found = _of(decoder, found, step, so_far)
+        so_far += f"[{step}]" if isinstance(step, int) else f".{step}" if so_far else step
+    kind, of = _kind(found), found[1]
+    if kind in ("ARRAY", "SEQUENCE"):
+        raise BagError(f"{so_far} is an array; give an index, as in {so_far}[0]")
+    if kind == "NAME":
+        labelled = {".".join(map(str, inner)): [*path, *inner] for inner in _numbers(decoder, of)}
+        if not labelled:
+            raise BagError(f"{so_far} has no numbers")
+        return Numbers(of, labelled)
+    if of[0] in _TEXTS:
+        raise BagError(f"{so_far} is not a number, but a text")
+    return Numbers(of[0], {so_far.rpartition(".")[2]: path})
+
+
+def _of(decoder: Decoder, whole: Described, step: str | int, so_far: str) -> Described:
+    kind, of = _kind(whole), whole[1]
+    if isinstance(step, int):
+        if kind not in ("ARRAY", "SEQUENCE"):
+            raise BagError(f"{so_far or 'the message'} is not an array and has no [{step}]")
+        if kind == "ARRAY" and step >= of[1]:
+            raise BagError(f"{so_far} has {of[1]} elements and no [{step}]")
+        return of[0]
+    if kind in ("ARRAY", "SEQUENCE"):
+        raise BagError(f"{so_far} is an array; give an index, as in {so_far}[0].{step}")
+    if kind == "BASE":
+        raise BagError(f"{so_far} has no field {step}: it is a single value")
+    known = dict(_fields(decoder, of))
+    if step not in known:
+        hint = did_you_mean(step, known)
+        raise BagError(f"{so_far or 'the message'} has no field {step}{hint} (known: {', '.join(known)})")
+    return known[step]
+
+
+def _numbers(decoder: Decoder, type_: str) -> Iterator[list[str | int]]:
+    """Yield the paths of all single numbers of a message type."""
+    for name, found in _fields(decoder, type_):
+        if _kind(found) == "NAME":
+            yield from ([name, *inner] for inner in _numbers(decoder, found[1]))
+        elif _kind(found) == "BASE" and found[1][0] not in _TEXTS:
+            yield [name]
+
+
+def _fields(decoder: Decoder, type_: str) -> Iterator[tuple[str, Described]]:
+    if type_ not in decoder.store.fielddefs:
+        raise BagError(f"the definition of {type_} is not known")
+    return (field for field in decoder.store.fielddefs[type_][1] if field[0] != PLACEHOLDER)
+
+
+def _kind(found: Described) -> str:
+    kind = found[0]
+    return kind if isinstance(kind, str) else str(kind.name)
