@@ -66,6 +66,15 @@ def test_a_ball_is_where_the_pinhole_has_it(place: tuple[float, float, float]) -
     np.testing.assert_allclose(middle(red(picture(World("w", bodies=(ball(*place),))))), pinhole(*place), atol=1.0)
 
 
+def test_a_scaled_box_is_as_large_as_its_scale_makes_it() -> None:
+    """Its front face, 1 m wide and 0.5 m high, is 5.9 m from the camera."""
+    cube = Geometry("box", np.full(3, 0.2), colour=RED)
+    box = Body("box", "map", pose=np.array([0, 0, 2, *LEVEL]), scale=np.array([1.0, 5.0, 2.5]), geometry=(cube,))
+    rows, columns = np.nonzero(red(picture(World("w", bodies=(box,)))))
+    assert abs(np.ptp(columns) + 1 - FOCAL * 1.0 / 5.9) < 2.0
+    assert abs(np.ptp(rows) + 1 - FOCAL * 0.5 / 5.9) < 2.0
+
+
 def test_a_ball_is_as_large_as_the_pinhole_has_it() -> None:
     """On the axis, a radius r at distance d spans the angle asin(r / d) to each side."""
     mask = red(picture(World("w", bodies=(ball(0.0, 0.0, 2.0),))))
