@@ -32,7 +32,7 @@ def within(time_ns: int) -> int:
 
 
 # Fields that give only where something was read from.
-PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places", "files"}
+PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places", "where", "files"}
 
 
 def same(left: object, right: object) -> bool:

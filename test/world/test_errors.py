@@ -12,8 +12,8 @@ from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN, Problem, Where
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "actuators, joint_commands, forces, vehicles, systems, body_commands, vehicle_commands, processes, ground, lights, "
-    "sky, actors, resources)"
+    "actuators, transmissions, joint_commands, signals, forces, vehicles, bases, systems, body_commands, "
+    "vehicle_commands, processes, ground, lights, sky, actors, resources, schematic)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, scale, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
@@ -32,7 +32,8 @@ def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
         ("'a b': 1", f"1:1: 'a b': unknown key {SECTIONS}"),
         (
             "frames:\n  - name: a\n    parant: map\n",
-            "3:5: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose, mate)",
+            "3:5: frames[0].parant: unknown key; did you mean parent? "
+            "(known: name, parent, pose, mate, size, description, tags)",
         ),
         (
             "motions:\n  - {frame: a, aftr: loop, keyframes: [{t: 0}]}\n",
@@ -50,7 +51,8 @@ def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
         (
             "include: [{fil: a.yaml, file: a.yaml}]",
             "1:12: include[0].fil: unknown key; did you mean file? "
-            "(known: file, prefix, parent, pose, q, keyframe, free, convention, effectors, assets)",
+            "(known: file, prefix, parent, pose, q, qd, keyframe, free, balance_inertia, packages, arguments, convention, "
+            "effectors, assets)",
         ),
         (
             "frames: [{name: a, pose: {axis_angle: {axis: [1, 0, 0], angel: 1, angle: 1}}}]",
@@ -84,7 +86,10 @@ def test_unknown_keys(faults: Callable[..., list[str]], write: Callable[..., Pat
         ("time: {start: １}", "1:15: time.start: a number is needed, found '１'"),
         ("frames: {name: a}", "1:9: frames: a list is needed, found a mapping"),
         ("frames:", "1:8: frames: a list is needed, found nothing"),
-        ("frames: [a]", "1:10: frames[0]: a mapping is needed (name, parent, pose, mate), found 'a'"),
+        (
+            "frames: [a]",
+            "1:10: frames[0]: a mapping is needed (name, parent, pose, mate, size, description, tags), found 'a'",
+        ),
         ("frames: [{parent: map}]", "1:10: frames[0]: name is missing"),
         ("frames: [{name: ''}]", "1:17: frames[0].name: is empty; a frame needs a name"),
         ("frames: [{name: a, parent: ''}]", "1:28: frames[0].parent: is empty; a frame needs a name"),

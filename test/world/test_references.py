@@ -84,7 +84,7 @@ def test_an_included_file_is_bound_by_the_folder_of_the_whole_world(write: Calla
         ("package://sim_node/../../../etc/passwd", "leaves package 'sim_node'"),
         ("package://sim_node/config/../../secret.yaml", "leaves package 'sim_node'"),
         ("package://../etc/passwd", "no package '..' is installed"),
-        ("package:///etc/passwd", "no package '' is installed"),
+        ("package:///etc/passwd", "no package 'etc' is installed"),
         ("package://no_such_package/w.yaml", "no package 'no_such_package' is installed"),
         ("package://sim_node/config/worlds/orbitt.yaml", "did you mean orbit.yaml?"),
     ],
@@ -140,7 +140,7 @@ def test_a_file_of_that_name_comes_first(write: Callable[..., Path]) -> None:
     write("world: mine", "orbit")
     with pytest.raises(
         WorldError,
-        match=r"^orbit: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .openplx, .json, .py; found a name",
+        match=r"^orbit: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .xacro, .openplx, .json, .py; found a name",
     ):
         load("orbit")
 

@@ -102,6 +102,7 @@ TAKEN = {
     "actuators",
     "transmissions",
     "signals",
+    "bases",
     "joint_commands",
     "body_commands",
     "vehicle_commands",

@@ -35,6 +35,7 @@ STOP_KEYS = Keys(
     {
         "stiffness": number("N/m or N m/rad.", high=MAX_STIFFNESS, above=0.0),
         "damping": number("N s/m or N m s/rad.", 0.0, MAX_STIFFNESS),
+        "capped": flag("Whether a stop that is stiffer than the timestep allows is as stiff as it does allow."),
     },
     required=("stiffness",),
     about="How limits give way.",
@@ -65,8 +66,8 @@ ACTUATOR_KEYS = Keys(
     {
         "joint": text("The joint that it moves, by the name of its body."),
         "type": choice("What it controls.", ACTUATOR_TYPES),
-        "stiffness": number("Gain on the position, N/m or N m/rad.", 0.0, MAX_MASS),
-        "damping": number("Gain on the speed, N s/m or N m s/rad.", 0.0, MAX_MASS),
+        "stiffness": number("Gain on the position, N/m or N m/rad.", 0.0, MAX_STIFFNESS),
+        "damping": number("Gain on the speed, N s/m or N m s/rad.", 0.0, MAX_STIFFNESS),
         "force": either(
             "Maximum force or torque in both directions, or [least, largest], N or N m.",
             number("", 0.0, MAX_MASS),
@@ -186,10 +187,14 @@ def _bound(value: Value) -> float:
 def read_stop(value: Value) -> Stop | None:
     """Read the springs at limits. Return None with the fault recorded."""
     table = value.table(STOP_KEYS)
-    stiffness, damping = (table.get(key) for key in STOP_KEYS)
+    stiffness, damping = table.get("stiffness"), table.get("damping")
     if stiffness is None:
         return None
-    return Stop(_above_zero(stiffness, MAX_STIFFNESS), None if damping is None else damping.number(0.0, MAX_STIFFNESS))
+    return Stop(
+        _above_zero(stiffness, MAX_STIFFNESS),
+        None if damping is None else damping.number(0.0, MAX_STIFFNESS),
+        capped=boolean(table, "capped", default=False),
+    )
 
 
 def _mimic(value: Value) -> Mimic | None:
@@ -217,8 +222,8 @@ def read_actuators(value: Value, context: Context) -> None:
                     entry.error(f"{key} is missing")
         actuator = Actuator(
             joint="" if joint is None else joint.text(),
-            stiffness=_number(table, "stiffness", 0.0, low=0.0),
-            damping=_number(table, "damping", 0.0, low=0.0),
+            stiffness=_number(table, "stiffness", 0.0, low=0.0, high=MAX_STIFFNESS),
+            damping=_number(table, "damping", 0.0, low=0.0, high=MAX_STIFFNESS),
             force=None if force is None else _force(force),
             target=_number(table, "target", 0.0),
             amplitude=_number(table, "amplitude", 0.0),
