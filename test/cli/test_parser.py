@@ -32,7 +32,7 @@ def words(action: argparse.Action) -> list[str]:
 
 _VALUES = {
     **{"--size": "64x64", "--remap": "/a:=/b", "--topics": "/a", "--live": "/a", "--exclude": "/a", "--wait": "/a"},
-    **{"--pose": "1,2,3", "--twist": "1,2,3,4,5,6"},
+    **{"--pose": "1,2,3", "--twist": "1,2,3,4,5,6", "--output": "1.rrd"},
 }
 
 

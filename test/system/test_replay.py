@@ -351,7 +351,7 @@ def test_types_that_are_not_installed_are_left_out_and_reported(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["BAG", "--rate", "fast"], "--rate"),
+        (["BAG", "--speed", "fast"], "--speed"),
         (["BAG", "--rate", "-1"], "a number above zero, up to 1000, or max, is needed"),
         (["BAG", "--start", "-1"], "zero or more"),
         (["BAG", "--start", "9"], "9 s is after the bag's end at 2 s"),

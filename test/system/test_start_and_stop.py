@@ -159,7 +159,7 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
         (["fly"], "fly"),
         (["lookup", "orbit", "map", "drone/CAM_FRNT"], "did you mean drone/CAM_FRONT?"),
         (["tree", "orbit", "--at", "-1"], "before the world's start"),
-        ([], "COMMAND"),
+        ([], "a command is needed"),
     ],
     ids=" ".join,
 )

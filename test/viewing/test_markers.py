@@ -201,7 +201,7 @@ ARM = """
 
 def test_what_a_description_shows_is_reported_apart_from_what_is_added_to_it(tmp_path: Path) -> None:
     """A URDF model's own links are in its robot_description, meshes too; a body that is mounted on them is not."""
-    (tmp_path / "hand.dae").write_text("<COLLADA/>")
+    trimesh.creation.box().export(tmp_path / "hand.dae")
     (tmp_path / "arm.urdf").write_text(ARM)
     (tmp_path / "lab.yaml").write_text(
         "world: lab\ninclude:\n  - {file: arm.urdf, prefix: a}\nbodies:\n"
