@@ -208,11 +208,13 @@ def test_what_a_description_shows_is_reported_apart_from_what_is_added_to_it(tmp
         "  - {name: tool, parent: a/hand, geometry: [{sphere: 0.1, mass: 1}]}\n"
     )
     found = markers(load(tmp_path / "lab.yaml"))
-    meshes = [marker for marker in of(found, "a/hand", "robots") if marker.type == Marker.MESH_RESOURCE]
-    assert [mesh.mesh_resource for mesh in meshes] == [(tmp_path / "hand.dae").resolve().as_uri()]
-    assert meshes[0].mesh_use_embedded_materials
-    assert (meshes[0].scale.x, meshes[0].pose.position.z) == (3.0, 0.5)
+    (mesh,) = of(found, "a/hand", "robots")  # a box of 1 m in a COLLADA file, three times as large, 0.5 m up
+    assert mesh.type == Marker.TRIANGLE_LIST
+    assert len(mesh.points) == 12 * 3
+    corners = np.array(
+        [(point.x * mesh.scale.x, point.z * mesh.scale.z + mesh.pose.position.z) for point in mesh.points]
+    )
+    np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[-1.5, -1.0], [1.5, 2.0]], atol=1e-6)
     assert not of(found, "a/hand", "shapes")
     (tool,) = of(found, "tool", "shapes")
     assert xyz(tool.scale) == pytest.approx((0.2, 0.2, 0.2))
-    assert [marker.type for marker in of(found, "a/hand", "robots")] == [Marker.MESH_RESOURCE, Marker.CUBE]

@@ -70,7 +70,10 @@ def test_what_has_no_words_is_refused() -> None:
     with pytest.raises(WorldError) as refused:
         to_yaml(load("all_joints"))
     assert [(problem.key, problem.message) for problem in refused.value.problems] == [
+        ("bodies[13].draws_axes", "a world file cannot express draws_axes"),
+        ("bodies[14].draws_axes", "a world file cannot express draws_axes"),
         ("bodies[15].marker", "a world file cannot express marker"),
+        ("bodies[15].draws_axes", "a world file cannot express draws_axes"),
         ("bodies[16].geometry[0].edge_colour", "a world file cannot express edge_colour"),
         ("bodies[16].position_range", "a world file cannot express position_range"),
     ]
