@@ -102,7 +102,6 @@ TAKEN = {
     "actuators",
     "transmissions",
     "signals",
-    "bases",
     "joint_commands",
     "body_commands",
     "vehicle_commands",
