@@ -178,7 +178,7 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
     remote = [url for url in vehicle.links if not is_local(url)]
     if remote and arguments.craft != "-" and not arguments.allow_network:
         raise UsageError(
-            f"--craft {arguments.craft}: links: {remote[0]!r} leaves this machine; --allow-network allows it"
+            f"--craft {arguments.craft}: the link {remote[0]!r} leads beyond this machine; --allow-network allows it"
         )
     if vehicle.signing_key and arguments.craft != "-":
         raise UsageError(f"--craft {arguments.craft}: signing_key: give the key by --signing-key")
@@ -191,7 +191,7 @@ def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.world import load
 
     if arguments.world is None:
-        raise UsageError("--world WORLD or --craft FILE is needed: which vehicle is to be flown?")
+        raise UsageError("give --world WORLD or --craft FILE, to say which vehicle to fly")
     world = load(arguments.world)
     refuse_network(world, allowed=arguments.allow_network)
     flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == BUILTIN]

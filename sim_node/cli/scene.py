@@ -123,7 +123,7 @@ def _live(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
     viewer = None if arguments.view is None else opened(port_of(arguments), "scene graph")
     follower = SceneFollower(arguments.topic or TOPIC, options, viewer)
-    print(f"following {follower.topic}, on /tf and /tf_static", flush=True)
+    print(f"following {follower.topic}, publishing on /tf and /tf_static", flush=True)
     arguments.interrupt.wait()
     follower.close()
     return 0

@@ -192,7 +192,7 @@ class Library:
         elif isinstance(statement, syntax.Declaration):
             self._define(statement, source, namespace, report)
         elif isinstance(statement, syntax.With):
-            report.error("a trait belongs into a model; indent it below one", statement.at, "with")
+            report.error("a trait belongs in a model; indent it below one", statement.at, "with")
 
     def _define(self, model: syntax.Declaration, source: Source, namespace: Namespace, report: Report) -> None:
         name = str(model.path)

@@ -83,7 +83,7 @@ def _command(value: Value) -> tuple[str, ...]:
 
 def _environment(value: Value) -> tuple[tuple[str, str], ...]:
     if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of variables to texts is needed, found {value.found()}")
+        value.error(f"a mapping of environment variables to strings is needed, found {value.found()}")
         return ()
     variables = []
     for name, (key, node) in value.node.entries.items():

@@ -55,7 +55,7 @@ MODELS = [
     (f"{S}:\n    foo\n", "2:5: A.foo: a name needs a value or a type: NAME: VALUE, or NAME is TYPE"),
     ("A is Real\n", "1:6: A: Real is a type of values, which models cannot inherit from"),
     (f"{S}:\n    a is A\n", "2:5: A.a: an A within an A is infinitely nested"),
-    ("with Foo\n", "1:6: with: a trait belongs into a model; indent it below one"),
+    ("with Foo\n", "1:6: with: a trait belongs in a model; indent it below one"),
     ("a.b is A\n", "1:1: a.b: the name of a model has no dots; indent its contents below it"),
     ("x: 3\n", "1:1: x: a value outside of a model; indent it below one, or say its type: NAME is TYPE: VALUE"),
     (f"{S}:\n    b is B\nB is Physics3D.System\nC is A:\n    b becomes Real\n",
