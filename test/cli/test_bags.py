@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from io import StringIO
 from pathlib import Path
 
@@ -190,12 +191,22 @@ def test_a_pipe_that_closes_is_a_good_end(long_bag: str) -> None:
 
 
 def fill(its_end: int) -> None:
-    """Write to a terminal that nobody reads until no more fits."""
+    """Write to a terminal that nobody reads until no more fits.
+
+    The kernel moves what is written to the reader's end in the background, which makes room again: it is full if
+    nothing fits for a while.
+    """
     os.set_blocking(its_end, False)
-    for size in (4096, 1):
-        with contextlib.suppress(BlockingIOError):
-            while os.write(its_end, b"#" * size):
-                pass
+    refused = 0
+    while refused < 20:
+        size = 4096 if refused == 0 else 1
+        try:
+            os.write(its_end, b"#" * size)
+        except BlockingIOError:
+            refused += 1
+            threading.Event().wait(0.005)
+        else:
+            refused = min(refused, 1)
     os.set_blocking(its_end, True)
 
 
