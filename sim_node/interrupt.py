@@ -15,15 +15,19 @@ PATIENCE_S = 1.0
 _WAKE = 0
 
 
+class StartEnded(KeyboardInterrupt):
+    """The first signal came while work was held, before anything had started: a normal end of what runs until one."""
+
+
 class Held:
     """Work of the main thread that a KeyboardInterrupt must not hit, such as that of a compiler. Other threads pass.
 
     Attributes:
-        due: Whether to raise a KeyboardInterrupt at its end.
+        due: What to raise at its end.
     """
 
     def __init__(self) -> None:
-        self.due = False
+        self.due: type[KeyboardInterrupt] | None = None
         self._depth = 0
 
     def __bool__(self) -> bool:
@@ -39,9 +43,9 @@ class Held:
         """End what was begun. Raises KeyboardInterrupt if one is due."""
         if threading.current_thread() is threading.main_thread():
             self._depth -= 1
-            if self.due and not self._depth:
-                self.due = False
-                raise KeyboardInterrupt
+            if self.due is not None and not self._depth:
+                due, self.due = self.due, None
+                raise due
 
 
 held = Held()
@@ -53,8 +57,8 @@ class Interrupt:
     SIGHUP is ignored under nohup. A signal more than PATIENCE_S after the first one, or after `wait` has ended, raises
     KeyboardInterrupt as usual. Signals arrive through a pipe, so that no work happens inside a handler.
 
-    While work is `held`, KeyboardInterrupt is raised at its end. Before `wait` the first signal is enough for that: a
-    first start compiles for a while, and has not started anything yet.
+    While work is `held`, KeyboardInterrupt is raised at its end. Before `wait` the first signal is enough for that, and
+    raises StartEnded: a first start compiles for a while, and has not started anything yet.
     """
 
     def __enter__(self) -> Interrupt:
@@ -97,7 +101,7 @@ class Interrupt:
         again = now > self._asked + PATIENCE_S
         self._asked = min(self._asked, now)
         if held:
-            held.due |= again or self._starting
+            held.due = KeyboardInterrupt if again else StartEnded if self._starting else held.due
         elif again:
             raise KeyboardInterrupt
 

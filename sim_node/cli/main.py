@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from sim_node.interrupt import Interrupt
+from sim_node.interrupt import Interrupt, StartEnded
 
 # Nothing else of sim_node is imported here: a signal during such an import must be handled by `run`.
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
                 # Everything else ends with the process: a search for cycles would double the time of a Ctrl-C.
                 gc.freeze()
             return _checked(command, code), not command.until_interrupted
+    except StartEnded:
+        command, _ = _parse(given)  # it may have been read when the signal came
+        return 0 if command.until_interrupted else INTERRUPTED, False
     except WorldError as error:
         print_error(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", name="")
     except (RunFailed, PortInUse) as error:
