@@ -94,15 +94,16 @@ class LaterBridges:
             executor.remove_node(bridge)
             self._node.beside = tuple(each for each in self._node.beside if each is not bridge)
             bridge.destroy_node()
-        for vehicle in (each for each in world.vehicles if each.name in added and each.autopilot is not None):
-            alone = replace(world, parts={**world.parts, "vehicles": (vehicle,)})
-            of = f"bridge_{vehicle.autopilot.instance}" if vehicle.autopilot else ""
-            try:
-                (bridge,) = bridges_for(alone, self._prefix, use_sim_time=self._use_sim_time, name=of)
-            except (ParameterFault, PortInUse) as fault:
-                self._node.get_logger().error(f"{vehicle.name} is not bridged: {fault}")
+        for instance, name in flown_by_builtin(world).items():
+            if name not in added:
                 continue
-            self._running[vehicle.name] = bridge
+            alone = replace(world, vehicles=tuple(each for each in world.vehicles if each.name == name))
+            try:
+                (bridge,) = bridges_for(alone, self._prefix, use_sim_time=self._use_sim_time, name=f"bridge_{instance}")
+            except (ParameterFault, PortInUse) as fault:
+                self._node.get_logger().error(f"{name} is not bridged: {fault}")
+                continue
+            self._running[name] = bridge
             self._node.beside = (*self._node.beside, bridge)
             executor.add_node(bridge)
             bridge.loop.start(ended=lambda: None)

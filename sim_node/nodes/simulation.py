@@ -161,8 +161,10 @@ class SimulationNode(LoopNode):
         values = declare(self)
         self._wall_stamps = values["stamp"] == "wall"
         self._commands = CommandSink(self, values["frame_prefix"])
-        later = LaterBridges(self, values["frame_prefix"], use_sim_time=not self._wall_stamps)
-        self._later_bridges = (later,) if values["bridge"] else ()
+        self._later_bridges: tuple[LaterBridges, ...] = ()
+        if values["bridge"]:
+            later = LaterBridges(self, values["frame_prefix"], use_sim_time=not self._wall_stamps)
+            self._later_bridges = (later,)
         self.session = session = Session(
             world or values["world"],
             seed=values["seed"],

@@ -143,8 +143,10 @@ class Targets:
         driven = model.actuator_trnid[self._controls[self._governed], 0]
         self._dofs = model.jnt_dofadr[driven]
         self._plain = np.flatnonzero([not actuator.is_commanded for actuator in actuators])
+        self._plain_controls = self._controls[self._plain]
         commanded = [k for k, actuator in enumerate(actuators) if actuator.is_commanded]
         self._commanded = np.array(commanded, dtype=np.int64)
+        self._most = self._speeds[self._commanded]
         self._drives = None
         if commanded:
             self._drives = Drives(tuple(actuators[k] for k in commanded), model, data, columns)
@@ -170,10 +172,9 @@ class Targets:
             speeds = data.qvel[self._dofs]
             too_fast = np.abs(speeds) >= self._speeds[governed]
             wanted[governed] *= ~(too_fast & (speeds * wanted[governed] > 0.0))
-        data.ctrl[self._controls[self._plain]] = wanted[self._plain]
+        data.ctrl[self._plain_controls] = wanted[self._plain]
         if self._drives is not None:
-            most = self._speeds[self._commanded]
-            self._drives.act(np.clip(wanted[self._commanded], -most, most), data)
+            self._drives.act(np.clip(wanted[self._commanded], -self._most, self._most), data)
 
     def add_efforts(self) -> None:
         """Add the forces of implicit drives to qfrc_actuator, after the solver has found them."""

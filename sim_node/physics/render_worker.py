@@ -87,14 +87,14 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Return the rest of a line on the standard input, and leave what follows: it is read byte by byte."""
-    line = bytearray()
+    """Return the rest of a line on the standard input."""
+    line = b""
     while not line.endswith(b"\n"):
-        byte = os.read(0, 1)
-        if not byte:
+        part = os.read(0, 65536)
+        if not part:
             raise BrokenPipeError
-        line += byte
-    return bytes(line)
+        line += part
+    return line
 
 
 class OffscreenRenderer:

@@ -313,9 +313,8 @@ class RigidBodyEngine:
 
     def _pass(self, steps: int) -> None:
         """Advance time for bodies that are static or follow keyframes."""
-        done = self._done() + steps
         self.wind.advance(steps * self._substeps)
-        self.data.time = done * self._substeps * self.model.opt.timestep
+        self.data.time = (done := self._done() + steps) * self._substeps * self.model.opt.timestep
         self._follow(done)
 
     def _done(self) -> int:
@@ -352,8 +351,7 @@ class RigidBodyEngine:
         now = self._state_now()
         if now == self._evaluated:
             return
-        self._evaluated = now
-        done = self._no_stage
+        self._evaluated, done = now, self._no_stage
         if self._force_elements:
             self._mujoco.mj_step1(model, data)
             self._act()
@@ -368,8 +366,7 @@ class RigidBodyEngine:
     def _state_now(self) -> list[bytes]:
         """Return the state of bodies (also left in `_buffer`), of wrenches and of force elements."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        bodies = self._buffer.tobytes()
-        return [bodies, *self._checkpoint.save()] if self._force_elements else [bodies]
+        return [self._buffer.tobytes(), *self._checkpoint.save()]
 
     def _now(self) -> MjData:
         """Return a copy of the present state: evaluating it must not change what the next step starts from."""
@@ -380,7 +377,7 @@ class RigidBodyEngine:
     def _integrate_ahead(self, ahead_ns: int) -> None:
         """Integrate the copy ahead: whole timesteps, and a shorter one for the rest."""
         now, timestep = self._now(), self.model.opt.timestep
-        drives = self._checkpoint.save()
+        drives = self._checkpoint.save() if self._solved else None
         whole, rest = divmod(ahead_ns * 1e-9, timestep)
         self._step_ahead(now, int(whole))
         try:
@@ -388,7 +385,8 @@ class RigidBodyEngine:
             self._step_ahead(now, int(rest > 0.0))
         finally:
             self.model.opt.timestep = timestep
-            self._checkpoint.restore(drives)
+            if drives is not None:
+                self._checkpoint.restore(drives)
 
     def _step_ahead(self, data: MjData, timesteps: int) -> None:
         """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""

@@ -140,10 +140,7 @@ class Generation:
 
     def carry(self, before: Generation) -> None:
         """Continue in the state of the last generation: what has the same name goes on, the rest starts now."""
-        self.steps = before.steps
-        for engine in self.engines.values():
-            if isinstance(engine, Resumable):
-                engine.resume(self.steps)
+        self._resume(before.steps)
         measured = {name for of in (before, self) for name in of.columns if name.startswith(("sensor/", "noise/"))}
         joints = {body.name: body.joint for body in before.world.bodies}
         # The numbers of another joint mean something else.
@@ -167,13 +164,17 @@ class Generation:
 
     def begin_late(self, before: Generation) -> None:
         """Begin at the present step of the last generation, with everything else as at the start of the world."""
-        self.steps = before.steps
-        for engine in self.engines.values():
-            if isinstance(engine, Resumable):
-                engine.resume(self.steps)
+        self._resume(before.steps)
         for bank in self.suite.banks:
             bank.begin_at(self.steps)
         self.suite.find_due()
+
+    def _resume(self, step: int) -> None:
+        """Go to a step, with everything else as at the start of the world."""
+        self.steps = step
+        for engine in self.engines.values():
+            if isinstance(engine, Resumable):
+                engine.resume(step)
 
     def _keep_floating(self, before: Generation) -> None:
         """Keep poses and twists of floating bodies whose joint frame, or whose joint in MuJoCo, is another one now."""

@@ -219,10 +219,8 @@ class Simulation(RunView, Verbs):
             ValueError: The world has systems of a Python script.
             Refused: A co-simulator calls it during a step.
         """
-        after = self._present.next(self._present.world, self.seed)
-        after.carry_motion(self._present)
-        self._enter(after)
-        self.remainder_ns, self._changed = 0, True
+        self._begin_again(Generation.carry_motion)
+        self.remainder_ns = 0
         self._co_simulators.restart(0)
         self.step(0)
 
@@ -235,10 +233,7 @@ class Simulation(RunView, Verbs):
             ValueError: The world has systems of a Python script.
             Refused: A co-simulator calls it during a step.
         """
-        after = self._present.next(self._present.world, self.seed)
-        after.begin_late(self._present)
-        self._enter(after)
-        self._changed = True
+        self._begin_again(Generation.begin_late)
         self.step(0)
 
     @property
@@ -330,6 +325,13 @@ class Simulation(RunView, Verbs):
         """
         self._co_simulators.close()
         self._present.environment.close()
+
+    def _begin_again(self, keep: Callable[[Generation, Generation], None]) -> None:
+        """Continue with another generation of this world; keep(it, the present one) gives it the state it keeps."""
+        after = self._present.next(self._present.world, self.seed)
+        keep(after, self._present)
+        self._enter(after)
+        self._changed = True
 
     def _refuse_stepping(self) -> None:
         if self._stepping:

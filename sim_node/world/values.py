@@ -157,9 +157,8 @@ def _found(holder: Any, step: str | int, path: str) -> Any:
         return int(step)
     labels = [_label(entry) for entry in holder]
     # A vehicle's body may be named as the vehicle.
-    matching = [index for index, label in enumerate(labels) if label == step] or [
-        index for index, label in enumerate(labels) if label == names.prefixed(str(step), names.BASE_LINK)
-    ]
+    wanted = step if step in labels else names.prefixed(str(step), names.BASE_LINK)
+    matching = [index for index, label in enumerate(labels) if label == wanted]
     if len(matching) == 1:
         return matching[0]
     if matching:
