@@ -15,7 +15,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.messages.readers import READERS, Datum, Read, Scope
+from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import NAMES
 from sim_node.wire.tf_message_reader import Unreadable
@@ -46,7 +46,7 @@ class LiveDrawings:
         self._subscribed: dict[str, tuple[Qos, Subscription]] = {}
         self._refused: set[str] = set()
         self._lock = threading.Lock()
-        self._datum = Datum()
+        self._datum, self._lenses = Datum(), Lenses()
         self._reads: dict[str, Read] = {}
         self._due: dict[str, float] = {}
         self._types: dict[str, str] = {}
@@ -126,7 +126,7 @@ class LiveDrawings:
             return
         self._due[topic] = now + APART_S
         if topic not in self._reads:
-            self._reads[topic] = reader.open(Scope(topic, self._datum, _LEFT_OUT))
+            self._reads[topic] = reader.open(Scope(topic, self._datum, self._lenses, _LEFT_OUT))
         try:
             drawing = self._reads[topic](message)
         except ValueError as fault:

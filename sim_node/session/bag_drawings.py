@@ -11,7 +11,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS, SHAPES
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.messages.readers import READERS, Datum, Read, Scope
+from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import NAMES
 from sim_node.wire.tf_message_reader import Unreadable
@@ -36,6 +36,7 @@ class BagDrawings:
         self._bag, self._unreadable, self._report = bag, unreadable, report
         origin = None if world is None else world.origin
         self._datum = Datum(None if origin is None else (origin.latitude, origin.longitude, origin.altitude))
+        self._lenses = Lenses()
         self._left_out = frozenset(() if world is None else (SHAPES, ROBOTS, NAMES))
         self._decoders: dict[int, Decoder] = {}
         self._reads: dict[int, Read] = {}
@@ -112,7 +113,7 @@ class BagDrawings:
     def _opened(self, row: int) -> Read:
         topic = self._bag.topics[row]
         own = self._left_out if topic.name.endswith("/markers") else frozenset()
-        return READERS[topic.type].open(Scope(topic.name, self._datum, own))
+        return READERS[topic.type].open(Scope(topic.name, self._datum, self._lenses, own))
 
     def _describe(self, topic: str, message: Any) -> None:
         if message is None:

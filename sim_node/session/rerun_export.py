@@ -174,11 +174,7 @@ class _Writer:
             self._numbered[path] = len(shapes)
         elif kind is Picture:
             for number, each in enumerate(items):
-                height, width = each.pixels.shape[:2]
-                focal = float(0.5 * width / np.tan(0.5 * each.horizontal_fov))
-                lens = rr.Pinhole(focal_length=focal, width=width, height=height, image_plane_distance=0.5)
-                shown = rr.DepthImage(each.pixels, meter=1.0) if each.pixels.ndim == 2 else rr.Image(each.pixels)
-                self._to.log(f"{path}/{number}", lens, shown)
+                self._to.log(f"{path}/{number}", *_picture(each))
         elif kind is Raster:
             for number, each in enumerate(items):
                 self._to.log(f"{path}/{number}", *_raster(each))
@@ -227,6 +223,17 @@ def _axes(poses: FloatArray) -> Any:
     tips = [pose_math.apply(pose, _AXIS * np.eye(3)) - pose[:3] for pose in poses]
     vectors, origins = np.array(tips).reshape(-1, 3), np.repeat(poses[:, :3], 3, axis=0)
     return rr.Arrows3D(vectors=vectors, origins=origins, colors=np.tile(_COLOURS, (len(poses), 1)))
+
+
+def _picture(picture: Picture) -> tuple[Any, ...]:
+    """Return the lens of a camera, and its image if there is one."""
+    tangents = np.tan(0.5 * np.array(picture.fov))
+    pixels = picture.pixels
+    size = 1000.0 * tangents / tangents.max() if pixels is None else np.array(pixels.shape[1::-1], dtype=float)
+    lens = rr.Pinhole(focal_length=0.5 * size / tangents, resolution=size, image_plane_distance=0.5)
+    if pixels is None:
+        return (lens,)
+    return lens, rr.DepthImage(pixels, meter=1.0) if pixels.ndim == 2 else rr.Image(pixels)
 
 
 def _raster(raster: Raster) -> tuple[Any, ...]:

@@ -58,7 +58,7 @@ class Source:
         self._scene, self._node, self.name, self._radius = scene, node, name, radius
         self._root = scene.add_frame(node, show_axes=False)
         self._handles: dict[str, Any] = {}
-        self._frustums: list[tuple[str, tuple[float, ...], Frustum]] = []
+        self._frustums: list[tuple[str, tuple[tuple[float, float], bool], Frustum]] = []
         self._rasters = self._texts = 0
         self._solids: Batches | None = None
         self._carriers: list[str] = []
@@ -180,15 +180,18 @@ class Source:
 
     def _draw_pictures(self, pictures: list[Picture], at: Mapping[str, FloatArray]) -> None:
         for number, each in enumerate(pictures):
-            height, width = each.pixels.shape[:2]
-            looks = (width, height, each.horizontal_fov)
+            looks = (each.fov, each.pixels is None)
             if number >= len(self._frustums) or self._frustums[number][1] != looks:
                 node = f"{self._node}/image/{number}"
-                made = Frustum(self._scene, node, width, height, each.horizontal_fov, 0.06 * self._radius)
+                made = Frustum(self._scene, node, each.fov, 0.06 * self._radius)
                 self._frustums[number : number + 1] = [(each.frame, looks, made)]
             frustum = self._frustums[number][2]
             frustum.carry(at[each.frame])
-            frustum.show(each.pixels, at[each.frame])
+            if each.pixels is not None:
+                frustum.show(each.pixels, at[each.frame])
+        for _, _, gone in self._frustums[len(pictures) :]:
+            gone.remove()
+        del self._frustums[len(pictures) :]
 
     def _draw_rasters(self, rasters: list[Raster], at: Mapping[str, FloatArray]) -> None:
         for number, each in enumerate(rasters):

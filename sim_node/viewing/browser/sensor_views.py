@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -111,13 +112,13 @@ class Ray:
 class Picture:
     """The images of a camera on its frustum, which moves with the optical frame (z forward, REP 103)."""
 
-    def __init__(self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float) -> None:
-        upright = 2.0 * np.arctan(np.tan(0.5 * horizontal_fov) * height / width)
+    def __init__(self, scene: Any, node: str, fov: tuple[float, float], size: float) -> None:
+        across, upright = fov
         self._node = scene.add_frame(node, show_axes=False)
         self._frustum = scene.add_camera_frustum(
             f"{node}/frustum",
-            fov=float(upright),
-            aspect=width / height,
+            fov=upright,
+            aspect=math.tan(0.5 * across) / math.tan(0.5 * upright),
             scale=size,
             thickness=1.5,
             thickness_units="screen",
@@ -127,7 +128,6 @@ class Picture:
             format="jpeg",
             jpeg_quality=80,
         )
-        self._step = max(1, width // 320)
 
     def carry(self, pose: FloatArray) -> None:
         """Move the frustum with the camera."""
@@ -135,11 +135,16 @@ class Picture:
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
         """Show an image at display size: colours (height, width, 3), or depths (height, width) in grey."""
-        small = values[:: self._step, :: self._step]
+        step = max(1, values.shape[1] // 320)
+        small = values[::step, ::step]
         if small.ndim == 2:
             grey = np.clip(1.0 - np.nan_to_num(small, posinf=np.inf) / _DEPTH, 0.0, 1.0)
             small = np.repeat((grey * 255.0).astype(np.uint8)[..., None], 3, axis=-1)
         self._frustum.image = np.ascontiguousarray(small)
+
+    def remove(self) -> None:
+        """Remove it from the page."""
+        self._node.remove()
 
 
 def by_distance(distances: FloatArray) -> npt.NDArray[np.uint8]:
@@ -174,6 +179,7 @@ def _ray(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> Vie
 @VIEWS.add("sensor_msgs/msg/Image")
 def _picture(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
     """Create the view of a camera. k: the camera matrix of CameraInfo, if known."""
-    width, matrix = fields["width"], fields.get("k")
-    across = _FIELD_OF_VIEW if matrix is None else 2.0 * float(np.arctan(0.5 * width / np.ravel(matrix)[0]))
-    return Picture(scene, node, width, fields["height"], across, 0.06 * radius)
+    width, height, matrix = fields["width"], fields["height"], fields.get("k")
+    focal = 0.5 * width / math.tan(0.5 * _FIELD_OF_VIEW)
+    fx, fy = (focal, focal) if matrix is None else np.ravel(matrix)[[0, 4]].tolist()
+    return Picture(scene, node, (2.0 * math.atan(0.5 * width / fx), 2.0 * math.atan(0.5 * height / fy)), 0.06 * radius)

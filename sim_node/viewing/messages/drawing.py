@@ -55,13 +55,13 @@ class Picture:
 
     Attributes:
         frame: The optical frame.
-        pixels: Colours (height, width, 3), or depths (height, width), m.
-        horizontal_fov: Field of view, rad.
+        pixels: Colours (height, width, 3), or depths (height, width), m; None: the camera alone.
+        fov: Horizontal and vertical field of view, rad.
     """
 
     frame: str
-    pixels: npt.NDArray[np.generic]
-    horizontal_fov: float
+    pixels: npt.NDArray[np.generic] | None
+    fov: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)

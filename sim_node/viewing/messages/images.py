@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.viewing.messages.camera_infos import lens_of
 from sim_node.viewing.messages.drawing import Drawing, Picture
-from sim_node.viewing.messages.readers import reader, stateless
+from sim_node.viewing.messages.readers import Read, Scope, reader
 
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 # Horizontal field of view of images of unknown cameras, rad.
@@ -18,13 +21,8 @@ FIELD_OF_VIEW = 1.2
 _COMPRESSED, _MAX_PIXELS = ("JPEG", "PNG", "WEBP"), 64_000_000
 
 
-def image(message: Any) -> Drawing:
-    """Read a sensor_msgs/Image. Raises ValueError."""
-    return _drawing(message, pixels_of(message))
-
-
-def compressed(message: Any) -> Drawing:
-    """Read a sensor_msgs/CompressedImage of JPEG, PNG or WebP. Raises ValueError."""
+def decompressed(message: Any) -> npt.NDArray[Any]:
+    """Return the pixels of a sensor_msgs/CompressedImage of JPEG, PNG or WebP, as of pixels_of. Raises ValueError."""
     from PIL import Image
 
     if "compressedDepth" in message.format:
@@ -37,16 +35,11 @@ def compressed(message: Any) -> Drawing:
             pixels = np.asarray(picture) * 1e-3 if deep else np.asarray(picture.convert("RGB"))
     except (OSError, SyntaxError) as fault:
         raise ValueError(f"not an image of {', '.join(_COMPRESSED)}: {fault}") from None
-    return _drawing(message, pixels)
-
-
-def _drawing(message: Any, pixels: npt.NDArray[Any]) -> Drawing:
-    frame = message.header.frame_id
-    return Drawing(frame, (Picture(frame, pixels, FIELD_OF_VIEW),))
+    return pixels
 
 
 def pixels_of(message: Any) -> npt.NDArray[Any]:
-    """Return colours (height, width, 3), or depths (height, width), m."""
+    """Return colours (height, width, 3), or depths (height, width), m, of a sensor_msgs/Image. Raises ValueError."""
     if not message.height or not message.width:
         raise ValueError(f"an image of {message.width} x {message.height} pixels")
     data, shape = np.frombuffer(bytes(message.data), np.uint8), (message.height, message.width)
@@ -66,5 +59,22 @@ def pixels_of(message: Any) -> npt.NDArray[Any]:
     return pixels[..., 2::-1] if message.encoding.startswith("bgr") else pixels[..., :3]
 
 
-reader("sensor_msgs/msg/Image")(stateless(image))
-reader("sensor_msgs/msg/CompressedImage")(stateless(compressed))
+def _reading(pixels_from: Callable[[Any], npt.NDArray[Any]]) -> Callable[[Scope], Read]:
+    """Return the opener of a reader of images, with the field of view that a CameraInfo gives."""
+
+    def open_(scope: Scope) -> Read:
+        def read(message: Any) -> Drawing:
+            frame, pixels = message.header.frame_id, pixels_from(message)
+            fov = lens_of(scope.lenses, scope.topic, frame)
+            if fov is None:
+                height, width = pixels.shape[:2]
+                fov = FIELD_OF_VIEW, 2.0 * math.atan(math.tan(0.5 * FIELD_OF_VIEW) * height / width)
+            return Drawing(frame, (Picture(frame, pixels, fov),))
+
+        return read
+
+    return open_
+
+
+reader("sensor_msgs/msg/Image")(_reading(pixels_of))
+reader("sensor_msgs/msg/CompressedImage")(_reading(decompressed))

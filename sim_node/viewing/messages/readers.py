@@ -17,6 +17,21 @@ class Datum:
     lla: tuple[float, float, float] | None = None
 
 
+@dataclass
+class Lenses:
+    """The cameras that CameraInfo messages describe.
+
+    Attributes:
+        by_topic: Horizontal and vertical fields of view, rad, by the topics of the messages.
+        by_frame: The same by optical frames.
+        with_images: Topics of messages to which there are images.
+    """
+
+    by_topic: dict[str, tuple[float, float]] = field(default_factory=dict)
+    by_frame: dict[str, tuple[float, float]] = field(default_factory=dict)
+    with_images: set[str] = field(default_factory=set)
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a reader may know besides messages.
@@ -24,11 +39,13 @@ class Scope:
     Attributes:
         topic: The topic.
         datum: The origin, which all topics of a view share.
+        lenses: The cameras, which all topics of a view share.
         left_out: Namespaces of markers that are shown otherwise.
     """
 
     topic: str
     datum: Datum = field(default_factory=Datum)
+    lenses: Lenses = field(default_factory=Lenses)
     left_out: frozenset[str] = frozenset()
 
 
@@ -50,12 +67,10 @@ class Reader:
 
 
 _ROOM = "sim_node.viewing.messages"
+_FAMILIES = ("clouds", "scans", "camera_infos", "images", "stamped_poses", "attitudes", "fixes", "markers", "grids")
 READERS: Registry[str, Reader] = Registry(
     "reader of messages",
-    shipped=tuple(
-        f"{_ROOM}.{family}"
-        for family in ("clouds", "scans", "images", "stamped_poses", "attitudes", "fixes", "markers", "grids")
-    ),
+    shipped=tuple(f"{_ROOM}.{family}" for family in _FAMILIES),
     group="sim_node.message_readers",
 )
 
