@@ -140,11 +140,11 @@ def render_source(
     frames = layout.frames
     _check(times_ns, source)
     size = size_of(request.camera, request.size, world)
+    schematic = DrawnSchematic(world.schematic, frames)
     try:
-        renderer = Renderer(world, layout, size)
+        renderer = Renderer(world, layout, size, schematic.add_meshes)
     except ValueError as error:
         raise RenderError(f"MuJoCo cannot render this: {' '.join(str(error).split())}") from None
-    schematic = DrawnSchematic(world.schematic, frames)
     shown = _rows(request.frames, frames, bare=renderer.is_bare and not len(schematic))
     trails = [frames.index(name) for name in request.trails]
     with Framebuffer(size) as framebuffer:

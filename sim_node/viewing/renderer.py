@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mujoco
 import numpy as np
 import numpy.typing as npt
@@ -46,14 +48,27 @@ class Renderer:
     Scene coordinates are relative to `origin` (3,): far from a world's origin, OpenGL's floats would be too coarse.
     Raises ValueError if MuJoCo refuses a shape.
 
+    Args:
+        world: The world.
+        layout: Its frames.
+        size: Width and height, pixels.
+        add: Adds to the specification what is drawn besides the world.
+
     Attributes:
         scene: MuJoCo's scene, of up to MAX_SHAPES.
         is_bare: Whether the world has no shapes, or a ground only.
     """
 
-    def __init__(self, world: World, layout: Layout, size: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        world: World,
+        layout: Layout,
+        size: tuple[int, int],
+        add: Callable[[mujoco.MjSpec], None] = lambda spec: None,
+    ) -> None:
         spec = compile_model(world, layout).spec.copy()
         add_shown(spec, world)
+        add(spec)
         for vehicle in world.vehicles:
             _add_discs(spec, vehicle)
         if not any(int(geom.type) in _GROUNDS for geom in spec.geoms):

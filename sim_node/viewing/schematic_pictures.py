@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
 from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.schematic import Schematic, Viewport
 from sim_node.sensors.context import Lens
 from sim_node.text import did_you_mean
 from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
+from sim_node.viewing.meshes import Shape, parts_of
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.viewing.view import View
@@ -78,10 +80,20 @@ def horizontal(vertical: float, size: tuple[int, int]) -> float:
     return 2.0 * math.atan(math.tan(0.5 * vertical) * size[0] / size[1])
 
 
-class DrawnSchematic:
-    """What a schematic draws, in pictures: shapes, without models of files.
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Triangles of one colour of a model in a file: vertices (V, 3) with its scale, m, and faces (F, 3)."""
 
-    What cannot be drawn causes a WorldWarning.
+    mesh: str
+    vertices: FloatArray
+    faces: IntArray
+    colour: FloatArray
+
+
+class DrawnSchematic:
+    """What a schematic draws, in pictures.
+
+    What cannot be drawn causes a WorldWarning. Renderers of these pictures need `add_meshes`.
 
     Args:
         schematic: The schematic, or None.
@@ -90,35 +102,85 @@ class DrawnSchematic:
 
     def __init__(self, schematic: Schematic | None, frames: FrameTable) -> None:
         self._signals = ShownSignals(frames)
-        self._drawings: list[Drawing] = []
+        self._drawings: list[tuple[Drawing, list[_Part]]] = []
+        count = 0
         for thing in () if schematic is None else schematic.objects:
             try:
                 drawing = drawing_of(replace(schematic or Schematic(), objects=(thing,)), self._signals)
             except WorldError as error:
                 warnings.warn(f"not in pictures: {error}", WorldWarning, stacklevel=2)
                 continue
-            if drawing.shapes[0].kind in _GEOMS:
-                self._drawings.append(drawing)
-            else:
-                warnings.warn("not in pictures: models of files in a schematic", WorldWarning, stacklevel=2)
+            parts = list(_parts(drawing.shapes[0], count))
+            count += len(parts)
+            if parts or drawing.shapes[0].kind in _GEOMS:
+                self._drawings.append((drawing, parts))
 
     def __len__(self) -> int:
         return len(self._drawings)
 
+    def add_meshes(self, spec: mujoco.MjSpec) -> None:
+        """Add the meshes of models in files to the specification of a renderer."""
+        for _, parts in self._drawings:
+            for part in parts:
+                _add_mesh(spec, part)
+
     def draw(self, renderer: Renderer, in_root: FloatArray) -> None:
         """Add the shapes at the poses (N, 7) of the frames in the fixed frame."""
         self._signals.update(in_root, {})
-        scene = renderer.scene
-        for drawing in self._drawings:
+        for drawing, parts in self._drawings:
             shape, pose = drawing.shapes[0], drawing.poses()[0]
-            if not np.isfinite(pose).all() or scene.ngeom >= scene.maxgeom:
+            if not np.isfinite(pose).all():
                 continue
             placed = poses.compose(pose, shape.pose)
-            kind, unit = _GEOMS[shape.kind]
-            scale = drawing.scales[0]() if drawing.scales else shape.scale
-            geom = scene.geoms[scene.ngeom]
-            turn = quaternions.to_matrix(placed[3:]).ravel()
-            colour = np.array(shape.colour, dtype=np.float32)
-            mujoco.mjv_initGeom(geom, kind, unit * scale, placed[:3] - renderer.origin, turn, colour)
-            geom.category = mujoco.mjtCatBit.mjCAT_DYNAMIC
-            scene.ngeom += 1
+            if not parts:
+                kind, unit = _GEOMS[shape.kind]
+                scale = drawing.scales[0]() if drawing.scales else shape.scale
+                _add_geom(renderer, kind, unit * scale, placed, np.array(shape.colour))
+            for part in parts:
+                _add_geom(renderer, mujoco.mjtGeom.mjGEOM_MESH, np.ones(3), placed, part.colour, part.mesh)
+
+
+def _parts(shape: Shape, count: int) -> Iterator[_Part]:
+    """Yield the parts of a model in a file, or warn that it cannot be read. count: of parts before."""
+    if shape.file is None:
+        return
+    try:
+        for number, (vertices, faces, colour) in enumerate(parts_of(shape.file), count):
+            name = f"sim_node/schematic/{number}"
+            part = _Part(name, vertices * shape.scale, np.asarray(faces, dtype=np.int32), np.array(colour))
+            alone = mujoco.MjSpec()
+            _add_mesh(alone, part)
+            alone.compile()
+            yield part
+    except Exception as error:  # trimesh raises nearly anything for damaged files; MuJoCo refuses meshes without area
+        message = " ".join(str(error).split()) or type(error).__name__
+        warnings.warn(f"not in pictures: {shape.file.name}: {message}", WorldWarning, stacklevel=2)
+
+
+def _add_mesh(spec: mujoco.MjSpec, part: _Part) -> None:
+    mesh = spec.add_mesh(name=part.mesh)
+    missing = max(0, 4 - len(part.vertices))  # MuJoCo needs four: of a single triangle, repeat one
+    mesh.uservert = np.concatenate([part.vertices, part.vertices[:1].repeat(missing, axis=0)]).ravel()
+    mesh.userface = part.faces.ravel()
+    # What is only drawn need not be closed.
+    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+
+
+def _add_geom(
+    renderer: Renderer, kind: int, size: FloatArray, pose: FloatArray, colour: FloatArray, mesh: str = ""
+) -> None:
+    """Add a geom at a pose (7,) in the fixed frame, if there is room for one more."""
+    scene, model = renderer.scene, renderer.model
+    if scene.ngeom >= scene.maxgeom:
+        return
+    geom = scene.geoms[scene.ngeom]
+    number = model.mesh(mesh).id if mesh else -1
+    if mesh:  # MuJoCo moved its vertices to the axes of its inertia
+        moved = np.concatenate([model.mesh_pos[number], model.mesh_quat[number][[1, 2, 3, 0]]])
+        pose = poses.compose(pose, moved)
+    turn = quaternions.to_matrix(pose[3:]).ravel()
+    mujoco.mjv_initGeom(geom, kind, size, pose[:3] - renderer.origin, turn, colour.astype(np.float32))
+    if mesh:
+        geom.dataid = 2 * number  # the odd numbers are convex hulls
+    geom.category = mujoco.mjtCatBit.mjCAT_DYNAMIC
+    scene.ngeom += 1

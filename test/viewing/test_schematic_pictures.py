@@ -7,7 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 import yaml
+from PIL import Image, ImageDraw
+from scipy.ndimage import binary_dilation, binary_erosion
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
 
 from sim_node.cli.main import main
 from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
@@ -60,6 +65,67 @@ def test_a_viewport_sees_what_the_schematic_draws_where_a_pinhole_camera_does(wo
     assert rows.mean() == pytest.approx(119.5 - FOCAL * 0.4 / 4.0, abs=1.5)
     assert np.ptp(columns) == pytest.approx(2.0 * FOCAL * 0.2 / 4.0, abs=3.0)
     assert next(draw(world, RenderRequest(viewport="Free", size=SIZE), [0])).shape == (240, 320, 3)
+
+
+# A tetrahedron without symmetry, in glTF axes: y is up.
+CORNERS = np.array([[0.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.6, 0.1], [0.1, 0.2, 0.7]])
+
+
+def tetrahedron(path: Path) -> None:
+    """Write it as a red GLB file, by trimesh."""
+    material = trimesh.visual.material.PBRMaterial(baseColorFactor=[230, 13, 13, 255])
+    visual = trimesh.visual.TextureVisuals(material=material)
+    mesh = trimesh.Trimesh(CORNERS, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], visual=visual, process=False)
+    path.write_bytes(trimesh.Scene(mesh).export(file_type="glb"))
+
+
+# The examples of Elodin's manual, with sizes that fit the picture.
+@pytest.mark.parametrize(
+    ("properties", "scale", "rotate", "translate"),
+    [
+        ("", 1.0, (0, 0, 0), (0, 0, 0)),
+        ("scale=1.6", 1.6, (0, 0, 0), (0, 0, 0)),
+        ('translate="(0, 0, -0.3)"', 1.0, (0, 0, 0), (0, 0, -0.3)),
+        ('rotate="(0, 0, 180)"', 1.0, (0, 0, 180), (0, 0, 0)),
+        ('scale=1.3 translate="(0, 0, 0.2)" rotate="(20, 90, -35)"', 1.3, (20, 90, -35), (0, 0, 0.2)),
+    ],
+)
+@pytest.mark.usefixtures("_gl")
+def test_models_of_files_are_drawn_where_a_pinhole_camera_sees_their_corners(
+    tmp_path: Path, properties: str, scale: float, rotate: tuple[float, ...], translate: tuple[float, ...]
+) -> None:
+    tetrahedron(tmp_path / "model.glb")
+    (tmp_path / "shown.yaml").write_text(
+        "world: shown\nframes:\n"
+        "  - {name: drone, pose: {position: [2000, 1, 3], rpy_deg: [0, 0, 90]}}\n"
+        "  - {name: model, pose: {position: [1999.8, 5, 3.2], rpy_deg: [10, -20, 40]}}\n"
+        'schematic: |\n  viewport name=Front pos="drone.world_pos"\n'
+        f'  object_3d model.world_pos {{ glb path="model.glb" {properties}; }}\n',
+        encoding="utf-8",
+    )
+    image = next(draw(load(tmp_path / "shown.yaml"), RenderRequest(viewport="Front", size=SIZE), [0])).astype(int)
+    drawn = (image[..., 0] - image[..., 1] > 50) & (image[..., 0] - image[..., 2] > 50)
+    upright = np.stack([CORNERS[:, 0], -CORNERS[:, 2], CORNERS[:, 1]], axis=1)
+    placed = Rotation.from_euler("XYZ", rotate, degrees=True).apply(scale * upright) + translate
+    world = Rotation.from_euler("ZYX", (40, -20, 10), degrees=True).apply(placed) + (1999.8, 5, 3.2)
+    ahead, left, above = world[:, 1] - 1.0, -(world[:, 0] - 2000.0), world[:, 2] - 3.0
+    pixels = np.stack([159.5 - FOCAL * left / ahead, 119.5 - FOCAL * above / ahead], axis=1)
+    expected = Image.new("1", SIZE)
+    ImageDraw.Draw(expected).polygon([tuple(pixels[k]) for k in ConvexHull(pixels).vertices], fill=1)
+    inside = np.asarray(expected)
+    assert inside.sum() > 1000
+    assert not (drawn & ~binary_dilation(inside, np.ones((3, 3)))).any(), "drawn outside of the corners"
+    assert not (binary_erosion(inside, iterations=2) & ~drawn).any(), "not drawn between the corners"
+
+
+@pytest.mark.usefixtures("_gl")
+def test_a_damaged_model_is_told_and_the_rest_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "broken.glb").write_bytes(b"glTF\x02\x00\x00\x00")
+    text = WORLD + '  object_3d drone.world_pos { glb path="broken.glb"; }\n'
+    (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
+    with pytest.warns(WorldWarning, match=r"not in pictures: broken.glb: \S"):
+        image = next(draw(load(tmp_path / "shown.yaml"), RenderRequest(viewport="Front", size=SIZE), [0])).astype(int)
+    assert ((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60)).any()
 
 
 @pytest.mark.usefixtures("_gl")
