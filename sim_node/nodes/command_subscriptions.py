@@ -1,8 +1,9 @@
-"""Subscriptions whose messages are commands for a loop: refused with a warning, or applied before its next step."""
+"""Topics whose messages are commands for a loop: refused with a warning, or applied before its next step."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,10 @@ from rclpy.node import Node
 from sim_node.nodes.publishers import profile, publishers_of
 from sim_node.rate_limit import RateLimit
 from sim_node.simulation import Loop
-from sim_node.simulation.commander import CommandRefused
+from sim_node.simulation.brought import CommandRefused
 from sim_node.text import MAX_LINE, shown
 from sim_node.wire.topic import Qos
+from sim_node.world import World
 
 
 class CommandSubscriptions:
@@ -100,3 +102,38 @@ class CommandSubscriptions:
     def _apply(self) -> None:
         self._woken = False
         self._drain()
+
+
+class CommandTopics(ABC):
+    """The command topics of one kind of parts of a world, which follow its changes.
+
+    Args:
+        node: Whose topics they are.
+        loop: The run. A command acts before its next step.
+        prefix: Prefix of topics and frames.
+    """
+
+    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
+        self.node, self.loop, self.prefix = node, loop, prefix
+        self.subscriptions = CommandSubscriptions(node, loop, self.drain)
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics and actions."""
+        return self.subscriptions.topics
+
+    def renew(self, world: World) -> None:
+        """Subscribe to the commands of a world, and to no others. Call it in the executor's thread.
+
+        Args:
+            world: The world.
+        """
+        self.subscriptions.renew(lambda: self.subscribe(world))
+
+    @abstractmethod
+    def subscribe(self, world: World) -> None:
+        """Subscribe with `subscriptions` to all commands of a world."""
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Apply what was brought, in the loop's thread."""

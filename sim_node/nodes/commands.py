@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pkgutil
+from collections.abc import Callable, Mapping
 
 from rclpy.node import Node
 
+from sim_node.nodes.command_subscriptions import CommandTopics
 from sim_node.nodes.orders import Orders
 from sim_node.simulation import Loop, Snapshot
 from sim_node.world import FrameTable, World
 
-if TYPE_CHECKING:
-    from sim_node.nodes.base_commands import BaseTopics
-    from sim_node.nodes.command_topics import CommandTopics
-    from sim_node.nodes.joint_commands import JointTopics
-    from sim_node.nodes.signal_topics import SignalTopics
+# The topics of each kind of parts, and whether a world has such parts. They are imported when the first world has:
+# most have none, and the types of the messages take a third of a second.
+KINDS: Mapping[str, Callable[[World], bool]] = {
+    "sim_node.nodes.joint_commands:JointTopics": lambda world: bool(world.joint_commands),
+    "sim_node.nodes.body_commands:BodyTopics": lambda world: bool(world.body_commands or world.vehicle_commands),
+    "sim_node.nodes.base_commands:BaseTopics": lambda world: bool(world.bases),
+    "sim_node.nodes.signal_topics:SignalTopics": lambda world: any(signal.input for signal in world.signals),
+}
 
 
 class CommandSink:
@@ -30,16 +35,13 @@ class CommandSink:
     def __init__(self, node: Node, prefix: str = "") -> None:
         self._node, self._prefix, self._orders = node, prefix, Orders(node)
         self._loop: Loop | None = None
-        self._joints: JointTopics | None = None
-        self._others: CommandTopics | None = None
-        self._bases: BaseTopics | None = None
-        self._signals: SignalTopics | None = None
+        self._kinds: dict[str, CommandTopics] = {}
         self._is_open = False
 
     @property
     def topics(self) -> list[str]:
         """The names of the topics and actions."""
-        return [topic for each in self._all() for topic in each.topics]
+        return [topic for each in self._kinds.values() for topic in each.topics]
 
     def begin(self, loop: Loop) -> None:
         """Subscribe to the commands of the run's first world. Call it in the executor's thread, or before that starts.
@@ -68,24 +70,10 @@ class CommandSink:
         """Do nothing: the topics belong to the node."""
 
     def _connect(self, loop: Loop) -> None:
-        """Create what applies commands to the run, once its world has some. Most worlds have none."""
-        world = loop.simulation.world
-        if self._joints is None and world.joint_commands:
-            from sim_node.nodes.joint_commands import JointTopics
-
-            self._joints = JointTopics(self._node, loop, self._prefix)
-        if self._others is None and (world.body_commands or world.vehicle_commands):
-            from sim_node.nodes.command_topics import CommandTopics
-
-            self._others = CommandTopics(self._node, loop, self._prefix)
-        if self._bases is None and world.bases:
-            from sim_node.nodes.base_commands import BaseTopics
-
-            self._bases = BaseTopics(self._node, loop, self._prefix)
-        if self._signals is None and any(signal.input for signal in world.signals):
-            from sim_node.nodes.signal_topics import SignalTopics
-
-            self._signals = SignalTopics(self._node, loop, self._prefix)
+        """Create the topics of each kind once the run's world has such parts."""
+        for kind, are_in in KINDS.items():
+            if kind not in self._kinds and are_in(loop.simulation.world):
+                self._kinds[kind] = pkgutil.resolve_name(kind)(self._node, loop, self._prefix)
 
     def _follow(self, world: World) -> None:
         """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
@@ -95,9 +83,5 @@ class CommandSink:
             self._node.get_logger().error(f"commands do not follow the change of the world: {error}")
 
     def _renew(self, world: World) -> None:
-        for each in self._all():
+        for each in self._kinds.values():
             each.renew(world)
-
-    def _all(self) -> list[JointTopics | CommandTopics | BaseTopics | SignalTopics]:
-        found = (self._joints, self._others, self._bases, self._signals)
-        return [each for each in found if each is not None]

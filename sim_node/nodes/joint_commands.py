@@ -10,7 +10,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-from sim_node.nodes.command_subscriptions import CommandSubscriptions
+from sim_node.nodes.command_subscriptions import CommandTopics
 from sim_node.nodes.joint_trajectories import serve_trajectories
 from sim_node.simulation import Loop
 from sim_node.simulation.joint_commander import JointCommander
@@ -24,51 +24,36 @@ FLOAT_TOPICS = {"position": "cmd_pos", "velocity": "cmd_vel", "effort": "cmd_eff
 JOINT_COMMANDS = "joint_commands"
 
 
-class JointTopics:
-    """Subscriptions of the commands of a world's joints.
-
-    Args:
-        node: Whose topics they are.
-        loop: The run. A command acts before its next step.
-        prefix: Prefix of the topics.
-    """
+class JointTopics(CommandTopics):
+    """Topics and actions of a world's joints."""
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        self._node, self._prefix = node, prefix
-        self._commander = commander = JointCommander(loop.simulation, loop.simulation.world.joint_commands)
-        loop.simulation.connect(commander)
-        self._subscriptions = CommandSubscriptions(node, loop, commander.drain)
+        super().__init__(node, loop, prefix)
+        self._commander = JointCommander(loop.simulation, loop.simulation.world.joint_commands)
+        loop.simulation.connect(self._commander)
 
-    @property
-    def topics(self) -> list[str]:
-        """The names of the topics and actions."""
-        return self._subscriptions.topics
+    def drain(self) -> None:
+        """Apply the commands that were brought."""
+        self._commander.drain()
 
-    def renew(self, world: World) -> None:
-        """Subscribe to the commands of a world's joints, and to no others. Call it in the executor's thread.
-
-        Args:
-            world: The world.
-        """
-        self._subscriptions.renew(lambda: self._subscribe(world.joint_commands))
-
-    def _subscribe(self, groups: tuple[JointCommands, ...]) -> None:
-        commander, subscriptions = self._commander, self._subscriptions
+    def subscribe(self, world: World) -> None:
+        """Subscribe to the commands of a world's joints, and serve their trajectories."""
+        commander, subscriptions = self._commander, self.subscriptions
 
         def subscribe(kind: Any, topic: str, convert: Callable[[Any], list[Setpoint]], qos: Qos) -> None:
             subscriptions.subscribe(kind, topic, lambda message: commander.post(convert(message)), qos)
 
-        for group in groups:
-            joints, namespace = partial(_joints_of, commander, group.name), f"{self._prefix}{group.name}/".lstrip("/")
+        for group in world.of(JointCommands):
+            joints, namespace = partial(_joints_of, commander, group.name), f"{self.prefix}{group.name}/".lstrip("/")
             if "joint_state" in group.accept:
                 subscribe(JointState, namespace + JOINT_COMMANDS, _of_joint_state(joints), SENSOR_DATA)
             if "float64" in group.accept:
                 for joint, types in joints().items():
                     for kind in sorted(types):
-                        name = topic_of(self._prefix + joint, FLOAT_TOPICS[kind])
+                        name = topic_of(self.prefix + joint, FLOAT_TOPICS[kind])
                         subscribe(Float64, name, _of_float(joints, joint, kind), Qos())
             if "trajectory" in group.accept:
-                serve_trajectories(self._node, commander, group, namespace, subscriptions)
+                serve_trajectories(self.node, commander, group, namespace, subscriptions)
 
 
 def _joints_of(commander: JointCommander, group: str) -> Joints:

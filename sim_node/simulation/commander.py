@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -14,6 +13,7 @@ from sim_node.columns import Columns
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.brought import CommandRefused, Newest
 from sim_node.simulation.simulation import Simulation
 from sim_node.text import did_you_mean, shown
 from sim_node.world.commands import BodyCommands, VehicleCommands
@@ -21,10 +21,6 @@ from sim_node.world.problems import Place, Problem, WorldError, WorldWarning
 
 # Turn rate about the thrust to which a commanded attitude limits a multirotor, rad/s.
 MAX_YAW_RATE = 2.0
-
-
-class CommandRefused(ValueError):
-    """A command does not fit; the message gives the reason."""
 
 
 class Commander:
@@ -47,8 +43,7 @@ class Commander:
         self._simulation, self._step_s = simulation, step_ns * 1e-9
         self._bodies = {each.body: _Pushed(simulation, each, self._step_s) for each in world.of(BodyCommands)}
         self._vehicles = {each.vehicle: _Flown(simulation, each, self._step_s) for each in world.of(VehicleCommands)}
-        self._lock = threading.Lock()
-        self._waiting: dict[str, Callable[[float], None]] = {}
+        self._brought: Newest[Callable[[float], None]] = Newest()
         self._last_step = -1
 
     # For any thread
@@ -75,7 +70,7 @@ class Commander:
             if (pushed := self._bodies.get(body)) is not None:  # else a change has removed it
                 pushed.begin(now, frame, wrench)
 
-        self._bring(f"body {body}", begin)
+        self._brought.put(f"body {body}", begin)
 
     def spin(self, vehicle: str, speeds: FloatArray) -> None:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
@@ -95,7 +90,7 @@ class Commander:
             if self._vehicles.get(vehicle) is flown:
                 flown.spin(now, speeds)
 
-        self._bring(f"vehicle {vehicle}", begin)
+        self._brought.put(f"vehicle {vehicle}", begin)
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
         """Let a vehicle follow an attitude.
@@ -118,7 +113,7 @@ class Commander:
             if (flown := self._vehicles.get(vehicle)) is not None:
                 flown.turn(now, attitude, thrust)
 
-        self._bring(f"vehicle {vehicle}", begin)
+        self._brought.put(f"vehicle {vehicle}", begin)
 
     # For the loop's thread
 
@@ -140,10 +135,8 @@ class Commander:
 
     def drain(self) -> None:
         """Apply what was brought."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, {}
         now = self._now()
-        for begin in waiting.values():
+        for begin in self._brought.take().values():
             begin(now)
 
     def send(self, step: int, time_ns: int) -> None:
@@ -169,10 +162,6 @@ class Commander:
 
     def _now(self) -> float:
         return self._simulation.steps * self._step_s
-
-    def _bring(self, target: str, begin: Callable[[float], None]) -> None:
-        with self._lock:
-            self._waiting[target] = begin
 
 
 class _Pushed:

@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.control.joint_trajectory import JointTrajectory
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import JointHandle
-from sim_node.simulation.commander import CommandRefused
+from sim_node.simulation.brought import CommandRefused
 from sim_node.text import did_you_mean
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 from sim_node.world.problems import quoted

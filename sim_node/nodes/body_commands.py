@@ -10,9 +10,10 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64, Float64MultiArray
 
-from sim_node.nodes.command_subscriptions import CommandSubscriptions
+from sim_node.nodes.command_subscriptions import CommandTopics
 from sim_node.simulation import Loop
-from sim_node.simulation.commander import Commander, CommandRefused
+from sim_node.simulation.brought import CommandRefused
+from sim_node.simulation.commander import Commander
 from sim_node.text import shown
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA, Qos
@@ -25,39 +26,22 @@ ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA
 ATTITUDE, THRUST = "setpoint_attitude/attitude", "setpoint_attitude/thrust"
 
 
-class CommandTopics:
-    """Subscriptions of a world's commanded bodies and multirotors.
-
-    Args:
-        node: Whose topics they are.
-        loop: The run. A command acts before its next step.
-        prefix: Prefix of topics and frames.
-    """
+class BodyTopics(CommandTopics):
+    """Topics of a world's commanded bodies and multirotors."""
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        self._node, self._loop, self._prefix = node, loop, prefix
+        super().__init__(node, loop, prefix)
         self._commander = Commander(loop.simulation)
         loop.simulation.connect(self._commander)
         self._thrusts: dict[str, float] = {}
-        self._subscriptions = CommandSubscriptions(node, loop, self._commander.drain)
 
-    @property
-    def topics(self) -> list[str]:
-        """The names of the topics."""
-        return self._subscriptions.topics
+    def drain(self) -> None:
+        """Apply the commands that were brought."""
+        self._commander.drain()
 
-    def renew(self, world: World) -> None:
-        """Subscribe to the commands of a world's bodies and multirotors, and to no others.
-
-        Call it in the executor's thread.
-
-        Args:
-            world: The world.
-        """
-        self._subscriptions.renew(lambda: self._subscribe(world))
-
-    def _subscribe(self, world: World) -> None:
-        prefix, subscriptions = self._prefix, self._subscriptions
+    def subscribe(self, world: World) -> None:
+        """Subscribe to the commands of a world's bodies and multirotors."""
+        prefix, subscriptions = self.prefix, self.subscriptions
         for body in world.body_commands:
             act = self._wrench_on(body.body)
             subscriptions.subscribe(WrenchStamped, topic_of(prefix + body.body, WRENCH), act, ONE_BY_ONE)
@@ -74,8 +58,8 @@ class CommandTopics:
     def _frame(self, message: Any) -> str:
         """Return the name in the world of a message's frame."""
         name: str = message.header.frame_id
-        known = self._loop.simulation.frames.names
-        return name if name in known else name.removeprefix(self._prefix)
+        known = self.loop.simulation.frames.names
+        return name if name in known else name.removeprefix(self.prefix)
 
     def _wrench_on(self, body: str) -> Callable[[Any], None]:
         def act(message: Any) -> None:
@@ -98,7 +82,7 @@ class CommandTopics:
 
     def _attitude_of(self, vehicle: str) -> Callable[[Any], None]:
         def act(message: Any) -> None:
-            frame, fixed = self._frame(message), self._loop.simulation.world.fixed_frame
+            frame, fixed = self._frame(message), self.loop.simulation.world.fixed_frame
             if frame not in ("", fixed):
                 raise CommandRefused(f"the frame is {shown(frame)}; an attitude is in the fixed frame {fixed}")
             q = message.pose.orientation
