@@ -57,14 +57,14 @@ Figure = tuple[float, float, str]
 SUBSCRIBER = """
 import rclpy
 from rclpy.executors import ExternalShutdownException
-from sim_node.nodes import qos
 from sim_node.nodes.environment import prepare
+from sim_node.nodes.publishers import TF
 from tf2_msgs.msg import TFMessage
 prepare()
 rclpy.init()
 node = rclpy.create_node("bench_subscriber")
 for topic in ("/bench/serialised", "/bench/typed", "/tf"):
-    node.create_subscription(TFMessage, topic, lambda data: None, topic.TF, raw=True)
+    node.create_subscription(TFMessage, topic, lambda data: None, TF, raw=True)
 try:
     rclpy.spin(node)
 except ExternalShutdownException:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -49,13 +49,41 @@ def participant(name: str, *, rosout: bool = True) -> Iterator[tuple[Node, Singl
 @contextmanager
 def spinning(executor: SingleThreadedExecutor) -> Iterator[None]:
     """Run an executor in a thread of its own, and shut it down at the end."""
-    thread = threading.Thread(target=executor.spin, name="listen", daemon=True)
-    thread.start()
+    stop = start_spinning(executor)
     try:
         yield
     finally:
+        stop()
+
+
+def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") -> Callable[[], None]:
+    """Run an executor in a thread of its own.
+
+    Args:
+        executor: The executor.
+        name: Name of the thread.
+
+    Returns:
+        Ends the thread and shuts the executor down; a callback under way has a second to end.
+    """
+    ended = threading.Event()
+
+    def spin() -> None:
+        with suppress(ExternalShutdownException):
+            while executor.context.ok() and not ended.is_set():
+                executor.spin_once()
+
+    thread = threading.Thread(target=spin, name=name, daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        # Not by `shutdown` alone: that destroys the guard condition that the spinning thread may be about to trigger.
+        executor.create_task(ended.set)
+        if thread is not threading.current_thread():
+            thread.join(1.0)
         executor.shutdown(timeout_sec=1.0)
-        thread.join(1.0)
+
+    return stop
 
 
 def start_ros(command_line: list[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Protocol
@@ -17,7 +16,7 @@ from rclpy.utilities import remove_ros_args
 from sim_node.autopilot.ports import PortInUse
 from sim_node.interrupt import Interrupt
 from sim_node.nodes.parameters import ParameterFault
-from sim_node.nodes.participant import start_ros
+from sim_node.nodes.participant import spinning, start_ros
 from sim_node.nodes.ros_arguments import overrides, without_effect
 from sim_node.packages import RosNotStarted
 from sim_node.plugins import blamed
@@ -131,11 +130,8 @@ def spin(node: LoopNode, interrupt: Interrupt) -> None:
     nodes = [*node.beside, node]
     for each in nodes:
         executor.add_node(each)
-    callbacks = threading.Thread(target=executor.spin, name="callbacks", daemon=True)
-    callbacks.start()
     with ExitStack() as running:
-        running.callback(callbacks.join, 1.0)
-        running.callback(executor.shutdown, 1.0)
+        running.enter_context(spinning(executor))
         for each in nodes:
             running.callback(each.loop.stop)
             each.loop.start(ended=interrupt.wake)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections.abc import Callable
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
@@ -19,6 +18,7 @@ from tf2_msgs.msg import TFMessage
 
 from sim_node.nodes import publishers as profiles
 from sim_node.nodes.buffer import Buffer
+from sim_node.nodes.participant import start_spinning
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2_conversions import from_message
 from sim_node.text import shown
@@ -209,17 +209,10 @@ def _own_node(node: Node) -> tuple[Node, Callable[[], None]]:
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(own)
 
-    def spin() -> None:
-        with contextlib.suppress(ExternalShutdownException):
-            executor.spin()
-
-    thread = threading.Thread(target=spin, name="tf listener", daemon=True)
-    thread.start()
+    stop_spinning = start_spinning(executor, "tf listener")
 
     def stop() -> None:
-        executor.shutdown(timeout_sec=1.0)
-        if thread is not threading.current_thread():
-            thread.join(timeout=1.0)
+        stop_spinning()
         own.destroy_node()
 
     return own, stop
