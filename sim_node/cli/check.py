@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         try:
             with _noted(strict=arguments.strict) as noted:
-                world = assemble(drawn(load(file, allow=arguments.allow), arguments))
+                world = assemble(drawn(load(file, allow=arguments.allow, fetch=arguments.allow_fetch), arguments))
                 refuse_network(world, allowed=arguments.allow_network)
                 layout = lay_out(world)
                 sensors = len(lay_out_messages(world))

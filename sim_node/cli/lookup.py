@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{needed} are needed, found {' '.join(arguments.names)}")
     goes_with(arguments, "--live", ["period"])
     if is_bag(worlds[0]):
-        refuse(arguments, "a bag", ["allow"])
+        refuse(arguments, "a bag", ["allow", "allow_fetch"])
         return bag_lookup(worlds[0], target, source, arguments)
     goes_with(arguments, "a bag", ["every", "chunk_limit"])
-    simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow), arguments.at)
+    simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow, fetch=arguments.allow_fetch), arguments.at)
     try:
         pose = simulation.frames.lookup(snapshot.poses, target, source)
     except FrameNotFound as unknown:

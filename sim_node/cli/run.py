@@ -66,7 +66,7 @@ def _repeated(arguments: argparse.Namespace) -> World:
     from sim_node.sweep.about import repeated
     from sim_node.sweep.dataset import DatasetFault
 
-    refuse(arguments, "--from", ["world", "allow", "seed", "randomised"])
+    refuse(arguments, "--from", ["world", "allow", "allow_fetch", "seed", "randomised"])
     if arguments.case is None:
         raise UsageError("--from needs --case N")
     try:

@@ -61,7 +61,7 @@ def _of_world(arguments: argparse.Namespace) -> str:
 def _of_bag(arguments: argparse.Namespace) -> str:
     from sim_node.session.rviz_bag import bag_config
 
-    refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
+    refuse(arguments, "a bag", ("allow", "allow_fetch", "frame_prefix", "namespace", "telemetry"))
     with open_bag(arguments.world, arguments.chunk_limit) as bag, counted_unreadable() as unreadable:
         config = bag_config(bag, unreadable)
         report_damage(bag)

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Return 0 if all mates are satisfied, 1 if they contradict each other."""
     chosen = arguments.model if Path(arguments.world).suffix in MODEL_READERS else None
-    world = load(arguments.world, allow=arguments.allow, model=chosen)
+    world = load(arguments.world, allow=arguments.allow, model=chosen, fetch=arguments.allow_fetch)
     if not world.systems and not world.attachments:
         raise UsageError(f"{arguments.world} has no systems, and so nothing to assemble")
     part = _only(world, arguments.model) if arguments.model and not chosen else world

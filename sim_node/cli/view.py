@@ -21,6 +21,7 @@ from sim_node.session import Session
 from sim_node.session.errors import needing
 from sim_node.viewing.ports import PagePortInUse
 from sim_node.world.locate import DEFAULT_WORLD
+from sim_node.world.readers.files import Roots
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,6 +80,11 @@ def _world(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _of_worlds(arguments: argparse.Namespace) -> list[str]:
+    """Return the options that bags and the graph do not take: --allow-fetch is of a --schematic, too."""
+    return [option for option in OF_WORLDS if arguments.schematic is None or option != "allow_fetch"]
+
+
 def _schematic(arguments: argparse.Namespace) -> Schematic | None:
     """Return the schematic of --schematic, with what it does not draw printed. Raises UsageError and WorldError."""
     path: Path | None = arguments.schematic
@@ -88,14 +94,15 @@ def _schematic(arguments: argparse.Namespace) -> Schematic | None:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--schematic: {path} cannot be read: {error}") from None
-    schematic = read_schematic(text, str(path), path=path)
+    roots = Roots((Path("/"),), fetch=arguments.allow_fetch)
+    schematic = read_schematic(text, str(path), path=path, roots=roots)
     for note in schematic.notes:
         print(f"sim_node: {path}: {note}", file=sys.stderr)
     return schematic
 
 
 def _bag(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "a bag", OF_WORLDS)
+    refuse(arguments, "a bag", _of_worlds(arguments))
     if arguments.foxglove is not None:
         return _served_bag(arguments)
     schematic = _schematic(arguments)
@@ -128,7 +135,7 @@ def _served_bag(arguments: argparse.Namespace) -> int:
 def _live(arguments: argparse.Namespace) -> int:
     if arguments.world:
         raise UsageError(f"--live shows the graph and takes no WORLD, found {arguments.world!r}")
-    refuse(arguments, "--live", (*OF_WORLDS, "paused", "chunk_limit", "foxglove"))
+    refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove"))
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:

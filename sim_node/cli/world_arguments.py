@@ -15,11 +15,11 @@ from sim_node.world.fields import nanoseconds, within
 from sim_node.world.load import randomised
 
 # Options that only apply to worlds.
-OF_WORLDS = ("allow", "allow_network", "randomised", "seed")
+OF_WORLDS = ("allow", "allow_fetch", "allow_network", "randomised", "seed")
 
 
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add the positional WORLD, which is optional with a default, and --allow."""
+    """Add the positional WORLD, which is optional with a default, --allow and --allow-fetch."""
     what = "a path, a package:// URI or the name of a shipped world" + (f" (default: {default})" if default else "")
     optional = default is not None
     parser.add_argument("world", metavar="WORLD", nargs="?" if optional else None, default=default, help=what)
@@ -27,7 +27,7 @@ def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> No
 
 
 def add_allow(parser: argparse.ArgumentParser) -> None:
-    """Add --allow DIR, for worlds that refer to files outside of their own folder."""
+    """Add --allow DIR and --allow-fetch, for worlds that refer to files elsewhere."""
     parser.add_argument(
         "--allow",
         metavar="DIR",
@@ -36,6 +36,8 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="also let the world, and requests to its run, read files below DIR",
     )
+    what = "fetch models that the world's schematic names by URLs, once (default: only what was fetched before)"
+    parser.add_argument("--allow-fetch", action="store_true", help=what)
 
 
 def add_network(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +77,7 @@ def no_world_beside_live(arguments: argparse.Namespace, worlds: list[str]) -> No
 
 def loaded(arguments: argparse.Namespace) -> World:
     """Return the world that the arguments name."""
-    return load(arguments.world, allow=arguments.allow)
+    return load(arguments.world, allow=arguments.allow, fetch=arguments.allow_fetch)
 
 
 def needs_no_seed(arguments: argparse.Namespace) -> None:

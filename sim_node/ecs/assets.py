@@ -107,16 +107,12 @@ class Glb:
     """A model in a GLB file.
 
     Attributes:
-        path: A path, or package://PACKAGE/PATH.
+        path: A path, package://PACKAGE/PATH, or a URL: https://...
+        fetch: Whether the model of a URL may be fetched, once.
     """
 
     path: str
-
-    def __post_init__(self) -> None:
-        scheme, found, _ = self.path.partition("://")
-        if found and scheme.lower() != "package":
-            message = f"{self.path!r} is not loaded from the network; download it, and give its path or package:// path"
-            raise EcsError(message, caller(), "glb")
+    fetch: bool = False
 
 
 Asset = Mesh | Material | Glb

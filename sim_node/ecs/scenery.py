@@ -20,14 +20,14 @@ class Scenery(Entities):
     Attributes:
         assets: What insert_asset was given; handles are indices.
         panels: The panels that were spawned.
-        schematics: Texts of `schematic`, with the paths that were given, and where.
+        schematics: Texts of `schematic`, with the paths that were given, where, and whether URLs may be fetched.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.assets: list[Asset] = []
         self.panels: list[Panel] = []
-        self.schematics: list[tuple[str, str | None, Where]] = []
+        self.schematics: list[tuple[str, str | None, Where, bool]] = []
 
     def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | None = None) -> EntityId:
         """Add an entity, or a panel. See Entities.spawn."""
@@ -70,25 +70,24 @@ class Scenery(Entities):
         handles = (each if isinstance(each, Handle) else self.insert_asset(each) for each in (mesh, material))
         return Shape(*map(np.uint64, handles))
 
-    def glb(self, url: str) -> Scene:
+    def glb(self, url: str, fetch: bool = False) -> Scene:
         """Return the archetype of an entity that is shown as a model.
 
         Args:
-            url: The path of a GLB file, or package://PACKAGE/PATH. Nothing is loaded from the network.
+            url: The path of a GLB file, package://PACKAGE/PATH, or https://...
+            fetch: Whether the model of a URL may be fetched, once; the option --allow-fetch of commands says the same.
 
         Returns:
             The archetype, to be spawned with the entity.
-
-        Raises:
-            EcsError: It is another URL.
         """
-        return Scene(np.uint64(self.insert_asset(Glb(str(url)))))
+        return Scene(np.uint64(self.insert_asset(Glb(str(url), fetch))))
 
-    def schematic(self, default_content: str = "", path: str | None = None) -> None:
+    def schematic(self, default_content: str = "", path: str | None = None, fetch: bool = False) -> None:
         """Add a schematic, which says what is drawn of the world, and from where.
 
         Args:
             default_content: The text, in KDL.
             path: A file that replaces the text if it exists, relative to the script.
+            fetch: Whether models that it names by URLs may be fetched, once.
         """
-        self.schematics.append((default_content, path, caller()))
+        self.schematics.append((default_content, path, caller(), fetch))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from sim_node.ecs.assets import Asset, Glb, Material, Mesh
@@ -31,8 +32,8 @@ def schematic_of(scenery: Scenery, script: Path, roots: Roots, report: Report) -
         report: Where faults are recorded.
     """
     texts = [
-        read_schematic(text, file, path=path, roots=roots, report=report)
-        for text, file, path in _texts(scenery, script)
+        read_schematic(text, file, path=path, roots=replace(roots, fetch=roots.fetch or fetch), report=report)
+        for text, file, path, fetch in _texts(scenery, script)
     ]
     panels = tuple(panel.drawn(scenery.names) for panel in scenery.panels)
     objects = tuple(_objects(scenery, script, roots))
@@ -44,14 +45,17 @@ def schematic_of(scenery: Scenery, script: Path, roots: Roots, report: Report) -
     return found if found.panels or found.objects or found.notes else None
 
 
-def _texts(scenery: Scenery, script: Path) -> Iterator[tuple[str, str, Path]]:
-    """Yield the texts in KDL, with their files for messages and for paths. A file that exists replaces its text."""
-    for text, name, where in scenery.schematics:
+def _texts(scenery: Scenery, script: Path) -> Iterator[tuple[str, str, Path, bool]]:
+    """Yield the texts in KDL, their files for messages and for paths, and whether URLs in them may be fetched.
+
+    A file that exists replaces its text.
+    """
+    for text, name, where, fetch in scenery.schematics:
         path = None if name is None else script.parent / name
         if path is not None and path.is_file():
-            yield path.read_text(encoding="utf-8"), shown_path(str(path)), path
+            yield path.read_text(encoding="utf-8"), shown_path(str(path)), path, fetch
         else:
-            yield text, f"{where.file}:{where.line}: schematic", script
+            yield text, f"{where.file}:{where.line}: schematic", script, fetch
 
 
 def _objects(scenery: Scenery, script: Path, roots: Roots) -> Iterator[Object3d]:
@@ -78,7 +82,7 @@ def _drawn(assets: list[Asset], script: Path, roots: Roots, where: Where) -> Ite
             yield Solid(_KINDS[each.kind], each.size, colour)
         elif isinstance(each, Glb):
             try:
-                yield GlbModel(roots.resolve(each.path, script))
+                yield GlbModel(replace(roots, fetch=roots.fetch or each.fetch).model(each.path, script))
             except LocateError as error:
                 raise EcsError(str(error), where, "glb") from None
 

@@ -21,6 +21,7 @@ from typing import Any
 from sim_node.assembly import assemble
 from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
+from sim_node.world.fetched import cache_folder
 from sim_node.world.load import randomised
 from sim_node.world.locate import is_program
 from sim_node.world.problems import Problem, Where, quoted, quoted_path
@@ -131,11 +132,15 @@ def is_secret(path: Path, world: World) -> bool:
 
 
 def files_below(files: tuple[Path, ...]) -> list[tuple[str, Path]]:
-    """Return files, the first one first, each by its path below the folder of the first, or by its name alone."""
+    """Return files, the first one first, each by its path below the folder of the first, or by its name alone.
+
+    What was fetched goes by its name, by which it is found beside a world.
+    """
     named: dict[str, Path] = {}
+    root, cache = files[0].resolve().parent, cache_folder().resolve()
     for file in dict.fromkeys(path.resolve() for path in files):
-        root = files[0].resolve().parent
-        name = file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
+        is_below = file.is_relative_to(root) and file.parent != cache
+        name = file.relative_to(root).as_posix() if is_below else file.name
         while name in named:
             name = f"_{name}"
         named[name] = file

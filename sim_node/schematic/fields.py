@@ -10,6 +10,7 @@ from pathlib import Path
 from sim_node.schematic.eql import EqlFault, Formula, formula
 from sim_node.schematic.kdl import KdlNode, KdlValue, LineColumn
 from sim_node.text import did_you_mean
+from sim_node.world.fetched import fetched, is_url
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.files import Roots
@@ -169,17 +170,12 @@ class Fields:
         return x, y, z
 
     def file(self, name: str, suffixes: tuple[str, ...]) -> Path | None:
-        """Return a file that a property names; None with the fault recorded. Nothing is loaded from the network."""
+        """Return a file that a property names, or that of a URL; None with the fault recorded."""
         value = self.node.properties.get(name)
         if value is None or not isinstance(value.value, str) or not value.value:
             self.error(f"needs {name}=, the path of a file ({', '.join(suffixes)})")
             return None
         text = value.value
-        scheme, found, _ = text.partition("://")
-        if found and scheme.lower() != "package":
-            message = f"{quoted(text)} is not loaded from the network; download it, and give its path"
-            self.error(message, value.at, name)
-            return None
         try:
             path = self._located(text)
         except LocateError as error:
@@ -193,7 +189,9 @@ class Fields:
 
     def _located(self, text: str) -> Path:
         if self.source.roots is not None and self.source.path is not None:
-            return self.source.roots.resolve(text, self.source.path)
+            return self.source.roots.model(text, self.source.path)
+        if is_url(text):
+            return fetched(text)
         folder = Path() if self.source.path is None else self.source.path.parent
         path = folder / text
         if not path.is_file():

@@ -46,13 +46,14 @@ def randomised(world: World, seed: int) -> World:
     return replace(world, bodies=tuple(map(drawn, world.bodies)))
 
 
-def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None) -> World:
+def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None, *, fetch: bool = False) -> World:
     """Load a world from a file. A Python file is run, as `python PATH` does.
 
     Args:
         path: A file, a package:// URI, or the name of a shipped world.
         allow: Folders that the world may refer to, in addition to its own.
         model: Which model to load from a file with several.
+        fetch: Whether models that its schematic names by URLs may be fetched, once.
 
     Returns:
         The world.
@@ -69,10 +70,17 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         found = locate(path)
     except LocateError as error:
         raise WorldError([Problem(NOWHERE, "", str(error))]) from None
-    return _checked(found, found, allow, model)
+    return _checked(found, found, allow, model, fetch=fetch)
 
 
-def loads(text: str, suffix: str = ".yaml", allow: Iterable[str | Path] = (), model: str | None = None) -> World:
+def loads(
+    text: str,
+    suffix: str = ".yaml",
+    allow: Iterable[str | Path] = (),
+    model: str | None = None,
+    *,
+    fetch: bool = False,
+) -> World:
     """Load a world from a text. Messages call its file `<text>`.
 
     A text is in no folder: it can refer only to package:// URIs, and to absolute paths below a folder in `allow`.
@@ -82,6 +90,7 @@ def loads(text: str, suffix: str = ".yaml", allow: Iterable[str | Path] = (), mo
         suffix: The format, as the suffix of a file: ".yaml", ".xml", ".openplx", ...
         allow: Folders that the world may refer to.
         model: Which model to load from a text with several.
+        fetch: Whether models that its schematic names by URLs may be fetched, once.
 
     Returns:
         The world.
@@ -100,14 +109,14 @@ def loads(text: str, suffix: str = ".yaml", allow: Iterable[str | Path] = (), mo
         file = Path(folder, f"text{suffix}")
         file.write_text(text, encoding="utf-8")
         # Without files and source, a recording writes the world instead of copying a file that does not exist any more.
-        return replace(_checked(file, Path("<text>"), allow, model), files=(), source="")
+        return replace(_checked(file, Path("<text>"), allow, model, fetch=fetch), files=(), source="")
 
 
-def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | None) -> World:
+def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | None, *, fetch: bool = False) -> World:
     """Return the world in a file that messages call `shown`."""
     report = Report(str(shown))
     with _collection_paused():
-        world = read_file(file, shown, Roots.of(file, map(Path, allow)), report, model=model)
+        world = read_file(file, shown, Roots.of(file, map(Path, allow), fetch=fetch), report, model=model)
         # If a part could not be read, do not report its frames as missing.
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))

@@ -217,10 +217,7 @@ def test_assets_are_kept_with_their_handles() -> None:
     assert world.assets[tables["glb"].values[0]] == el.Glb("package://models/rocket.glb")
 
 
-def test_a_model_is_not_loaded_from_the_network() -> None:
-    for url in ("https://example.com/rocket.glb", "http://example.com/rocket.glb"):
-        with pytest.raises(el.EcsError, match=r"test_world_run.py:\d+:1: glb: .* not loaded from the network"):
-            el.World().glb(url)
+def test_assets_that_make_no_sense_are_refused() -> None:
     with pytest.raises(el.EcsError, match="cuboid: 0 is not a length above zero"):
         el.Mesh.cuboid(1, 0, 1)
     with pytest.raises(el.EcsError, match="str is not an asset"):

@@ -96,7 +96,14 @@ def test_the_seeds_models(
         ("object_3d a.b { sphere radius=1 { color 1 2 300; }\n}", "f.kdl:1:45: object_3d.sphere.color: found 300"),
         ("object_3d a.b { sphere radius=1 { color orang; }\n}", "unknown colour 'orang'; did you mean orange?"),
         ('object_3d a.b { glb path="no.glb"; }', "f.kdl:1:26: object_3d.glb.path: 'no.glb': there is no such file"),
-        ('object_3d a.b { glb path="https://x.org/a.glb"; }', "is not loaded from the network; download it"),
+        (
+            'object_3d a.b { glb path="https://x.org/a.glb"; }',
+            "is not fetched from the network unless asked to: --allow-fetch",
+        ),
+        (
+            'object_3d a.b { glb path="http://x.org/a.glb"; }',
+            "f.kdl:1:26: object_3d.glb.path: 'http://x.org/a.glb' is not",
+        ),
         ('viewport show_grid="yes"', "f.kdl:1:20: viewport.show_grid: #true or #false is needed, found 'yes'"),
         ("viewport near=2 far=1", "near is 2 m, far 1 m; far must be farther"),
         ("tabs {", "f.kdl:1:6: a brace is not closed"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sim_node.text import did_you_mean
+from sim_node.world.fetched import fetched, is_url
 from sim_node.world.locate import LocateError, is_in_a_package, package_path
 from sim_node.world.problems import quoted_path
 from sim_node.world.readers.report import Report
@@ -20,15 +21,17 @@ class Roots:
     """The folders (resolved) that references in world files must not leave.
 
     packages: folders of packages by name, which go before those that are installed.
+    fetch: whether models that URLs name may be fetched.
     """
 
     folders: tuple[Path, ...]
     packages: Mapping[str, Path] = field(default_factory=dict)
+    fetch: bool = False
 
     @classmethod
-    def of(cls, world: Path, allowed: Iterable[Path] = ()) -> Roots:
+    def of(cls, world: Path, allowed: Iterable[Path] = (), *, fetch: bool = False) -> Roots:
         """Return the world's folder and the allowed ones."""
-        return cls((world.resolve().parent, *(folder.resolve() for folder in allowed)))
+        return cls((world.resolve().parent, *(folder.resolve() for folder in allowed)), fetch=fetch)
 
     def around(self, file: Path) -> Roots:
         """Return these folders and that of a file in a package: a world from there may read the files beside it."""
@@ -50,6 +53,12 @@ class Roots:
             if not path.is_file():
                 raise LocateError(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
             return path
+
+    def model(self, reference: str, beside: Path) -> Path:
+        """Return the file of a model that is drawn: as `resolve`, and also that of a URL. Raises LocateError."""
+        if is_url(reference):
+            return fetched(reference, self.folders, allowed=self.fetch)
+        return self.resolve(reference, beside)
 
     def path_of(self, reference: str, beside: Path) -> Path:
         """Return the path that `reference` in file `beside` refers to, whether there is a file or not.

@@ -1,0 +1,133 @@
+"""Download of a binary glTF file, within limits of size and time, from where a user may expect it."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import time
+import urllib.error
+import urllib.request
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+MAX_BYTES = 64 * 1024 * 1024
+# Of the server before each answer, and of a whole download, s.
+PATIENCE_S, DEADLINE_S = 15.0, 120.0
+# What servers call such files; others send a page, such as one to log in.
+MEDIA_TYPES = ("model/gltf-binary", "application/octet-stream", "binary/octet-stream", "application/x-binary")
+# GLB file format, glTF 2.0, 4.4: magic, version and length; then chunks of a length and a type, JSON first.
+_MAGIC, _VERSION, _HEADER, _JSON = b"glTF", 2, 12, b"JSON"
+
+
+def check_url(url: str) -> None:
+    """Raise ValueError with the reason if a URL is none that is fetched."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+        _ = parts.port
+    except ValueError as error:
+        raise ValueError(f"is not a URL: {error}") from None
+    if parts.scheme not in ("https", "http"):
+        raise ValueError(f"is not fetched by {parts.scheme}; allowed: https")
+    if not host or any(ord(each) <= 32 or ord(each) == 127 for each in url):
+        raise ValueError("is not a URL: it needs a host, and no spaces")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("has a user's name, which is not sent")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise ValueError("is not fetched by http, which anybody on the way can change; allowed: https")
+
+
+def download(url: str) -> bytes:
+    """Return a binary glTF file.
+
+    Args:
+        url: Where it is, as `check_url` allows.
+
+    Returns:
+        The file.
+
+    Raises:
+        ValueError: It cannot be had, is too large, or is something else. The message gives the reason.
+    """
+    opener = urllib.request.OpenerDirector()
+    handlers = (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler)
+    for handler in (*handlers, urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPErrorProcessor, _Redirects):
+        opener.add_handler(handler())
+    request = urllib.request.Request(url, headers={"User-Agent": "sim_node", "Accept": MEDIA_TYPES[0]})
+    try:
+        with opener.open(request, timeout=PATIENCE_S) as answer:
+            data = _read(answer)
+    except urllib.error.HTTPError as error:
+        raise ValueError(f"the server answered {error.code} {error.reason}".rstrip()) from None
+    except urllib.error.URLError as error:
+        reason = error.reason
+        said = getattr(reason, "strerror", None) or reason
+        raise ValueError(f"no connection: {' '.join(str(said).split())}") from None
+    except (OSError, HTTPException) as error:
+        said = getattr(error, "strerror", None) or error
+        raise ValueError(f"the connection failed: {' '.join(str(said).split()) or type(error).__name__}") from None
+    _check_glb(data)
+    return data
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirections to where the URL itself could have led: not from the network to this machine."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        try:
+            check_url(newurl)
+        except ValueError as error:
+            raise ValueError(f"it is redirected to {newurl!r}, which {error}") from None
+        if _is_loopback(urlsplit(newurl).hostname or "") and not _is_loopback(urlsplit(req.full_url).hostname or ""):
+            raise ValueError(f"it is redirected to {newurl!r}, on this machine")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _read(answer: Any) -> bytes:
+    """Return the body of an answer. Raises ValueError for another type, too many bytes, and too much time."""
+    media_type = answer.headers.get_content_type() if answer.headers.get("Content-Type") else MEDIA_TYPES[0]
+    if media_type not in MEDIA_TYPES:
+        raise ValueError(f"the server sent {media_type}; allowed: {', '.join(MEDIA_TYPES)}")
+    too_large = ValueError(f"it is larger than {MAX_BYTES // 1024**2} MB")
+    announced = answer.headers.get("Content-Length", "")
+    if announced.isdecimal() and int(announced) > MAX_BYTES:
+        raise too_large
+    until, data = time.monotonic() + DEADLINE_S, bytearray()
+    while chunk := answer.read1(1 << 16):
+        data += chunk
+        if len(data) > MAX_BYTES:
+            raise too_large
+        if time.monotonic() > until:
+            raise ValueError(f"it took longer than {DEADLINE_S:g} s")
+    return bytes(data)
+
+
+def _check_glb(data: bytes) -> None:
+    """Raise ValueError if data is not a whole binary glTF file, or refers to other files."""
+    version, length, size = (int.from_bytes(data[at : at + 4], "little") for at in (4, 8, 12))
+    if data[:4] != _MAGIC or version != _VERSION:
+        raise ValueError("what the server sent is not a binary glTF 2 file")
+    if length != len(data):
+        raise ValueError(f"it is incomplete: {len(data)} of {length} bytes")
+    text = data[_HEADER + 8 : _HEADER + 8 + size]
+    try:
+        if data[_HEADER + 4 : _HEADER + 8] != _JSON or len(text) != size:
+            raise ValueError
+        content = json.loads(text)
+        entries = [each for key in ("buffers", "images") for each in content.get(key, ())]
+        uris = [str(each["uri"]) for each in entries if "uri" in each]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise ValueError("what the server sent is not a binary glTF 2 file: its JSON is damaged") from None
+    outside = next((uri for uri in uris if not uri.startswith("data:")), None)
+    if outside is not None:
+        raise ValueError(f"it refers to another file, {outside[:60]!r}")
