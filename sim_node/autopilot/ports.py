@@ -7,7 +7,8 @@ import socket
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from sim_node.world import Autopilot, Multirotor, World
+from sim_node.world import Autopilot, World
+from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
 from sim_node.world.vehicle_checks import MAX_INSTANCES, SHARED_PORTS
 
 HOST = "127.0.0.1"
@@ -38,9 +39,9 @@ def with_free_instances(
     Returns:
         The changed world.
     """
-    used = {_ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
-    vehicles: list[Multirotor] = []
-    for vehicle in world.vehicles:
+    used = {_ports_of(autopilot) for _, autopilot in autopiloted(world)}
+
+    def freed(vehicle: Vehicle) -> Vehicle:
         autopilot = vehicle.autopilot if vehicle.name not in but else None
         if autopilot is not None and autopilot.any_instance and not _is_free(autopilot.instance, bridged=bridged):
             free = (
@@ -51,9 +52,11 @@ def with_free_instances(
             found = next((each for each in free if _ports_of(each) not in used), autopilot)
             used.add(_ports_of(found))
             report(_description(vehicle.name, autopilot.instance, found.instance))
-            vehicle = replace(vehicle, autopilot=found)
-        vehicles.append(vehicle)
-    return replace(world, vehicles=tuple(vehicles))
+            return replace(vehicle, autopilot=found)
+        return vehicle
+
+    parts = {kind: tuple(map(freed, world.parts.get(kind, ()))) for kind in VEHICLES}
+    return replace(world, **parts)
 
 
 def _ports_of(autopilot: Autopilot) -> tuple[str, int]:

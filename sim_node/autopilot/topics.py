@@ -11,8 +11,6 @@ from sim_node.registry import Registry, calling_module
 from sim_node.wire import topic as wire
 from sim_node.wire.layout import Pack
 from sim_node.wire.topic import Qos
-from sim_node.world import World
-from sim_node.world.vehicles import BUILTIN
 
 # Services of a vehicle, and what it publishes besides telemetry, below its namespace.
 SERVICES = (
@@ -158,15 +156,6 @@ def telemetry_of(vehicle: str, sensors: str = "") -> tuple[wire.Topic, ...]:
         The topics.
     """
     return tuple(each.below(f"/{vehicle}", sensors) for each in TOPICS.values())
-
-
-def flown_by_builtin(world: World) -> dict[int, str]:
-    """Return the names of the vehicles with a built-in autopilot, by its instances."""
-    return {
-        vehicle.autopilot.instance: vehicle.name
-        for vehicle in world.vehicles
-        if vehicle.autopilot is not None and vehicle.autopilot.type == BUILTIN
-    }
 
 
 def is_namespace(name: str) -> bool:

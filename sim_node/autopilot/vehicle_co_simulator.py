@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection, Sequence
 
 from sim_node.autopilot.ports import PortInUse, is_in_use
 from sim_node.columns import Columns
+from sim_node.control.bases.channels import Channels
 from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, World, WorldError
+from sim_node.world.autopilots import Vehicle, autopiloted
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
 
@@ -38,20 +40,12 @@ def attach_autopilots(
         simulation.connect(other)
 
     def open_new(before: World) -> tuple[VehicleCoSimulator, ...]:
-        flown = {vehicle.name: vehicle for vehicle in before.vehicles if vehicle.autopilot is not None}
-        for vehicle in simulation.world.vehicles:
+        flown = {vehicle.name: vehicle for vehicle, _ in autopiloted(before)}
+        for vehicle, autopilot in autopiloted(simulation.world):
             was = flown.get(vehicle.name)
-            if (
-                was
-                and vehicle.autopilot
-                and (was.autopilot, len(was.rotors))
-                != (
-                    vehicle.autopilot,
-                    len(vehicle.rotors),
-                )
-            ):
-                place = vehicle.place
-                message = "cannot change while it is connected, nor can the number of rotors; remove the vehicle first"
+            if was and (was.autopilot, _outputs(was)) != (autopilot, _outputs(vehicle)):
+                place, what = vehicle.place, "number of rotors" if isinstance(vehicle, Multirotor) else "channels"
+                message = f"cannot change while it is connected, nor can the {what}; remove the vehicle first"
                 raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
         opened = _opened(simulation, flown, report, network=network)
         attached[:] = [*(each for each in attached if not each.is_closed), *opened]
@@ -68,8 +62,8 @@ def _opened(
     refuse_network(simulation.world, allowed=network)
     others: list[VehicleCoSimulator] = []
     problems: list[Problem] = []
-    for vehicle in simulation.world.vehicles:
-        if vehicle.autopilot is not None and vehicle.name not in without:
+    for vehicle, _ in autopiloted(simulation.world):
+        if vehicle.name not in without:
             try:
                 others.append(VehicleCoSimulator(simulation, vehicle, report))
             except WorldError as error:
@@ -89,17 +83,21 @@ def _opened(
     return tuple(others)
 
 
-def missing(vehicle: Multirotor, error: ImportError) -> Problem:
+def missing(vehicle: Vehicle, error: ImportError) -> Problem:
     """Return the problem of a vehicle whose autopilot needs a package that is not installed."""
     place = vehicle.place
     message = f"autopilots need a package: {how_to_install(error)}"
     return Problem(place.where, f"{place.key}.autopilot", message)
 
 
-class VehicleCoSimulator:
-    """A vehicle of a run that an autopilot flies: sends it the vehicle's state, and applies its motor commands.
+def _outputs(vehicle: Vehicle) -> object:
+    return len(vehicle.rotors) if isinstance(vehicle, Multirotor) else vehicle.channels
 
-    Motor commands are by rotor, in the vehicle's order.
+
+class VehicleCoSimulator:
+    """A vehicle of a run that an autopilot flies or drives: sends it the vehicle's state, and applies its commands.
+
+    Commands are by rotor, in the vehicle's order, or by channel of a base.
 
     Args:
         simulation: The run.
@@ -117,7 +115,7 @@ class VehicleCoSimulator:
         PortInUse: The port of the autopilot is in use.
     """
 
-    def __init__(self, simulation: Simulation, vehicle: Multirotor, report: Report = lambda line: None) -> None:
+    def __init__(self, simulation: Simulation, vehicle: Vehicle, report: Report = lambda line: None) -> None:
         # Imported here, so that worlds without autopilots run without pymavlink.
         from sim_node.autopilot.lockstep import AUTOPILOTS
 
@@ -128,6 +126,7 @@ class VehicleCoSimulator:
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
         self._vehicle = simulation.vehicles[vehicle.name]
+        self._apply = self._command_of(vehicle)
         self._report = report
         self._autopilot = kind.of(simulation, vehicle, self.rate)
         self.wait = self._autopilot.wait
@@ -158,21 +157,34 @@ class VehicleCoSimulator:
             self._autopilot.send(sample)
 
     def receive(self) -> None:
-        """Apply the autopilot's motor commands."""
+        """Apply the autopilot's commands."""
         if not self._sent:
             return
         commands = self._autopilot.receive()
         if commands is not None:
-            self._vehicle.command[:] = commands
+            self._apply(commands)
         status = self.wait.peer, self.wait.lockstep
         if status != self._shown and not self.wait.stop.is_set():
             self._shown = status
             self._report(self.wait.describe())
 
+    def _command_of(self, vehicle: Vehicle) -> Callable[[Sequence[float]], None]:
+        """Return what applies commands: as motor commands, or as the twist that a base's channels stand for."""
+        handle = self._vehicle
+        if isinstance(vehicle, Multirotor):
+
+            def turn_rotors(commands: Sequence[float]) -> None:
+                handle.command[:] = commands
+
+            return turn_rotors
+        channels = Channels(vehicle.channels, vehicle.shape, vehicle.limits.linear, vehicle.limits.angular)
+
+        # In lockstep: they act until others come, and an autopilot that is lost commands zeros.
+        return lambda commands: handle.cmd_vel(*channels.twist(commands), timeout=0.0)
+
     def adapt(self, columns: Columns) -> bool:
         """Return whether the vehicle is still there, and flown by an autopilot, after a change of the world."""
-        vehicles = {vehicle.name: vehicle for vehicle in self._simulation.world.vehicles}
-        return self.name in vehicles and vehicles[self.name].autopilot is not None
+        return any(vehicle.name == self.name for vehicle, _ in autopiloted(self._simulation.world))
 
     def interrupt(self) -> None:
         """End any waiting immediately and permanently."""

@@ -188,21 +188,21 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
 def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.autopilot.builtin.world import parameters_in
     from sim_node.text import did_you_mean
-    from sim_node.world import load
+    from sim_node.world import Multirotor, load
+    from sim_node.world.autopilots import autopiloted
 
     if arguments.world is None:
         raise UsageError("give --world WORLD or --craft FILE, to say which vehicle to fly")
     world = load(arguments.world)
     refuse_network(world, allowed=arguments.allow_network)
-    flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == BUILTIN]
-    names = [vehicle.name for vehicle in flown]
+    flown = [(vehicle, autopilot) for vehicle, autopilot in autopiloted(world) if autopilot.type == BUILTIN]
+    names = [vehicle.name for vehicle, _ in flown]
     if arguments.vehicle is not None and arguments.vehicle not in names:
         hint = did_you_mean(arguments.vehicle, names)
         raise UsageError(f"--vehicle {arguments.vehicle}: no vehicle with the built-in autopilot{hint}")
-    for vehicle in flown:
-        assert vehicle.autopilot is not None
-        if vehicle.name == arguments.vehicle or (
-            arguments.vehicle is None and vehicle.autopilot.instance == arguments.instance
-        ):
+    for vehicle, autopilot in flown:
+        by_name = arguments.vehicle is not None
+        own = vehicle.name == arguments.vehicle if by_name else autopilot.instance == arguments.instance
+        if own and isinstance(vehicle, Multirotor):
             return parameters_in(world, vehicle)
     raise UsageError(f"{world.name} has no vehicle with the built-in autopilot, instance {arguments.instance}")

@@ -39,8 +39,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_world(arguments: argparse.Namespace) -> str:
-    from sim_node.autopilot.topics import BESIDE_SIMULATION, flown_by_builtin, telemetry_of
+    from sim_node.autopilot.topics import BESIDE_SIMULATION, telemetry_of
     from sim_node.viewing.rviz import rviz_config, without_display
+    from sim_node.world.autopilots import flown_by_builtin
 
     goes_with(arguments, "a bag", ["chunk_limit"])
     world = assemble(loaded(arguments))

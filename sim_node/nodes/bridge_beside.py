@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim_node.autopilot.ports import PortInUse
-from sim_node.autopilot.topics import BESIDE_SIMULATION, flown_by_builtin, is_namespace
+from sim_node.autopilot.topics import BESIDE_SIMULATION, is_namespace
 from sim_node.autopilot.vehicle_co_simulator import missing
 from sim_node.nodes.orders import Orders
 from sim_node.nodes.parameters import ParameterFault
 from sim_node.nodes.spin import LoopNode
 from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.autopilots import VEHICLES, autopiloted, flown_by_builtin
 from sim_node.world.vehicles import BUILTIN
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class LaterBridges:
         for instance, name in flown_by_builtin(world).items():
             if name not in added:
                 continue
-            alone = replace(world, vehicles=tuple(each for each in world.vehicles if each.name == name))
+            parts = {kind: tuple(each for each in world.parts.get(kind, ()) if each.name == name) for kind in VEHICLES}
+            alone = replace(world, **parts)
             try:
                 (bridge,) = bridges_for(alone, self._prefix, use_sim_time=self._use_sim_time, name=f"bridge_{instance}")
             except (ParameterFault, PortInUse) as fault:
@@ -116,7 +118,7 @@ def parameters_beside(world: World) -> tuple[str, ...]:
     try:
         from sim_node.nodes.bridge_parameters import SPECS
     except ImportError as error:
-        raise WorldError([missing(vehicle, error) for vehicle in world.vehicles if vehicle.autopilot]) from None
+        raise WorldError([missing(vehicle, error) for vehicle, _ in autopiloted(world)]) from None
     return tuple(SPECS)
 
 
@@ -124,8 +126,8 @@ def keys_of(world: World) -> dict[str, Path]:
     """Return the signing keys of the built-in autopilots that have one, by the bridge's URL for them."""
     return {
         _url(autopilot.instance): autopilot.signing_key
-        for autopilot in (vehicle.autopilot for vehicle in world.vehicles)
-        if autopilot is not None and autopilot.type == BUILTIN and autopilot.signing_key is not None
+        for _, autopilot in autopiloted(world)
+        if autopilot.type == BUILTIN and autopilot.signing_key is not None
     }
 
 

@@ -12,7 +12,6 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from sim_node.autopilot.topics import flown_by_builtin
 from sim_node.nodes.bridge_beside import LaterBridges, bridges_for, parameters_beside
 from sim_node.nodes.commands import CommandSink
 from sim_node.nodes.diagnostics import Diagnostics
@@ -29,6 +28,7 @@ from sim_node.wire.component_sink import component_topics
 from sim_node.wire.odometry import odometry_topics
 from sim_node.wire.sensor_topics import topics_of
 from sim_node.world import FrameTable, World
+from sim_node.world.autopilots import flown_by_builtin
 
 # After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
 # that arrive earlier would be refused as old (TF_OLD_DATA), so that they are delayed.

@@ -21,6 +21,7 @@ from typing import Any
 from sim_node.assembly import assemble
 from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
+from sim_node.world.autopilots import autopiloted
 from sim_node.world.fetched import cache_folder
 from sim_node.world.load import randomised
 from sim_node.world.locate import is_program
@@ -127,8 +128,7 @@ def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
 
 def is_secret(path: Path, world: World) -> bool:
     """Return whether a file to which a world refers is a key: it is referred to, and never recorded."""
-    autopilots = (vehicle.autopilot for vehicle in world.vehicles)
-    return any(each.signing_key.resolve() == path for each in autopilots if each is not None and each.signing_key)
+    return any(each.signing_key.resolve() == path for _, each in autopiloted(world) if each.signing_key)
 
 
 def files_below(files: tuple[Path, ...]) -> list[tuple[str, Path]]:

@@ -10,7 +10,6 @@ from sim_node.autopilot.topics import (
     RESULTS,
     SERVICES,
     WAYPOINTS,
-    flown_by_builtin,
     is_namespace,
     telemetry_of,
 )
@@ -21,6 +20,7 @@ from sim_node.wire.odometry import odometry_topics
 from sim_node.wire.sensor_topics import sensor_messages
 from sim_node.wire.signal_sink import output_topics
 from sim_node.world import World, lay_out
+from sim_node.world.autopilots import flown_by_builtin
 from sim_node.world.bases import Base
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
 from sim_node.world.signals import NamedSignal
@@ -70,6 +70,7 @@ def graph_names(world: World) -> Iterator[GraphName]:
     for name in _NODE_SERVICES:
         yield GraphName(name, "service", "", "the simulation", NO_PLACE)
     vehicles = {vehicle.name: vehicle.place for vehicle in world.vehicles}
+    carriers = vehicles | {base.name: base.place for base in world.of(Base)}
     for robot in robots_of(world, lay_out(world).frames):
         topic = description_topic(robot)
         owner = f"the description of {robot.name}"
@@ -89,7 +90,7 @@ def graph_names(world: World) -> Iterator[GraphName]:
         owner = f"component {each.component} of {', '.join(each.entities[:3])}"
         yield GraphName(each.topic.name, "topic", each.topic.type, owner, Place(Where(world.source)))
     for instance, name in flown_by_builtin(world).items():
-        yield from _bridged(instance, name, vehicles[name])
+        yield from _bridged(instance, name, carriers[name])
 
 
 def _bridged(instance: int, vehicle: str, place: Place) -> Iterator[GraphName]:

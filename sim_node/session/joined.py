@@ -13,6 +13,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.names import prefixed
 from sim_node.session.entities import Rejected
 from sim_node.simulation.changes import with_world
+from sim_node.world.autopilots import autopiloted
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.models import Model
@@ -41,8 +42,7 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
         WorldError: The part cannot be assembled, or its names do not fit.
     """
     part = assemble(part)
-    autopilots = [vehicle.autopilot for vehicle in part.vehicles if vehicle.autopilot is not None]
-    if not all(autopilot.type == BUILTIN and autopilot.start for autopilot in autopilots):
+    if not all(autopilot.type == BUILTIN and autopilot.start for _, autopilot in autopiloted(part)):
         # The run would wait for a program that nobody has started.
         message = f"only vehicles with a pilot, or an autopilot {BUILTIN} that the run starts, can be added to a run"
         raise Rejected("FEATURE_UNSUPPORTED", message)

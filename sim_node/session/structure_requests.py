@@ -18,6 +18,7 @@ from sim_node.session.run_requests import RunRequests
 from sim_node.simulation import Loop, Refused
 from sim_node.simulation.removal import without
 from sim_node.text import MAX_LINE, shown
+from sim_node.world.autopilots import autopiloted
 from sim_node.world.model import World
 from sim_node.world.problems import RunFailed, WorldError
 
@@ -206,9 +207,7 @@ class StructureRequests:
         world = self.resources.world(uri, text)
 
         def act() -> tuple[str, str]:
-            if any(
-                vehicle.autopilot is not None for vehicle in (*world.vehicles, *self._loop.simulation.world.vehicles)
-            ):
+            if autopiloted(world) or autopiloted(self._loop.simulation.world):
                 raise Rejected("OPERATION_FAILED", "worlds with autopilots are run from the start; name it to `run`")
             self._enter(world)
             run.entered()
@@ -241,7 +240,7 @@ class StructureRequests:
 
     def _joined(self, world: World, added: World, name: str, pose: FloatArray, *, named: bool) -> World:
         """Return the world with another one in it, whose built-in autopilots have free ports."""
-        running = {vehicle.name for vehicle in world.vehicles}
+        running = {vehicle.name for vehicle, _ in autopiloted(world)}
         both = joined(world, added, name, pose, named=named)
         return with_free_instances(both, self._report, bridged=self._bridged, but=running)
 

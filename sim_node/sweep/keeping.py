@@ -15,6 +15,7 @@ from sim_node.sweep.dataset import polars_module
 from sim_node.sweep.job import Keep
 from sim_node.text import did_you_mean
 from sim_node.world import World
+from sim_node.world.autopilots import autopiloted
 
 COLUMNS, PICTURE, BAG = "columns", "end.png", "bag"
 
@@ -42,7 +43,7 @@ def check_kept(keep: Keep, simulation: Simulation) -> Iterator[str]:
 
 def needs_session(world: World, keep: Keep) -> bool:
     """Return whether cases need more than a Simulation: autopilots, or a recording."""
-    return bool(keep.topics) or any(vehicle.autopilot is not None for vehicle in world.vehicles)
+    return bool(keep.topics) or bool(autopiloted(world))
 
 
 def kept_of(keep: Keep, simulation: Simulation, history: History | None) -> Mapping[str, bytes]:

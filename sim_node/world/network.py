@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
+from sim_node.world.autopilots import autopiloted, place_of
 from sim_node.world.model import World
 from sim_node.world.problems import Place, Problem, Where, WorldError, quoted, shown_key
 
@@ -31,10 +32,10 @@ def refuse_network(world: World, *, allowed: bool) -> None:
 
 def network_problems(world: World) -> Iterator[Problem]:
     """Yield a problem for each address beyond loopback."""
-    for vehicle in world.vehicles:
-        for url in () if vehicle.autopilot is None else vehicle.autopilot.links:
+    for vehicle, autopilot in autopiloted(world):
+        for url in autopilot.links:
             if not is_local(url):
-                yield _problem(vehicle.place, f"vehicles.{shown_key(vehicle.name)}", "autopilot.links", url)
+                yield _problem(place_of(vehicle), "", "autopilot.links", url)
     for process in world.processes:
         for key, words in (("command", process.command), ("env", tuple(value for _, value in process.env))):
             for word in words:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from sim_node.text import did_you_mean
+from sim_node.world.autopilots import Vehicle, autopiloted, place_of
 from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame, World
-from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
+from sim_node.world.problems import Problem, quoted, range_faults
 from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, BUILTIN, SPINS, Multirotor, Pilot, Rotor
 
 # MAVLink system ids follow from instances and end at 255. Ports stay below 65536, too.
@@ -22,14 +22,11 @@ LINK_KINDS = ("tcp", "udpin", "udpout")
 _LINK = re.compile(r"(?P<kind>[a-z]+):(?://)?(?:(?P<host>[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")
 
 
-def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
+def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
     """Yield the vehicle, the key and the message of every fault."""
     flying: dict[tuple[str, int], tuple[str, str]] = {}
     listening: dict[str, str] = {}
-    for vehicle in world.vehicles:
-        autopilot = vehicle.autopilot
-        if autopilot is None:
-            continue
+    for vehicle, autopilot in autopiloted(world):
         known = AUTOPILOT_TYPES.get(autopilot.type)
         if vehicle.pilot is not None and not (known and known.pilot):
             yield vehicle, "autopilot", "the vehicle also has a pilot; give it one or the other"
@@ -56,14 +53,20 @@ def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
                 yield vehicle, "autopilot.links", why
             elif kind == "udpin":
                 listening[port] = vehicle.name
-        if len(vehicle.rotors) > known.max_rotors:
-            message = f"{autopilot.type} supports at most {known.max_rotors} rotors, found {len(vehicle.rotors)}"
-            yield vehicle, "autopilot", message
+        outputs, what = _outputs(vehicle)
+        if outputs > known.max_rotors:
+            yield vehicle, "autopilot", f"{autopilot.type} supports at most {known.max_rotors} {what}, found {outputs}"
+        if autopilot.channels and isinstance(vehicle, Multirotor):
+            yield vehicle, "autopilot.channels", "its rotors are commanded in their order; only a base has channels"
         has = {sensor.type for sensor in sensors_on(world, vehicle.body)}
         missing = [kind for kind in known.sensors if kind not in has]
         if missing:
             message = f"{autopilot.type} needs sensors fixed to {quoted(vehicle.body)}: {', '.join(missing)}"
             yield vehicle, "autopilot", f"{message} {'is' if len(missing) == 1 else 'are'} missing"
+
+
+def _outputs(vehicle: Vehicle) -> tuple[int, str]:
+    return (len(vehicle.rotors), "rotors") if isinstance(vehicle, Multirotor) else (len(vehicle.channels), "channels")
 
 
 def link_fault(url: str) -> str:
@@ -165,29 +168,22 @@ def _rotor_faults(rotor: Rotor) -> Iterator[tuple[str, str]]:
         yield "spin", f"found {rotor.spin!r}; allowed: {', '.join(SPINS)}"
     if not np.all(np.abs(rotor.position) <= MAX_DISTANCE):
         yield "position", f"{rotor.position.tolist()} is out of range"
-    yield from _range_faults(rotor, ROTOR_RANGES)
+    yield from range_faults(rotor, ROTOR_RANGES)
     if rotor.min_speed >= rotor.max_speed:
         yield "min_speed", f"{rotor.min_speed:g} is not below max_speed, {rotor.max_speed:g}"
 
 
 def _pilot_faults(pilot: Pilot) -> Iterator[tuple[str, str]]:
-    yield from ((f"pilot.{key}", message) for key, message in _range_faults(pilot, PILOT_RANGES))
+    yield from ((f"pilot.{key}", message) for key, message in range_faults(pilot, PILOT_RANGES))
     if pilot.after not in AFTER:
         yield "pilot.after", f"found {pilot.after!r}; allowed: {', '.join(AFTER)}"
     for index, waypoint in enumerate(pilot.waypoints):
         at = f"pilot.waypoints[{index}]"
         if not np.all(np.abs(waypoint.position) <= MAX_DISTANCE):
             yield f"{at}.position", f"{waypoint.position.tolist()} is out of range"
-        yield from ((f"{at}.{key}", message) for key, message in _range_faults(waypoint, WAYPOINT_RANGES))
+        yield from ((f"{at}.{key}", message) for key, message in range_faults(waypoint, WAYPOINT_RANGES))
 
 
-def _range_faults(of: object, ranges: dict[str, tuple[float, float]]) -> Iterator[tuple[str, str]]:
-    for key, (low, high) in ranges.items():
-        number = getattr(of, key)
-        if number is not None and not (low <= number <= high and math.isfinite(number)):
-            yield key, f"{number} is out of range; allowed: {low:g} to {high:g}"
-
-
-def _of(vehicle: Multirotor, key: str, message: str) -> Problem:
-    place = vehicle.place if vehicle.place.key else Place(Where(), f"vehicles.{shown_key(vehicle.name)}")
+def _of(vehicle: Vehicle, key: str, message: str) -> Problem:
+    place = place_of(vehicle)
     return Problem(place.where, f"{place.key}.{key}", message)

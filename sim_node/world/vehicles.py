@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -126,25 +128,48 @@ BUILTIN = "mavlink_builtin"
 
 
 class AutopilotType(NamedTuple):
-    """The requirements of a type of autopilot: sensors of the vehicle, and the maximum number of rotors.
+    """The requirements of a type of autopilot: sensors of the vehicle, and the maximum number of rotors or channels.
 
     pilot: whether mission and limits come from the vehicle's pilot; links: whether it may have ground links.
+    channels: what its output channels command by default on a base, by the kind of base; those of "" are the same on
+    every kind, and a world cannot change them.
     """
 
     sensors: tuple[str, ...]
     max_rotors: int
     pilot: bool = False
     links: bool = False
+    channels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 # By the `type` in world files. ArduPilot's simulator interface receives ground truth and simulates sensors itself.
 AUTOPILOT_TYPES: Registry[str, AutopilotType] = Registry(
     "type of autopilot", shipped=("sim_node.world.vehicles",), group="sim_node.autopilots"
 )
+_ONBOARD = ("imu", "magnetometer", "barometer", "gps")
 for _name, _type in {
-    "ardupilot": AutopilotType((), 32),
-    BUILTIN: AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True, links=True),
-    "px4": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16),
+    # Servo outputs 1 and 3, as its rover has them.
+    "ardupilot": AutopilotType(
+        (),
+        32,
+        channels={
+            "differential": ("left", "none", "right"),
+            "skid": ("left", "none", "right"),
+            "ackermann": ("steering", "none", "throttle"),
+        },
+    ),
+    BUILTIN: AutopilotType(_ONBOARD, 16, pilot=True, links=True, channels={"": ("throttle", "turn", "lateral")}),
+    # Motors in the order of its rovers' geometries, then the servo.
+    "px4": AutopilotType(
+        _ONBOARD,
+        16,
+        channels={
+            "differential": ("right", "left"),
+            "skid": ("right", "left"),
+            "ackermann": ("throttle", "steering"),
+            "mecanum": ("front_right", "front_left", "rear_right", "rear_left"),
+        },
+    ),
 }.items():
     AUTOPILOT_TYPES.add(_name)(_type)
 
@@ -165,6 +190,7 @@ class Autopilot:
         any_instance: Whether a run may choose another instance if the ports of this one are in use.
         like: Which of LIKE the built-in autopilot presents itself as.
         signing_key: File with the MAVLink 2 signing key of the built-in autopilot's links; None for unsigned links.
+        channels: What its output channels command on a base, from channel 1 on; empty for those of its type.
     """
 
     type: str
@@ -174,6 +200,7 @@ class Autopilot:
     any_instance: bool = False
     like: str = LIKE[0]
     signing_key: Path | None = None
+    channels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

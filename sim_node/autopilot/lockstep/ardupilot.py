@@ -9,11 +9,11 @@ import struct
 from contextlib import suppress
 from typing import ClassVar, NamedTuple
 
-from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot
+from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot, outputs_of
 from sim_node.autopilot.lockstep.samples import MAX_RANGES, GroundTruthSource, Sample, SampleSource
 from sim_node.frames import AttitudeEnu, Enu, Flu
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor
+from sim_node.world.autopilots import Vehicle
 
 _HEADER = struct.Struct("<HHI")
 # The first word of a packet gives the number of channels.
@@ -29,11 +29,12 @@ class Servos(NamedTuple):
     frame: int
     pwm: tuple[int, ...]
 
-    def command(self, channel: int) -> float:
-        """Return the command of a channel, 0 to 1; 0 for a channel that is not in the packet."""
-        if channel >= len(self.pwm):
+    def command(self, channel: int, low: float = 0.0) -> float:
+        """Return the command of a channel, from `low` to 1; 0 for one that is not in the packet, or off."""
+        if channel >= len(self.pwm) or not self.pwm[channel]:
             return 0.0
-        return min(max((self.pwm[channel] - PWM_LOW) / (PWM_HIGH - PWM_LOW), 0.0), 1.0)
+        part = (self.pwm[channel] - PWM_LOW) / (PWM_HIGH - PWM_LOW)
+        return min(max(low + (1.0 - low) * part, low), 1.0)
 
 
 def read_servos(packet: bytes) -> Servos | None:
@@ -92,15 +93,16 @@ class ArduPilot:
 
     Args:
         instance: The instance number, from 0, which determines the port.
-        motors: Number of motors.
+        outputs: Number of its output channels that the vehicle uses.
+        low: The least command of a channel.
     """
 
     sample_source: ClassVar[type[SampleSource]] = GroundTruthSource
 
-    def __init__(self, instance: int, motors: int) -> None:
+    def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
         self.address = (HOST, FIRST_PORT + PORTS_PER_INSTANCE * instance)
         self.wait = LockstepWait(f"ArduPilot {instance} (udp {HOST}:{self.address[1]})")
-        self._motors = motors
+        self._outputs, self._low = outputs, low
         self._socket: socket.socket | None = None
         self._peer: tuple[str, int] | None = None
         self._servos: Servos | None = None
@@ -109,7 +111,7 @@ class ArduPilot:
         self._answer = b""
 
     @classmethod
-    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> ArduPilot:
+    def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> ArduPilot:
         """Return the autopilot of a vehicle in a run.
 
         Args:
@@ -121,7 +123,7 @@ class ArduPilot:
             The autopilot, not open yet.
         """
         assert vehicle.autopilot is not None
-        return cls(vehicle.autopilot.instance, len(vehicle.rotors))
+        return cls(vehicle.autopilot.instance, *outputs_of(vehicle))
 
     def open(self) -> None:
         """Listen. Raises OSError if the port is in use."""
@@ -158,11 +160,11 @@ class ArduPilot:
         if not self.wait.stop.is_set():
             self._peer, self._servos, self._answer = None, None, b""
             self.wait.lose()
-        return (0.0,) * self._motors
+        return (0.0,) * self._outputs
 
     def _commands(self) -> Commands:
         assert self._servos is not None
-        return tuple(self._servos.command(channel) for channel in range(self._motors))
+        return tuple(self._servos.command(channel, self._low) for channel in range(self._outputs))
 
     def _next(self, seconds: float) -> bool:
         """Return whether a packet that requests a new step was received."""

@@ -12,8 +12,9 @@ from sim_node.autopilot.lockstep.samples import Sample, SampleSource
 from sim_node.registry import Registry
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
+from sim_node.world.autopilots import Vehicle
 
-# Motor commands by channel, 0 to 1.
+# By channel: 0 to 1 for rotors, -1 to 1 for bases.
 Commands = tuple[float, ...]
 # How long to wait for a silent autopilot before the simulation continues without it, after how long to report that, and
 # how often to check (s).
@@ -29,11 +30,17 @@ class LockstepAutopilot(Protocol):
     wait: LockstepWait
     sample_source: ClassVar[type[SampleSource]]
 
-    def __init__(self, instance: int, motors: int) -> None:
-        """Create the autopilot with an instance number (0, 1, ...), which determines ports, and a number of motors."""
+    def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
+        """Create the autopilot.
+
+        Args:
+            instance: The instance number (0, 1, ...), which determines ports.
+            outputs: Number of its output channels that the vehicle uses.
+            low: The least command of a channel, see `outputs_of`.
+        """
 
     @classmethod
-    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> LockstepAutopilot:
+    def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> LockstepAutopilot:
         """Return the autopilot of a vehicle in a run.
 
         Args:
@@ -56,7 +63,7 @@ class LockstepAutopilot(Protocol):
         """
 
     def receive(self) -> Commands | None:
-        """Receive the motor commands from that instant on.
+        """Receive the commands from that instant on.
 
         In lockstep this waits for the answer. It does not wait before the first answer, and after the connection is
         lost.
@@ -67,6 +74,14 @@ class LockstepAutopilot(Protocol):
 
     def close(self) -> None:
         """Close the sockets."""
+
+
+def outputs_of(vehicle: Vehicle) -> tuple[int, float]:
+    """Return how many output channels of an autopilot a vehicle uses, and their least command.
+
+    Rotors turn one way, so that their commands are 0 to 1; those of bases are -1 to 1.
+    """
+    return (len(vehicle.rotors), 0.0) if isinstance(vehicle, Multirotor) else (len(vehicle.channels), -1.0)
 
 
 @dataclass

@@ -8,13 +8,15 @@ from __future__ import annotations
 from sim_node.autopilot.builtin.process import Process
 from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.lockstep import px4_hil
-from sim_node.autopilot.lockstep.autopilot import Commands, autopilot
+from sim_node.autopilot.lockstep.autopilot import Commands, autopilot, outputs_of
 from sim_node.autopilot.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilot.lockstep.samples import Sample
 from sim_node.autopilot.signing import SigningFault, owner_of, signing_of
 from sim_node.frames import AttitudeEnu, Enu
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor, WorldError
+from sim_node.world import WorldError
+from sim_node.world.autopilots import Vehicle
+from sim_node.world.bases import Base
 from sim_node.world.problems import Problem
 
 # How often to report that the simulation is waiting (s).
@@ -35,12 +37,13 @@ class MavlinkBuiltin(Px4):
 
     Args:
         instance: The instance number, from 0, which determines the port.
-        motors: Number of motors.
+        outputs: Number of channels that it sends.
+        low: The least command of a channel.
         process: The process to run, or None if it is started elsewhere.
     """
 
-    def __init__(self, instance: int, motors: int, process: Process | None = None) -> None:
-        super().__init__(instance, motors)
+    def __init__(self, instance: int, outputs: int, low: float = 0.0, process: Process | None = None) -> None:
+        super().__init__(instance, outputs, low)
         self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
         self._process = process
         self._reset = False
@@ -48,7 +51,7 @@ class MavlinkBuiltin(Px4):
         self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
 
     @classmethod
-    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
+    def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
         """Return the autopilot of a vehicle in a run, with a process unless the world leaves that to the user.
 
         Args:
@@ -66,9 +69,12 @@ class MavlinkBuiltin(Px4):
 
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
+        if isinstance(vehicle, Base):
+            key = f"{vehicle.place.key}.autopilot.type"
+            raise WorldError([Problem(vehicle.place.where, key, "the built-in autopilot flies multirotors only")])
         _check_key(vehicle)
         process = Process(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
-        return cls(instance, len(vehicle.rotors), process)
+        return cls(instance, *outputs_of(vehicle), process)
 
     def open(self) -> None:
         """Listen, and start the process. Raises OSError if the port is in use."""
@@ -111,7 +117,7 @@ class MavlinkBuiltin(Px4):
             # The connection was lost: the next process receives the same sample.
             if not self.wait.stop.is_set():
                 self.wait.report(f"{self.wait.whom} is gone: the simulation waits for it")
-        return (0.0,) * self._motors
+        return self._none
 
     def _there(self, seconds: float) -> bool:
         if self._process is not None:
@@ -135,7 +141,7 @@ class MavlinkBuiltin(Px4):
         return b"".join(frames)
 
 
-def _check_key(vehicle: Multirotor) -> None:
+def _check_key(vehicle: Vehicle) -> None:
     """Raise WorldError if the process would refuse its key: it could only be started again and again."""
     autopilot, place = vehicle.autopilot, vehicle.place
     if autopilot is None or autopilot.signing_key is None:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 from sim_node.autopilot.codec import FrameWriter, frame_bytes
 from sim_node.autopilot.lockstep import px4_hil
-from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot
+from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot, outputs_of
 from sim_node.autopilot.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
 from sim_node.autopilot.parser import Parser
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor
+from sim_node.world.autopilots import Vehicle
 
 FIRST_PORT = 4560
 HOST = "127.0.0.1"
@@ -37,15 +37,17 @@ class Px4:
 
     Args:
         instance: The instance number, from 0, which determines the port.
-        motors: Number of motors.
+        outputs: Number of its output channels that the vehicle uses.
+        low: The least command of a channel.
     """
 
     sample_source: ClassVar[type[SampleSource]] = OnboardSensors
 
-    def __init__(self, instance: int, motors: int) -> None:
+    def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
         self.address = (HOST, FIRST_PORT + instance)
         self.wait = LockstepWait(f"PX4 {instance} (tcp {HOST}:{self.address[1]})")
-        self._motors = motors
+        self._outputs, self._low = outputs, low
+        self._none = (0.0,) * outputs
         self._server: socket.socket | None = None
         self._peer: socket.socket | None = None
         self._parser = Parser(datagrams=False)
@@ -58,7 +60,7 @@ class Px4:
         self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
 
     @classmethod
-    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Px4:
+    def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> Px4:
         """Return the autopilot of a vehicle in a run.
 
         Args:
@@ -70,7 +72,7 @@ class Px4:
             The autopilot, not open yet.
         """
         assert vehicle.autopilot is not None
-        return cls(vehicle.autopilot.instance, len(vehicle.rotors))
+        return cls(vehicle.autopilot.instance, *outputs_of(vehicle))
 
     def open(self) -> None:
         """Listen. Raises OSError if the port is in use."""
@@ -109,7 +111,7 @@ class Px4:
     def receive(self) -> Commands | None:
         """In lockstep, wait for the controls of the sample's time."""
         if self._peer is None:
-            return (0.0,) * self._motors if self._hung_up else None
+            return self._none if self._hung_up else None
         try:
             if not self.wait.lockstep:
                 self._read(0.0)
@@ -120,8 +122,8 @@ class Px4:
                 raise ConnectionError("no answer")
         except ConnectionError:
             self._drop()
-            return (0.0,) * self._motors
-        return None if self._controls is None else self._controls.commands(self._motors)
+            return self._none
+        return None if self._controls is None else self._controls.commands(self._outputs, self._low)
 
     def _keep_time(self, time_ns: int) -> None:
         """Update PX4's clock, which never goes back, even if the run is reset."""

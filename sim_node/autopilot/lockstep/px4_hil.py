@@ -42,16 +42,16 @@ _UNKNOWN_DISTANCE = -1.0
 
 
 class Controls(NamedTuple):
-    """PX4's commands of its actuators, 0 to 1 for motors: its own time (us), armed or not, lockstep or not."""
+    """PX4's commands of its actuators, within -1 to 1: its own time (us), armed or not, lockstep or not."""
 
     time_us: int
     values: tuple[float, ...]
     armed: bool
     lockstep: bool
 
-    def commands(self, motors: int) -> tuple[float, ...]:
-        """Return the commands of the first channels, 0 to 1; 0 for channels that are not in use."""
-        return tuple([min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.0 for value in self.values[:motors]])
+    def commands(self, channels: int, low: float = 0.0) -> tuple[float, ...]:
+        """Return the commands of the first channels, from `low` to 1; 0 for channels that are not in use."""
+        return tuple([min(max(value, low), 1.0) if math.isfinite(value) else 0.0 for value in self.values[:channels]])
 
 
 def controls(fields: Any) -> Controls:

@@ -15,7 +15,8 @@ from sim_node.sensors import air_data, groups_of
 from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor, WorldError
+from sim_node.world import WorldError
+from sim_node.world.autopilots import Vehicle
 from sim_node.world.problems import Problem, quoted
 from sim_node.world.vehicle_checks import sensors_on
 
@@ -97,7 +98,7 @@ class SampleSource(Protocol):
 
     rate: float
 
-    def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
+    def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
         """Create a source. Raises WorldError if the vehicle does not suit it."""
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
@@ -115,7 +116,7 @@ class GroundTruthSource:
 
     rate = RATE
 
-    def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
+    def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
         sensors = sensors_on(simulation.world, vehicle.body)
         finders = [sensor.name for sensor in sensors if sensor.type == "rangefinder"][:MAX_RANGES]
         self._ranges = [_TOO_FAR] * len(finders)
@@ -160,7 +161,7 @@ class OnboardSensors:
     each.
     """
 
-    def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
+    def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
         poses = simulation.snapshot().poses
         first = {sensor.type: sensor for sensor in reversed(sensors_on(simulation.world, vehicle.body))}
 

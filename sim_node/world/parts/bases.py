@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.control.bases import BASE_TYPES
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bases import Base, base_problems
+from sim_node.world.bases import Base, base_problems, kind_of
 from sim_node.world.model import World
 from sim_node.world.part import Entry, Kind, Mobility, Refer, Rename, part
+from sim_node.world.parts.vehicles import autopilot_data
 from sim_node.world.problems import Place, Problem
 from sim_node.world.writers.values import data_of, given
 
@@ -51,12 +51,11 @@ class Bases(Kind[Base]):
 
     def data(self, part: Base, refer: Refer) -> dict[str, Any]:
         """Return it with its kind and dimensions, on a body that is written among the bodies."""
-        kind = next(name for name, each in BASE_TYPES.items() if each is type(part.shape))
         limits = {name: value for name, value in data_of(part.limits).items() if value != math.inf}
         data = {
             "name": part.name,
             "body": part.body,
-            "type": kind,
+            "type": kind_of(part.shape),
             **data_of(part.shape),
             "joints": part.joints or None,
             "drive": part.drive,
@@ -64,5 +63,7 @@ class Bases(Kind[Base]):
             "timeout": part.timeout,
             "cmd_vel": part.cmd_vel,
             "transforms": part.transforms,
+            "pilot": part.pilot and given(data_of(part.pilot)),
+            "autopilot": part.autopilot and autopilot_data(part.autopilot, refer),
         }
         return given(data)

@@ -29,7 +29,7 @@ class Vehicles(Kind[Multirotor]):
             "rotors": [_rotor(rotor) for rotor in part.rotors],
             "drag": {"linear": part.drag_linear, "quadratic": part.drag_quadratic},
             "pilot": part.pilot and given({**data_of(part.pilot), "waypoints": list(part.pilot.waypoints)}),
-            "autopilot": part.autopilot and _autopilot(part.autopilot, refer),
+            "autopilot": part.autopilot and autopilot_data(part.autopilot, refer),
         }
         return given(data)
 
@@ -42,13 +42,15 @@ class Vehicles(Kind[Multirotor]):
         return replace(part, name=rename.under(part.name), body=rename.frame(part.body))
 
 
-def _autopilot(autopilot: Autopilot, refer: Refer) -> dict[str, Any]:
+def autopilot_data(autopilot: Autopilot, refer: Refer) -> dict[str, Any]:
     """Return an autopilot, without an instance that was chosen automatically and without a default `like`."""
     data = data_of(autopilot)
     if data.pop("any_instance"):
         del data["instance"]
     if data["like"] == LIKE[0]:
         del data["like"]
+    if not autopilot.channels:
+        del data["channels"]
     if autopilot.signing_key is not None:
         data["signing_key"] = refer(autopilot.signing_key)
     return data

@@ -32,6 +32,7 @@ from sim_node.world.readers.keys import (
 )
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
 from sim_node.world.readers.yaml_parts import part_world
+from sim_node.world.readers.yaml_pilots import AUTOPILOT, BASE_PILOT, read_autopilot, read_base_pilot
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
@@ -53,6 +54,8 @@ COMMON_KEYS: dict[str, Form] = {
     "timeout": number("After the last command until it brakes, s; 0 for never.", 0.0, MAX_TIMEOUT_S),
     "cmd_vel": choice("The type of the topic cmd_vel.", COMMANDS),
     "transforms": choice("Which transforms /tf has.", TRANSFORMS),
+    "pilot": BASE_PILOT,
+    "autopilot": AUTOPILOT,
 }
 _CHOSEN = listing("Sensors of its model.", text(""))
 MODEL_KEYS = Keys(
@@ -96,7 +99,7 @@ def read_bases(value: Value, context: Context) -> None:
         if isinstance(entry.node, Mapping) and "model" in entry.node.entries:
             parts = list(_from_model(entry, context))
         else:
-            parts = _on_body(entry)
+            parts = _on_body(entry, context)
         if len(entry.report.errors) > errors:
             context.report.missing.append(entry.path)
             continue
@@ -104,7 +107,7 @@ def read_bases(value: Value, context: Context) -> None:
             context.add(part)
 
 
-def _on_body(entry: Value) -> list[Base]:
+def _on_body(entry: Value, context: Context) -> list[Base]:
     """Read a base on a body of the world."""
     # Not reported before the kind is known: unknown keys, and what is missing.
     unread = tuple(entry.node.entries) if isinstance(entry.node, Mapping) else ()
@@ -118,13 +121,13 @@ def _on_body(entry: Value) -> list[Base]:
     shape = _shape(table, BASE_TYPES[kind])
     body, joints = frame_name(table.get("body")), _joints(table.get("joints"))
     base = Base(_name(table), body, shape, joints, place=entry.place)
-    return [replace(base, **_settings(table))]
+    return [replace(base, **_settings(table, context))]
 
 
 def _from_model(entry: Value, context: Context) -> Iterator[Any]:
     """Read a base that a model describes: yield it and all else of the model, below the base's name."""
     table = entry.table(MODEL_KEYS)
-    name, settings = _name(table), _settings(table)
+    name, settings = _name(table), _settings(table, context)
     pose, _ = read_pose(table.get("pose"))
     reference = table.get("model")
     world = None if reference is None else part_world(reference, context)
@@ -201,9 +204,14 @@ def _joints(value: Value | None) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _settings(table: Table) -> dict[str, Any]:
-    """Read what does not depend on the kind of base: only what is given."""
+def _settings(table: Table, context: Context) -> dict[str, Any]:
+    """Read what does not depend on the kind of base: only what is given. An autopilot leaves no cmd_vel by default."""
     found: dict[str, Any] = {}
+    pilot, autopilot = read_base_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"), context)
+    if pilot is not None:
+        found["pilot"] = pilot
+    if autopilot is not None:
+        found |= {"autopilot": autopilot, "cmd_vel": "none"}
     for key, allowed in (("drive", DRIVES), ("cmd_vel", COMMANDS), ("transforms", TRANSFORMS)):
         if key in table:
             found[key] = table.choice(key, allowed, allowed[0])

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from sim_node.world import bases
+from sim_node.world.bases import BasePilot, BaseWaypoint
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, vector, whole, word
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
@@ -22,6 +24,7 @@ AUTOPILOT_KEYS = Keys(
         "links": listing("Additional ground links, as in udpout:127.0.0.1:14550.", text("")),
         "like": choice("What the built-in autopilot presents itself as.", LIKE),
         "signing_key": text("File with the MAVLink 2 signing key of its links."),
+        "channels": listing("What its output channels command on a base, from channel 1 on.", text("")),
     },
     required=("type",),
     about="An autopilot in a process of its own.",
@@ -56,6 +59,25 @@ PILOT_KEYS = Keys(
     },
     about="The built-in controller and its mission.",
 )
+BASE_POINT = vector("Position [x, y] in the fixed frame, ENU, m.", 2, MAX_DISTANCE)
+BASE_WAYPOINT_KEYS = Keys(
+    {
+        "position": BASE_POINT,
+        "yaw_deg": number("Yaw, degrees.", *map(math.degrees, bases.WAYPOINT_RANGES["yaw"])),
+        **{key: number(_LIMITS[key], *limits) for key, limits in bases.WAYPOINT_RANGES.items()},
+    },
+    required=("position",),
+    at_most_one=(("yaw", "yaw_deg"),),
+)
+BASE_PILOT_KEYS = Keys(
+    {
+        **{key: number(_LIMITS[key], *limits) for key, limits in bases.PILOT_RANGES.items()},
+        "after": choice("What to do after the last waypoint.", bases.AFTER),
+        "waypoints": listing("The mission.", either("", BASE_POINT, BASE_WAYPOINT_KEYS)),
+    },
+    about="The mission of the built-in autopilot.",
+)
+BASE_PILOT = either("The mission of the built-in autopilot.", word("", "none", None), BASE_PILOT_KEYS)
 PILOT = either("The built-in controller and its mission.", word("", "none", None), PILOT_KEYS)
 AUTOPILOT = either("An autopilot in a process of its own.", word("", "none", None), AUTOPILOT_KEYS)
 
@@ -74,6 +96,23 @@ def read_pilot(value: Value | None) -> Pilot | None:
         () if waypoints is None else tuple(w for entry in waypoints.items() if (w := _waypoint(entry)) is not None),
         table.choice("after", AFTER, Pilot().after),
         **numbers,
+    )
+
+
+def read_base_pilot(value: Value | None) -> BasePilot | None:
+    """Read `none`, which is the default, or a mapping."""
+    if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
+        return None
+    if not isinstance(value.node, Mapping):
+        value.error(f"`none` or a mapping is needed ({', '.join(BASE_PILOT_KEYS)}), found {value.found()}")
+        return None
+    table = value.table(BASE_PILOT_KEYS)
+    waypoints = table.get("waypoints")
+    read = [] if waypoints is None else map(_base_waypoint, waypoints.items())
+    return BasePilot(
+        tuple(waypoint for waypoint in read if waypoint is not None),
+        table.choice("after", bases.AFTER, BasePilot().after),
+        **_numbers(table, bases.PILOT_RANGES),
     )
 
 
@@ -101,7 +140,9 @@ def read_autopilot(value: Value | None, context: Context) -> Autopilot | None:
     if key is not None and kind != BUILTIN:
         key.error(f"the links of {kind} are its own; only mavlink_builtin takes a key")
     path = None if key is None else context.path_of(key)
-    return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]), path)
+    outputs = table.get("channels")
+    channels = () if outputs is None else tuple(entry.text() for entry in outputs.items())
+    return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]), path, channels)
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:
@@ -115,11 +156,30 @@ def _waypoint(entry: Value) -> Waypoint | None:
         position = entry.vector(3, limit=MAX_DISTANCE)
         return None if position is None else Waypoint(np.array(position))
     table = entry.table(WAYPOINT_KEYS)
-    value, degrees = table.get("position"), table.get("yaw_deg")
+    value = table.get("position")
     position = None if value is None else value.vector(3, limit=MAX_DISTANCE)
-    fields = _numbers(table, WAYPOINT_RANGES)
+    fields = _waypoint_numbers(table, WAYPOINT_RANGES)
+    return None if position is None else Waypoint(np.array(position), **fields)
+
+
+def _base_waypoint(entry: Value) -> BaseWaypoint | None:
+    """Read a position, or a mapping."""
+    if isinstance(entry.node, Sequence):
+        position = entry.vector(2, limit=MAX_DISTANCE)
+        return None if position is None else BaseWaypoint((position[0], position[1]))
+    table = entry.table(BASE_WAYPOINT_KEYS)
+    value = table.get("position")
+    position = None if value is None else value.vector(2, limit=MAX_DISTANCE)
+    fields = _waypoint_numbers(table, bases.WAYPOINT_RANGES)
+    return None if position is None else BaseWaypoint((position[0], position[1]), **fields)
+
+
+def _waypoint_numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """Read the numbers of a waypoint, with its yaw in either unit."""
+    degrees = table.get("yaw_deg")
+    fields = _numbers(table, ranges)
     if degrees is not None:
         if "yaw" in fields:
             degrees.error("cannot be combined with yaw; give one of them")
         fields["yaw"] = math.radians(degrees.number(*map(math.degrees, WAYPOINT_RANGES["yaw"])))
-    return None if position is None else Waypoint(np.array(position), **fields)
+    return fields
