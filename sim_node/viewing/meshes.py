@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.finishes import Finish
 
 # Default colour.
 PLAIN = (0.62, 0.65, 0.70, 1.0)
@@ -22,10 +23,31 @@ _MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles: vertices (V, 3) m, faces (F, 3)."""
+    """Triangles.
+
+    Attributes:
+        vertices: (V, 3), m.
+        faces: (F, 3) rows of vertices.
+        uv: (F, 3, 2) where the corners of the faces are in a texture, right and down; None for nowhere.
+        normals: (F, 3, 3) of the corners; None for those of the faces.
+    """
 
     vertices: npt.NDArray[np.float32]
     faces: npt.NDArray[np.uint32]
+    uv: npt.NDArray[np.float32] | None = None
+    normals: npt.NDArray[np.float32] | None = None
+
+    def corners(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the corners (3 F, 3) of the faces, their normals (3 F, 3) and their texture coordinates (3 F, 2)."""
+        corners = self.vertices[self.faces].astype(np.float64)
+        if self.normals is None:
+            across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
+            normals = np.repeat(across[:, None], 3, axis=1)
+        else:
+            normals = self.normals.astype(np.float64)
+        uv = np.zeros((len(corners), 3, 2)) if self.uv is None else self.uv.astype(np.float64)
+        return corners.reshape(-1, 3), normals.reshape(-1, 3), uv.reshape(-1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +65,7 @@ class Shape:
         mesh: Its triangles, if it is not read from the file.
         collides: Whether it makes contact.
         mass: Of the body that it is on, kg; None if that is unknown.
+        finish: How its surface looks besides its colour, which is the mean of that; None for nothing else.
     """
 
     row: int
@@ -54,6 +77,7 @@ class Shape:
     file: Path | None = None
     collides: bool = True
     mass: float | None = None
+    finish: Finish | None = None
 
 
 def capsule(shape: Shape, radius: float, length: float) -> Iterator[Shape]:
@@ -69,6 +93,15 @@ def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
     if rgba is None or np.allclose(rgba, _MUJOCO_PLAIN, atol=1e-6):
         return PLAIN
     return tuple(float(part) for part in np.clip(rgba, 0.0, 1.0))
+
+
+def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
+    """Convert sRGB colours (..., 3) in 0 to 1 to linear bytes, as glTF and viser's instances and lines have them.
+
+    IEC 61966-2-1.
+    """
+    light = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return np.asarray(np.round(light * 255.0), dtype=np.uint8)
 
 
 # rviz rotates a glTF file's axes only since 2025, and Humble reads such files only lately (ros2/rviz#1001, #1154,

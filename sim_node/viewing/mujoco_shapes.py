@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import Compiled, compile_model
+from sim_node.viewing.finishes import Finish, Texture, plane_uv
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured, parts_of
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
@@ -80,6 +83,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[Shape]:
     for row, body in enumerate(compiled.solids.tolist()):
         rows.setdefault(body, row)
     meshes: dict[int, Mesh] = {}
+    finishes = Finishes(model)
     for geom in geoms:
         pose = np.concatenate([model.geom_pos[geom], model.geom_quat[geom][[1, 2, 3, 0]]])
         look = Shape(
@@ -89,6 +93,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[Shape]:
             colour=coloured(_colour(model, geom)),
             collides=bool(model.geom_contype[geom] | model.geom_conaffinity[geom]),
             mass=float(model.body_mass[model.geom_bodyid[geom]]),
+            finish=finishes.of(geom),
         )
         size, kind, data = model.geom_size[geom], model.geom_type[geom], int(model.geom_dataid[geom])
         if kind == _GEOM.mjGEOM_PLANE:
@@ -108,7 +113,7 @@ def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[Shape]:
                 meshes[data] = _mesh(model, data)
             yield replace(look, mesh=meshes[data])
         elif kind == _GEOM.mjGEOM_HFIELD:
-            yield replace(look, kind="terrain", mesh=_height_field(model, data))
+            yield replace(look, kind="terrain", mesh=_height_field(model, data, look.finish))
 
 
 def _visible(model: mujoco.MjModel) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
@@ -136,15 +141,81 @@ def _colour(model: mujoco.MjModel, geom: int) -> FloatArray:
     return rgba
 
 
+class Finishes:
+    """The finishes of a compiled model's geoms: materials with a texture, and those that are metallic or rough."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model = model
+        self._by_material: dict[int, Finish | None] = {}
+        self._pixels: dict[int, npt.NDArray[np.uint8]] = {}
+
+    def of(self, geom: int) -> Finish | None:
+        """Return the finish of a geom; None if it has a colour only, or a texture that does not fit its shape."""
+        model, material = self._model, int(self._model.geom_matid[geom])
+        if material < 0:
+            return None
+        if material not in self._by_material:
+            self._by_material[material] = self._made(material)
+        finish = self._by_material[material]
+        if finish is None or finish.texture is None or self._fits(geom, is_cube=finish.texture.is_cube):
+            return finish
+        # As of its colour, which is that of the texture.
+        metallic, roughness = float(model.mat_metallic[material]), float(model.mat_roughness[material])
+        if metallic < 0.0 and roughness < 0.0:
+            return None
+        return replace(finish, tint=coloured(_colour(model, geom)), texture=None)
+
+    def _fits(self, geom: int, *, is_cube: bool) -> bool:
+        kind, data = self._model.geom_type[geom], int(self._model.geom_dataid[geom])
+        if kind in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF):
+            return not is_cube and int(self._model.mesh_texcoordnum[data]) > 0
+        return not (is_cube and kind in (_GEOM.mjGEOM_PLANE, _GEOM.mjGEOM_HFIELD))
+
+    def _made(self, material: int) -> Finish | None:
+        model = self._model
+        metallic, roughness = float(model.mat_metallic[material]), float(model.mat_roughness[material])
+        texture = int(model.mat_texid[material][mujoco.mjtTextureRole.mjTEXROLE_RGB])
+        if metallic < 0.0 and roughness < 0.0 and texture < 0:
+            return None
+        found = None
+        if texture >= 0:
+            repeat_x, repeat_y = model.mat_texrepeat[material].tolist()
+            found = Texture(
+                self._image(texture),
+                model.tex_type[texture] != mujoco.mjtTexture.mjTEXTURE_2D,
+                (repeat_x, repeat_y),
+                bool(model.mat_texuniform[material]),
+            )
+        tint = tuple(np.clip(model.mat_rgba[material], 0.0, 1.0).astype(float).tolist())
+        return Finish(tint, found, max(metallic, 0.0), roughness if roughness >= 0.0 else 1.0)
+
+    def _image(self, texture: int) -> npt.NDArray[np.uint8]:
+        if texture not in self._pixels:
+            model = self._model
+            shape = int(model.tex_height[texture]), int(model.tex_width[texture]), int(model.tex_nchannel[texture])
+            start = int(model.tex_adr[texture])
+            pixels = np.array(model.tex_data[start : start + math.prod(shape)], dtype=np.uint8).reshape(shape)
+            self._pixels[texture] = pixels[..., :3] if shape[2] >= 3 else np.repeat(pixels[..., :1], 3, axis=2)
+        return self._pixels[texture]
+
+
 def _mesh(model: mujoco.MjModel, data: int) -> Mesh:
-    vertex, face = int(model.mesh_vertadr[data]), int(model.mesh_faceadr[data])
+    vertex, first = int(model.mesh_vertadr[data]), int(model.mesh_faceadr[data])
+    faces = slice(first, first + int(model.mesh_facenum[data]))
+    uv = normals = None
+    if int(model.mesh_texcoordnum[data]) > 0:
+        start, normal = int(model.mesh_texcoordadr[data]), int(model.mesh_normaladr[data])
+        uv = np.array(model.mesh_texcoord[start + model.mesh_facetexcoord[faces]], dtype=np.float32)
+        normals = np.array(model.mesh_normal[normal + model.mesh_facenormal[faces]], dtype=np.float32)
     return Mesh(
         np.array(model.mesh_vert[vertex : vertex + int(model.mesh_vertnum[data])], dtype=np.float32),
-        np.array(model.mesh_face[face : face + int(model.mesh_facenum[data])], dtype=np.uint32),
+        np.array(model.mesh_face[faces], dtype=np.uint32),
+        uv,
+        normals,
     )
 
 
-def _height_field(model: mujoco.MjModel, data: int) -> Mesh:
+def _height_field(model: mujoco.MjModel, data: int, finish: Finish | None) -> Mesh:
     """Return its upper surface: rows along y, columns along x, heights above zero (MuJoCo, asset/hfield)."""
     rows, columns, start = int(model.hfield_nrow[data]), int(model.hfield_ncol[data]), int(model.hfield_adr[data])
     half_x, half_y, top = model.hfield_size[data][:3]
@@ -153,4 +224,8 @@ def _height_field(model: mujoco.MjModel, data: int) -> Mesh:
     corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     right, above = corner + 1, corner + columns
     faces = np.concatenate([np.stack([corner, right, above], 1), np.stack([right, above + 1, above], 1)])
-    return Mesh(np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(np.float32), faces.astype(np.uint32))
+    points = np.stack([x, y, z], axis=-1).reshape(-1, 3)
+    uv = None
+    if finish is not None and finish.texture is not None:
+        uv = plane_uv(points, model.hfield_size[data][:2], finish.texture)[faces].astype(np.float32)
+    return Mesh(points.astype(np.float32), faces.astype(np.uint32), uv)

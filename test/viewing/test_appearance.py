@@ -11,9 +11,10 @@ from PIL import Image
 from urdf_parser_py.urdf import URDF
 
 from sim_node.simulation import Simulation
-from sim_node.viewing.browser.batches import Batches, linear
+from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.markers import markers_of
+from sim_node.viewing.meshes import linear
 from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import UrdfWriter

@@ -341,7 +341,7 @@ def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
 
 def test_colours_are_made_linear() -> None:
     """IEC 61966-2-1: half of a screen's full value is 21.4 % of its light, and 0.04045 is 0.313 %."""
-    from sim_node.viewing.browser.batches import linear
+    from sim_node.viewing.meshes import linear
 
     assert linear(np.array([0.0, 1.0, 0.5])).tolist() == [0, 255, round(0.21404 * 255)]
     assert linear(np.array([0.04045, 0.2, 0.8])).tolist() == [round(0.00313 * 255), round(0.03310 * 255), 154]

@@ -10,21 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import trimesh
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import Mesh, Shape
-
-
-def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
-    """Convert sRGB colours (..., 3) in 0 to 1 to linear bytes, which viser needs for instances and lines.
-
-    IEC 61966-2-1.
-    """
-    light = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-    return np.asarray(np.round(light * 255.0), dtype=np.uint8)
+from sim_node.viewing.browser.textured import textured_glb
+from sim_node.viewing.meshes import Mesh, Shape, linear
 
 
 @cache
@@ -137,12 +128,27 @@ def _form(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     """Return what the shapes of a batch share besides sizes, colours and frames. digests: of meshes so far, by id."""
     mesh = shape.mesh
     if mesh is None:
-        return shape.kind, shape.file
+        return shape.kind, shape.file, *_finish(shape, digests)
     if id(mesh) not in digests:
         hashed = blake2b(np.ascontiguousarray(mesh.vertices).data)
         hashed.update(np.ascontiguousarray(mesh.faces).data)
         digests[id(mesh)] = hashed.digest()
-    return shape.kind, digests[id(mesh)]
+    return shape.kind, digests[id(mesh)], *_finish(shape, digests)
+
+
+def _finish(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
+    """Return what the shapes of a batch share with a finish: its tint, and their size if the texture is in metres."""
+    finish = shape.finish
+    if finish is None:
+        return ()
+    look: tuple[Any, ...] = finish.tint, finish.metallic, finish.roughness
+    texture = finish.texture
+    if texture is None:
+        return look
+    if id(texture) not in digests:
+        digests[id(texture)] = blake2b(np.ascontiguousarray(texture.pixels).data).digest()
+    size = tuple(shape.scale.tolist()) if texture.is_metric else ()
+    return *look, digests[id(texture)], texture.is_cube, texture.repeat, size
 
 
 def _placed(shapes: Sequence[Shape]) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], FloatArray]:
@@ -161,6 +167,8 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
         "cast_shadow": first.colour[3] == 1.0,
         "receive_shadow": True,
     }
+    if first.finish is not None:
+        return scene.add_batched_glb(name, glb_data=textured_glb(first), **common)
     if first.kind == "glb":
         assert first.file is not None
         return scene.add_batched_glb(name, glb_data=_glb(first.file), **common)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.browser.batches import WXYZ, linear
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.meshes import Shape, linear
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable
 

@@ -14,6 +14,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.scene import HORIZON, ZENITH
 from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.browser.textured import plane_glb
 from sim_node.viewing.extent import Extent
 from sim_node.viewing.meshes import PLAIN, Shape
 from sim_node.world.scene import Sky
@@ -82,10 +83,18 @@ class Surroundings:
             return
         shapes, in_root, extent = self._content
         planes = [shape for shape in shapes if shape.kind == "plane"]
-        grounds = [(pose_math.compose(in_root[plane.row], plane.pose), plane.colour) for plane in planes]
-        for number, (pose, colour) in enumerate(grounds or [(np.array(pose_math.IDENTITY), PLAIN)]):
-            self._lay(f"{self._node}/{number}", pose, colour, extent, opaque=bool(grounds))
-        count = max(len(grounds), 1)
+        for number, plane in enumerate(planes):
+            pose = pose_math.compose(in_root[plane.row], plane.pose)
+            if plane.finish is not None and plane.finish.texture is not None:
+                glb = plane_glb(plane.finish, 0.5 * plane.scale[:2], sky_radius(extent))
+                self._scene.add_glb(
+                    f"{self._node}/{number}", glb, position=pose[:3], wxyz=pose[WXYZ], cast_shadow=False
+                )
+            else:
+                self._lay(f"{self._node}/{number}", pose, plane.colour, extent, opaque=True)
+        if not planes:
+            self._lay(f"{self._node}/0", np.array(pose_math.IDENTITY), PLAIN, extent, opaque=False)
+        count = max(len(planes), 1)
         for number in range(count, self._grounds):
             self._scene.remove_by_name(f"{self._node}/{number}")
         self._grounds = count
