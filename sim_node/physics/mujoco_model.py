@@ -15,6 +15,7 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actuators import add_actuators, check_damping, set_targets
 from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.base_contacts import exclude_scenery
+from sim_node.physics.contact_materials import add_contact_pairs, set_contact_pairs
 from sim_node.physics.drives import integrator_of
 from sim_node.physics.joint_motion import add_mimics, set_joint_motion
 from sim_node.physics.loop_closures import add_loop_closures, set_distances, set_weights
@@ -109,7 +110,8 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     shapes = [shape for body in world.bodies for shape in body.shapes]
     if world.ground is not None:
         shapes.append(world.ground.shape)
-    set_solver(spec, physics, has_surfaces=any(shape.surface and shape.surface.decides for shape in shapes))
+    decide = bool(world.contact_materials) or any(shape.surface and shape.surface.decides for shape in shapes)
+    set_solver(spec, physics, has_surfaces=decide)
     if not physics.contact:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     # A diverging run is reported, not reset automatically.
@@ -153,6 +155,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
         if first in shaped and second in shaped:
             spec.add_exclude(bodyname1=first, bodyname2=second)
     exclude_scenery(spec, world, layout)
+    add_contact_pairs(spec, world, touching)
     add_mimics(spec, world)
     add_transmissions(spec, world)
     add_actuators(spec, world)
@@ -282,6 +285,7 @@ def _compiled(
     mujoco.mj_setConst(model, mujoco.MjData(model))
     set_distances(model, world)
     set_weights(model, world)
+    set_contact_pairs(model, world)
     set_joint_motion(model, layout)
     check_damping(model, world)
     start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)

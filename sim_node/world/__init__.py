@@ -2,6 +2,7 @@
 
 from sim_node.world.bases import Base, DriveLimits
 from sim_node.world.bodies import Body, Geometry, Inertial, LoopClosure, Physics
+from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameNotFound, FrameTable
 from sim_node.world.joint_commands import JointCommands
@@ -36,6 +37,7 @@ __all__ = [
     "Buoyancy",
     "ConstantForce",
     "ContactGeometry",
+    "ContactMaterial",
     "Diverged",
     "Drag",
     "DriveLimits",

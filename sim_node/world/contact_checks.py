@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from sim_node.text import did_you_mean
@@ -20,7 +19,7 @@ from sim_node.world.surfaces import (
     RANGES,
     Material,
     Surface,
-    largest_timestep,
+    timestep_fault,
 )
 
 # Properties of contacts and of looks, as a world file names them.
@@ -75,7 +74,7 @@ def contact_problems(world: World) -> Iterator[Problem]:
     if faults or not touching:
         return
     for shape, surface, place in touching:
-        if message := _timestep_fault(world, surface):
+        if message := timestep_fault(world, surface.restitution, surface.contact_time):
             yield _located(shape, place, "restitution", message)
     layers = {DEFAULT_LAYER, *(surface.layer for _, surface, _ in touching)}
     for shape, surface, place in touching:
@@ -89,24 +88,6 @@ def contact_problems(world: World) -> Iterator[Problem]:
         shape, _, place = next(each for each in reversed(touching) if filter_of(each[1]) != DEFAULT)
         message = f"the world has {error.count} groups of shapes that touch different layers; allowed: {error.allowed}"
         yield _located(shape, place, "layer", f"{message}, the bits of MuJoCo's geometries")
-
-
-def _timestep_fault(world: World, surface: Surface) -> str:
-    """Return that the timestep is too large for a restitution, with the largest that works; empty if it is not."""
-    step_ns, integrator = world.time.step_ns, world.physics.integrator
-    substeps = world.physics.substeps(step_ns)
-    if surface.restitution is None or substeps < 1 or not world.physics.contact:
-        return ""
-    largest_ns = 1e9 * largest_timestep(surface.restitution, surface.contact_time, integrator)
-    if step_ns / substeps <= largest_ns * (1.0 + 1e-9):
-        return ""
-    least = math.ceil(step_ns / largest_ns)
-    parts = next((n for n in range(least, 100 * least) if step_ns % n == 0), least)
-    return (
-        f"{surface.restitution:g} needs timesteps of at most {largest_ns / 1e9:.3g} s with {integrator}, found "
-        f"{step_ns / substeps / 1e9:.3g} s; the largest that divides the world's step is "
-        f"physics.timestep: {step_ns // parts / 1e9:.10g}"
-    )
 
 
 def _shapes(world: World) -> Iterator[tuple[Geometry, Place]]:

@@ -101,6 +101,7 @@ TAKEN = {
     "models",
     "actuators",
     "transmissions",
+    "contact_materials",
     "signals",
     "joint_commands",
     "body_commands",

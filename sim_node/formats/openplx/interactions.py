@@ -88,11 +88,11 @@ def friction_of(of: Object, name: str) -> tuple[float, float] | float:
         return 0.0
     dissipation = "Physics.Interactions.Dissipation."
     if friction.is_a(f"{dissipation}ConstantLimitFriction"):
-        return _above(friction, "limit")
+        return above(friction, "limit")
     if friction.is_a(f"{dissipation}AsymmetricLimitFriction"):
         return -abs(value_of(friction, "negative_limit")), abs(value_of(friction, "positive_limit"))
     if friction.is_a(f"{dissipation}DryConstantNormalForceFriction"):
-        return _above(friction, "coefficient") * _above(friction, "normal_force")
+        return above(friction, "coefficient") * above(friction, "normal_force")
     if friction.kind == f"{dissipation}DefaultFriction":
         return 0.0
     raise Ignored(f"{with_article(friction.kind)} of {with_article(of.kind)} is not simulated")
@@ -102,7 +102,7 @@ def stiffness_of(of: Object, name: str) -> float:
     """Return the stiffness of an attribute that is a flexibility, N/m or N m/rad."""
     flexibility = of.value(name)
     if isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic"):
-        return _above(flexibility, "stiffness")
+        return above(flexibility, "stiffness")
     rigid = isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.Rigid")
     return RIGID if rigid else STIFFNESS
 
@@ -112,9 +112,9 @@ def damping_of(of: Object, name: str, stiffness: float) -> float:
     dissipation = of.value(name)
     if isinstance(dissipation, Object):
         if dissipation.is_a("Physics.Interactions.Dissipation.MechanicalDamping"):
-            return _above(dissipation, "damping_constant")
+            return above(dissipation, "damping_constant")
         if dissipation.is_a("Physics.Interactions.Dissipation.ConstraintRelaxationTimeDamping"):
-            return _above(dissipation, "relaxation_time") * stiffness
+            return above(dissipation, "relaxation_time") * stiffness
     return RELAXATION * stiffness
 
 
@@ -225,7 +225,7 @@ def _differential(of: Object) -> Law:
     locked = of.value("locked_up") is True
     lock: dict[str, Any] = {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": float(locked)}
     if limited and not locked:
-        most = _above(of, "breakaway_torque")
+        most = above(of, "breakaway_torque")
         lock |= {"force": (-most, most), "engagement": 1.0}
     return Law(None, "shafts", (1.0, -half, -half), held=True, lock=lock)
 
@@ -245,7 +245,7 @@ def _slipping(of: Object) -> dict[str, Any]:
     fraction, ramp = of.value("initial_engagement_fraction"), (0.0, 0.0)
     if of.has("initially_engaged"):  # an automatic one
         fraction = 1.0 if of.value("initially_engaged") is True else 0.0
-        ramp = _above(of, "engagement_duration"), _above(of, "disengagement_duration")
+        ramp = above(of, "engagement_duration"), above(of, "disengagement_duration")
     engagement = 1.0 if isinstance(fraction, Undefined) else value_of_fraction(of, fraction)
     return {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": engagement, "ramp": ramp}
 
@@ -257,7 +257,7 @@ def capacity_of(of: Object) -> tuple[float, float] | None:
     capacity = of.value("torque_capacity")
     if isinstance(capacity, Undefined):
         return None
-    most = _above(of, "torque_capacity")
+    most = above(of, "torque_capacity")
     return -most, most
 
 
@@ -276,7 +276,7 @@ def _real(of: Object, name: str) -> float:
     return float(value_of(of, name))
 
 
-def _above(of: Object, name: str) -> float:
+def above(of: Object, name: str) -> float:
     """Return a number of zero or more. Raises Fault."""
     number = float(value_of(of, name))
     if number < 0.0:

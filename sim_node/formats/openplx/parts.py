@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.world.bodies import Geometry
 from sim_node.world.problems import Place
+from sim_node.world.surfaces import Surface
 from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
 
+OVERRIDE = "Physics.GeometryMaterialOverrideTrait"
 # Cylinders and capsules are along y in OpenPLX, along z in a World.
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
@@ -59,11 +62,26 @@ def contact_geometry(of: Object) -> ContactGeometry | None:
         raise Fault(line_of(of, "size", "radius", "height"), f"sizes {made.size.tolist()} must be above zero")
     transform = pose_of(of, "local_transform")
     pose = made.pose if transform is None else poses.compose(transform, made.pose)
-    material = of.value("material")
-    density = value_of(material, "density") if isinstance(material, Object) else 1000.0
+    material = material_of(of)
+    density = 1000.0 if material is None else value_of(material, "density")
     massive = of.value("include_in_mass_properties") is not False
-    geometry = Geometry(made.shape, made.size, pose=pose, place=place_of(of))
+    geometry = replace(made, pose=pose, place=place_of(of))
+    if of.has("enable_collisions") and of.value("enable_collisions") is False:
+        geometry = replace(geometry, surface=Surface(touches=()))
     return ContactGeometry(of.name, geometry, density, massive, place_of(of))
+
+
+def material_of(geometry: Object) -> Object | None:
+    """Return the material of a geometry: that of the innermost owner that overrides it, else its own."""
+    owner = geometry.owner
+    while owner is not None and not owner.is_a(OVERRIDE):
+        owner = owner.owner
+    if owner is not None:
+        kept, material = (owner.value(name) for name in ("material_override_geometries_excluded", "material_override"))
+        if isinstance(material, Object) and not (isinstance(kept, list) and geometry in kept):
+            return material
+    material = geometry.value("material")
+    return material if isinstance(material, Object) else None
 
 
 def connector_of(of: Object) -> MateConnector:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sim_node.formats.openplx.collision_groups import CollisionGroups
+from sim_node.formats.openplx.contacts import contact_materials
 from sim_node.formats.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
 from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
@@ -18,6 +20,7 @@ from sim_node.formats.openplx.parts import (
     inertial,
     initial_speed,
     line_of,
+    material_of,
     place_of,
     pose_of,
     value_of,
@@ -27,6 +30,7 @@ from sim_node.formats.openplx.tree import (
     BODY,
     COLLISION_PAIR,
     CONNECTOR,
+    CONTACT_MODEL,
     GEOMETRY,
     INTERACTION,
     MATE,
@@ -41,10 +45,12 @@ from sim_node.formats.openplx.unsimulated import unsimulated
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.geometry import poses
 from sim_node.world.bodies import ContactExclusion
+from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
 from sim_node.world.signals import NamedSignal
+from sim_node.world.surfaces import DEFAULT_LAYER, Surface
 from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
 from sim_node.world.transmissions import Transmission
 
@@ -93,6 +99,7 @@ class Mechanism(NamedTuple):
     transmissions: tuple[Transmission, ...]
     contact_exclusions: tuple[ContactExclusion, ...]
     signals: tuple[NamedSignal, ...] = ()
+    contact_materials: tuple[ContactMaterial, ...] = ()
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:
@@ -106,6 +113,14 @@ def mechanism_of(root: Object, report: Report) -> Mechanism:
     return _Gathering(root, report).mechanism()
 
 
+def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
+    """Return a geometry with its surface by the path of its object, unless it makes no contact at all."""
+    surface = surfaces.get(of.place.key)
+    if surface is None or of.geometry.surface is not None:
+        return of
+    return replace(of, geometry=replace(of.geometry, surface=surface))
+
+
 class _Gathering:
     """The systems, mates and interactions of one root while its tree is walked."""
 
@@ -115,8 +130,10 @@ class _Gathering:
         self._parts: dict[Object, _Part] = {root: self._root}
         self._mates: list[Object] = []
         self._interactions: list[Object] = []
-        self._bodies: list[Object] = []
+        # The geometries of each system and body.
+        self._shapes: dict[Object, list[Object]] = {}
         self._apart: list[Object] = []
+        self._contacts: list[Object] = []
         self._shaft_actuators: list[Object] = []
         self._drives = Drives(root.name, self._ignore)
         self._redirected: list[tuple[_Part, Object]] = []
@@ -138,10 +155,16 @@ class _Gathering:
             self._drives.add_shaft_actuator(of)
         for of in self._interactions:
             self._drives.add(of)
-        pairs = tuple(pair for of in self._apart for pair in self._pairs_apart(of))
-        actuators, transmissions = self._drives.actuators, self._drives.transmissions
+        groups = CollisionGroups(self._shapes, self._drives.name)
+        groups.keep_apart(self._apart)
+        materials = self._touch(groups)
         return Mechanism(
-            self._root.system(), tuple(actuators), tuple(transmissions), pairs, tuple(self._found_signals())
+            self._root.system(),
+            tuple(self._drives.actuators),
+            tuple(self._drives.transmissions),
+            tuple(groups.exclusions),
+            tuple(self._found_signals()),
+            materials,
         )
 
     def body(self) -> RigidBody:
@@ -149,29 +172,24 @@ class _Gathering:
         found = self._body(self._root.of)
         return replace(found, pose=np.array(poses.IDENTITY)) if found.pose is None else found
 
-    def _pairs_apart(self, of: Object) -> Iterator[ContactExclusion]:
-        """Yield the pairs of bodies that two groups keep from touching each other."""
-        first, second = (self._members(of.value(name)) for name in ("group1", "group2"))
-        seen: set[frozenset[str]] = set()
-        for a in first:
-            for b in second:
-                if a != b and frozenset((a, b)) not in seen:
-                    seen.add(frozenset((a, b)))
-                    yield ContactExclusion(a, b)
-
-    def _members(self, group: Any) -> list[str]:
-        """Return the names of the bodies of a collision group: its own, those of its systems and of its geometries."""
-        if not isinstance(group, Object):
-            return []
-        bodies = [*objects_in(group.value("bodies"))]
-        for geometry in objects_in(group.value("geometries")):
-            if geometry.owner is not None:
-                bodies.append(geometry.owner)
-                if len([one for one in owned_of(geometry.owner) if one.is_a(GEOMETRY)]) > 1:
-                    self._ignore(geometry, "a geometry of a collision group stands for its whole body: only that")
-        for system in objects_in(group.value("systems")):
-            bodies += [body for body in self._bodies if system in owners_of(body)]
-        return [self._drives.name(body) for body in dict.fromkeys(bodies)]
+    def _touch(self, groups: CollisionGroups) -> tuple[ContactMaterial, ...]:
+        """Give the geometries their contact materials and collision layers. Return the contact materials."""
+        made_of = {}
+        for geometry in (each for owned in self._shapes.values() for each in owned) if self._contacts else ():
+            material = material_of(geometry)
+            if material is not None:
+                made_of[geometry] = material
+        materials, named = contact_materials(self._contacts, made_of, self._drives.name, self._tell)
+        surfaces: dict[str, Surface] = {}
+        for geometry in {**groups.layers, **named}:
+            layer, touches = groups.layers.get(geometry, (DEFAULT_LAYER, None))
+            surfaces[geometry.path] = Surface(layer=layer, touches=touches, contact_material=named.get(geometry, ""))
+        for part in self._parts.values() if surfaces else ():
+            part.geometries = [_on(surfaces, each) for each in part.geometries]
+            part.bodies = [
+                replace(body, geometries=tuple(_on(surfaces, each) for each in body.geometries)) for body in part.bodies
+            ]
+        return materials
 
     def _walk(self, part: _Part) -> None:
         listed = part.of.value("kinematically_controlled")
@@ -187,7 +205,6 @@ class _Gathering:
             self._take_signals(of)
             if of.is_a(BODY):
                 self._check_name(of)
-                self._bodies.append(of)
                 part.bodies.append(self._body(of))
             elif of.is_a(GEOMETRY):
                 part.geometries += self._geometry(of)
@@ -209,6 +226,9 @@ class _Gathering:
                 self._shaft_actuators.append(of)
             elif of.is_a(COLLISION_PAIR):
                 self._apart.append(of)
+            elif of.is_a(CONTACT_MODEL):
+                if of.value("enabled") is not False:
+                    self._contacts.append(of)
             elif of.is_a(INTERACTION):
                 self._interaction(of)
             elif of.is_a(INPUT) or (of.is_a(OUTPUT) and of.value("enabled") is True):
@@ -265,7 +285,11 @@ class _Gathering:
         found = contact_geometry(of)
         if found is None and of.kind != GEOMETRY:  # a place for one that a more special model names
             self._ignore(of, f"{with_article(of.kind)} has no shape here; known: {', '.join(SHAPES)}")
-        return [] if found is None else [found]
+        if found is None:
+            return []
+        assert of.owner is not None
+        self._shapes.setdefault(of.owner, []).append(of)
+        return [found]
 
     def _redirect(self, part: _Part, of: Object) -> None:
         body = of.value("redirected_parent")
@@ -358,7 +382,10 @@ class _Gathering:
             raise Fault(place_of(of), f"a path of {len(of.path)} characters is too long for a frame")
 
     def _ignore(self, of: Object, why: str) -> None:
-        self._warn(f"{why}; it is ignored", place_of(of))
+        self._tell(of, f"{why}; it is ignored")
+
+    def _tell(self, of: Object, message: str) -> None:
+        self._warn(message, place_of(of))
 
     def _warn(self, message: str, place: Place) -> None:
         if (message, place) in self._warned:  # such as a connector of two mates

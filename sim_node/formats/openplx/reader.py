@@ -37,7 +37,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     if chosen is None:
         return None
     try:
-        system, actuators, transmissions, pairs, signals = mechanism_of(chosen, report)
+        system, actuators, transmissions, pairs, signals, materials = mechanism_of(chosen, report)
         system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
         physics = _physics(chosen, report)
     except Fault as fault:
@@ -52,6 +52,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         "transmissions": transmissions,
         "contact_exclusions": pairs,
         "signals": signals,
+        "contact_materials": materials,
     }
     return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, parts=parts, source=str(shown))
 

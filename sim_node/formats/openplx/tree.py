@@ -15,6 +15,7 @@ GEOMETRY = "Physics3D.Geometries.ContactGeometry"
 CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
 MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
 COLLISION_PAIR = "Simulation.DisableCollisionPair"
+CONTACT_MODEL = "Physics.Interactions.SurfaceContact.Model"
 # What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
 BUNDLES = (
     "Physics",
@@ -27,8 +28,8 @@ BUNDLES = (
     "Terrain",
     "Sensors",
 )
-INERT = ("Physics.Signals.", "Physics.Interactions.SurfaceContact.", "Visuals.Geometries.", "Terrain.", "Sensors.")
-PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR, COLLISION_PAIR}
+INERT = ("Physics.Signals.", "Visuals.Geometries.", "Terrain.", "Sensors.")
+PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR, COLLISION_PAIR, CONTACT_MODEL}
 
 
 def owned_of(of: Object) -> Iterator[Object]:

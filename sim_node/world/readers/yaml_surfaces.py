@@ -63,6 +63,7 @@ CONTACT_KEYS = Keys(
         "contact_time": number("Time constant of contacts, s.", *RANGES["contact_time"][:2]),
         "layer": text("The collision layer of the shape.", least=1),
         "touches": listing("Layers that the shape makes contact with.", text("", least=1)),
+        "contact_material": text("What it is made of, for contact_materials.", least=1),
     }
 )
 SURFACE_KEYS = Keys(
@@ -114,14 +115,15 @@ def read_contact(table: Table) -> Surface:
     """Read friction, restitution and collision layer."""
     given = {key: value for key in CONTACT_KEYS if (value := table.get(key)) is not None}
     places = {key: value.place for key, value in given.items()}
-    layer, touches = given.get("layer"), given.get("touches")
+    layer, touches, made_of = (given.get(key) for key in ("layer", "touches", "contact_material"))
     contact_time = _number(given.get("contact_time"), "contact_time")
     return Surface(
-        **_friction(given.get("friction"), places),
+        **read_friction(given.get("friction"), places),
         restitution=_number(given.get("restitution"), "restitution"),
         contact_time=DEFAULT_CONTACT_TIME if contact_time is None else contact_time,
-        layer=DEFAULT_LAYER if layer is None else _layer(layer),
-        touches=None if touches is None else tuple(_layer(each) for each in touches.items()),
+        layer=DEFAULT_LAYER if layer is None else read_name(layer, "layer"),
+        touches=None if touches is None else tuple(read_name(each, "layer") for each in touches.items()),
+        contact_material="" if made_of is None else read_name(made_of, "contact material"),
         places=places,
     )
 
@@ -175,8 +177,8 @@ def read_image(value: Value, context: Context) -> Path | None:
     return found[0]
 
 
-def _friction(value: Value | None, places: dict[str, Place]) -> dict[str, float | None]:
-    """Read a number, against sliding, or a mapping."""
+def read_friction(value: Value | None, places: dict[str, Place]) -> dict[str, float | None]:
+    """Read friction from a number, against sliding, or a mapping. Add where its keys are given to `places`."""
     if value is None:
         return {}
     if isinstance(value.node, Scalar):
@@ -194,10 +196,10 @@ def _number(value: Value | None, key: str) -> float | None:
     return None if value is None else value.number(low, high, default=low)
 
 
-def _layer(value: Value) -> str:
-    """Read the name of a layer."""
+def read_name(value: Value, of: str) -> str:
+    """Read the name of a layer or a material."""
     errors = len(value.report.errors)
     name = value.text()
     if len(value.report.errors) == errors and not name.strip():
-        value.error(f"found {quoted(name)}; a layer needs a name")
+        value.error(f"found {quoted(name)}; a {of} needs a name")
     return name

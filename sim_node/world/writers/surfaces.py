@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim_node.world.bodies import Geometry
+from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.part import Refer
 from sim_node.world.surfaces import DEFAULT_CONTACT_TIME, DEFAULT_LAYER, Material, Surface
 
@@ -20,16 +21,22 @@ def surface_data(shape: Geometry, refer: Refer) -> dict[str, Any]:
 
 
 def contact_data(surface: Surface) -> dict[str, Any]:
-    """Return friction, restitution and layers."""
-    friction = {key: getattr(surface, key) for key in ("sliding", "torsional", "rolling")}
-    stated = {key: value for key, value in friction.items() if value is not None}
+    """Return friction, restitution, layers and contact material."""
     return {
-        "friction": surface.sliding if stated.keys() == {"sliding"} else stated or None,
+        "friction": friction_data(surface),
         "restitution": surface.restitution,
         "contact_time": surface.contact_time if surface.contact_time != DEFAULT_CONTACT_TIME else None,
         "layer": surface.layer if surface.layer != DEFAULT_LAYER else None,
         "touches": None if surface.touches is None else list(surface.touches),
+        "contact_material": surface.contact_material or None,
     }
+
+
+def friction_data(of: Surface | ContactMaterial) -> Any:
+    """Return friction: a number if it is only against sliding, a mapping, or None."""
+    friction = {key: getattr(of, key) for key in ("sliding", "torsional", "rolling")}
+    stated = {key: value for key, value in friction.items() if value is not None}
+    return of.sliding if stated.keys() == {"sliding"} else stated or None
 
 
 def material_data(material: Material, refer: Refer) -> dict[str, Any]:
