@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.pose_stream import PoseStream
@@ -47,7 +47,8 @@ class Heartbeat:
     system_status: int = 0
 
 
-class _Source(NamedTuple):
+@dataclass(slots=True)
+class _Source:
     """A source of a quantity: its rank, its last message (ns), and the last one of the source before (ns)."""
 
     rank: int
@@ -98,7 +99,9 @@ class Telemetry:
         self.mission_item: int | None = None
         self.reached_item: int | None = None
         self._undulations: dict[tuple[int, int], float] = {}
-        self._writers: dict[Topic | tuple[Topic | str | float, ...], Pack] = {}
+        self._writers: dict[Topic, Pack] = {}
+        self._variants: dict[tuple[Hashable, ...], Pack] = {}
+        self._encoded: dict[Topic, tuple[Mapping[str, Any], bytes]] = {}
         self._sources: dict[str, _Source] = {}
 
     @property
@@ -106,20 +109,34 @@ class Telemetry:
         """MAV_AUTOPILOT of the last heartbeat; 0 before the first one."""
         return self.heartbeat.autopilot if self.heartbeat else 0
 
-    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: str | float) -> None:
+    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float]) -> None:
         """Send a message of a topic with a layout.
 
         Args:
             topic: The topic.
             stamp_ns: Stamp of the message (ns).
             values: The numbers that the layout expects.
-            variant: Further arguments of the layout, after the vehicle's frames.
         """
-        key: Topic | tuple[Topic | str | float, ...] = (topic, *variant) if variant else topic
-        write = self._writers.get(key)
+        write = self._writers.get(topic)
         if write is None:
             assert topic.layout is not None
-            write = self._writers[key] = topic.layout(self.frames, *variant)
+            write = self._writers[topic] = topic.layout(self.frames)
+        self.send(topic, write(stamp_ns, values))
+
+    def pack_variant(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: Hashable) -> None:
+        """Send a message of a topic whose layout depends on more than the vehicle's frames.
+
+        Args:
+            topic: The topic.
+            stamp_ns: Stamp of the message (ns).
+            values: The numbers that the layout expects.
+            variant: Further arguments of the layout, such as deviations or the frame of a sensor.
+        """
+        key = topic, *variant
+        write = self._variants.get(key)
+        if write is None:
+            assert topic.layout is not None
+            write = self._variants[key] = topic.layout(self.frames, *variant)
         self.send(topic, write(stamp_ns, values))
 
     def fix_frame(self, child: str, rotation: Quaternion) -> None:
@@ -140,7 +157,10 @@ class Telemetry:
             topic: The topic.
             fields: The fields by name; see sim_node.wire.layout.Layout.
         """
-        self.send(topic, encode(topic.type.replace("/", "/msg/"), fields))
+        encoded = self._encoded.get(topic)
+        if encoded is None or encoded[0] != fields:  # states are sent again and again
+            encoded = self._encoded[topic] = fields, encode(topic.type.replace("/", "/msg/"), fields)
+        self.send(topic, encoded[1])
 
     def best_source(self, quantity: str, rank: int, stamp_ns: int) -> bool:
         """Return whether to publish a message of a source of a quantity: of the best recent one, and forward in time.
@@ -156,14 +176,16 @@ class Telemetry:
         Returns:
             Whether to publish it.
         """
-        before = self._sources.get(quantity)
-        floor_ns = stamp_ns
-        if before is not None and stamp_ns > before.received_ns - SOURCE_TIMEOUT_NS:  # else the clock was set back
-            if rank > before.rank and stamp_ns - before.received_ns < SOURCE_TIMEOUT_NS:
+        source = self._sources.get(quantity)
+        if source is None or stamp_ns <= source.received_ns - SOURCE_TIMEOUT_NS:  # the clock was set back
+            self._sources[quantity] = _Source(rank, stamp_ns, stamp_ns)
+            return True
+        if rank != source.rank:
+            if rank > source.rank and stamp_ns - source.received_ns < SOURCE_TIMEOUT_NS:
                 return False
-            floor_ns = before.floor_ns if rank == before.rank else max(before.floor_ns, before.received_ns)
-        self._sources[quantity] = _Source(rank, stamp_ns, floor_ns)
-        return stamp_ns >= floor_ns
+            source.rank, source.floor_ns = rank, max(source.floor_ns, source.received_ns)
+        source.received_ns = stamp_ns
+        return stamp_ns >= source.floor_ns
 
     def ellipsoid_altitude(self, altitude_msl: float, latitude: float, longitude: float) -> float:
         """Convert an altitude above mean sea level to one above the WGS84 ellipsoid.

@@ -83,7 +83,7 @@ class Topic:
         frame: Description of the header's frame.
         about: Content and unit.
         layout: For messages that are packed in place: makes a function that packs them, for a vehicle's frames and the
-            variant of Telemetry.pack. None for messages that are encoded each time.
+            variant of Telemetry.pack_variant. None for messages that are encoded each time.
         measured: Whether it is what a sensor of the autopilot measured, and no estimate.
     """
 

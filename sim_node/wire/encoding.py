@@ -165,7 +165,9 @@ class MessageBody:
         rows: Any = () if value is _UNSET else value
         if isinstance(rows, np.ndarray) and len(rows):
             return self._array_of_messages(field, rows, path)
-        if not isinstance(rows, (list, tuple, np.ndarray)) or not all(isinstance(row, Mapping) for row in rows):
+        if not isinstance(rows, (list, tuple, np.ndarray)) or not all(
+            row.__class__ is dict or isinstance(row, Mapping) for row in rows
+        ):
             raise LayoutFault(f"{self.type}: {path} needs a list of mappings")
         self._count(field, path, len(rows))
         texts = _texts_of(field.type, rows)
@@ -176,7 +178,7 @@ class MessageBody:
                 data += cdr_string(text)
             return [_text_names(field.type)] * len(rows)
         return [
-            self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSET, path)
+            self._message(field.type, _nested(row), f"{path}[{number}].") if row else self._part(field, _UNSET, path)
             for number, row in enumerate(rows)
         ]
 
@@ -262,7 +264,7 @@ class MessageBody:
 
 # Marks a missing value: None is a value, and a wrong one.
 _UNSET: Any = object()
-_PLAIN = (str, float, int, bool)
+_PLAIN = frozenset((str, float, int, bool, list))
 _STEP = re.compile(r"[^.\[\]]+")
 _PADDING = [bytes(-at % 4) for at in range(4)]
 
@@ -321,9 +323,9 @@ def _template(type: str, phase: int) -> tuple[bytes, Tree, ByteRange | None]:
 
 
 def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return values by field, as nested dicts, from paths."""
+    """Return values by field, as nested dicts, from paths. The rows of lists stay as they are."""
     for path, value in fields.items():
-        if value.__class__ not in _PLAIN or "." in path:
+        if "." in path or (value.__class__ not in _PLAIN and isinstance(value, Mapping)):
             break
     else:
         return fields
@@ -335,8 +337,6 @@ def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
             into = into.setdefault(name, {})
         if isinstance(value, Mapping):
             value = {**into.get(last, {}), **_nested(value)}
-        elif isinstance(value, (list, tuple)):
-            value = [_nested(row) if row.__class__ is dict or isinstance(row, Mapping) else row for row in value]
         into[last] = value
     return nested
 

@@ -59,7 +59,9 @@ def floats(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: str)
         array: FloatArray = np.asarray(values, dtype=np.float64).view()
     except (TypeError, ValueError):
         raise ValueError(f"{owner!r}: {what} must be numbers of shape {shape}, found {values!r:.60}") from None
-    if array.ndim != len(shape) or any(n not in (-1, m) for n, m in zip(shape, array.shape, strict=True)):
+    if array.shape != shape and (
+        array.ndim != len(shape) or any(n not in (-1, m) for n, m in zip(shape, array.shape, strict=True))
+    ):
         raise ValueError(f"{owner!r}: {what} has shape {array.shape}, needs {shape}")
     # A view: the caller's own array stays writable.
     array.setflags(write=False)

@@ -118,10 +118,10 @@ class StaticFrame:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
-        for key in ("scale", "size"):
-            value: FloatArray | None = getattr(self, key)
-            if value is not None:
-                object.__setattr__(self, key, floats(value, (3,), self.name, key))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", floats(self.scale, (3,), self.name, "scale"))
+        if self.size is not None:
+            object.__setattr__(self, "size", floats(self.size, (3,), self.name, "size"))
 
     @property
     def mobility(self) -> Mobility:

@@ -18,7 +18,7 @@ IMU_DATA = topic(
     Profile.SENSOR,
     "base_link",
     "orientation in ENU, angular rate (rad/s), specific force (m/s²) of the last raw measurement",
-    lambda frames, *deviations: wire.imu_with_attitude(frames.base, *deviations),
+    lambda frames, deviations: wire.imu_with_attitude(frames.base, *deviations[:3]),
 )
 
 
@@ -48,7 +48,7 @@ def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: AttitudeEnu
     vehicle.attitude = q
     vehicle.rates = rates = Flu.of_frd(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
     vehicle.poses.add_attitude(stamp_ns, q)
-    vehicle.pack(IMU_DATA, stamp_ns, (x, y, z, w, *rates, *vehicle.force), *vehicle.deviations[:3])
+    vehicle.pack_variant(IMU_DATA, stamp_ns, (x, y, z, w, *rates, *vehicle.force), vehicle.deviations)
 
 
 WIND = topic(

@@ -28,7 +28,7 @@ DATA_RAW = topic(
     Profile.SENSOR,
     "base_link",
     "angular rate (rad/s), specific force (m/s²): +9.81 upwards at rest; no orientation",
-    lambda frames, rate, force: wire.imu_raw(frames.base, rate, force),
+    lambda frames, deviations: wire.imu_raw(frames.base, deviations.rate, deviations.force),
     measured=True,
 )
 MAG = topic(
@@ -37,7 +37,7 @@ MAG = topic(
     Profile.SENSOR,
     "base_link",
     "magnetic field (T)",
-    lambda frames, deviation: wire.magnetic_field(frames.base, deviation),
+    lambda frames, deviations: wire.magnetic_field(frames.base, deviations.field),
     measured=True,
 )
 STATIC_PRESSURE = topic(
@@ -122,14 +122,13 @@ def _scaled(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int) -> None:
 def _inertial(vehicle: Telemetry, rank: int, stamp_ns: int, rates: Flu, force: Flu) -> None:
     if vehicle.best_source("imu", rank, stamp_ns):
         vehicle.force = force
-        deviations = vehicle.deviations
-        vehicle.pack(DATA_RAW, stamp_ns, (*rates, *force), deviations.rate, deviations.force)
+        vehicle.pack_variant(DATA_RAW, stamp_ns, (*rates, *force), vehicle.deviations)
 
 
 def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: Flu, scale: float) -> None:
     if vehicle.best_source("mag", rank, stamp_ns):
         x, y, z = field
-        vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations.field)
+        vehicle.pack_variant(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations)
 
 
 def _pressure(vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None) -> None:

@@ -73,7 +73,7 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
     pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, target)
     twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, target, turn)
     values = (*position, *q, *_known(pose_covariance), *velocity, *rates, *_known(twist_covariance))
-    vehicle.pack(ODOMETRY, stamp_ns, values, frame)
+    vehicle.pack_variant(ODOMETRY, stamp_ns, values, frame)
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:

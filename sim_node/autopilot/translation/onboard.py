@@ -49,7 +49,7 @@ def battery_status(fields: Any, vehicle: Telemetry) -> None:
     )
     # One entry is the pack's voltage, not a cell's.
     voltages = cells if len(cells) > 1 else []
-    vehicle.pack(BATTERY, vehicle.arrival_ns, (*state, *voltages), f"id{fields.id}", len(voltages))
+    vehicle.pack_variant(BATTERY, vehicle.arrival_ns, (*state, *voltages), f"id{fields.id}", len(voltages))
 
 
 RC_IN = topic(
@@ -86,7 +86,7 @@ def servo_output_raw(fields: Any, vehicle: Telemetry) -> None:
 
 
 def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> None:
-    vehicle.pack(topic, vehicle.arrival_ns, pulses, len(pulses))
+    vehicle.pack_variant(topic, vehicle.arrival_ns, pulses, len(pulses))
 
 
 _ULTRASOUND, _INFRARED = 0, 1  # sensor_msgs/Range
@@ -125,7 +125,9 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
     kind = _ULTRASOUND if fields.type == 1 else _INFRARED
     limits = fields.min_distance * 1e-2, fields.max_distance * 1e-2
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    vehicle.pack(DISTANCE, stamp_ns, (kind, fields.horizontal_fov, *limits, fields.current_distance * 1e-2), frame)
+    vehicle.pack_variant(
+        DISTANCE, stamp_ns, (kind, fields.horizontal_fov, *limits, fields.current_distance * 1e-2), frame
+    )
 
 
 @cache

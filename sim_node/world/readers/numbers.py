@@ -66,6 +66,14 @@ def from_euler(angles: npt.ArrayLike, axes: str = RPY) -> FloatArray:
     return wxyz[:, _XYZW].reshape(*angles.shape[:-1], 4)
 
 
+def from_rpy(roll: float, pitch: float, yaw: float) -> FloatArray:
+    """Return the quaternion (4,) of three finite angles in radians: from_euler for one rotation, which is faster."""
+    from transforms3d.euler import euler2quat
+
+    w, x, y, z = euler2quat(roll, pitch, yaw, RPY)
+    return np.array((x, y, z, w))
+
+
 def to_euler(q: npt.ArrayLike, axes: str = RPY) -> tuple[float, float, float]:
     """Return the three angles in radians of one unit quaternion (4,); `axes` as for from_euler."""
     from transforms3d.euler import quat2euler

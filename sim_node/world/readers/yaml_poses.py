@@ -62,12 +62,12 @@ def _rpy(value: Value) -> FloatArray | None:
     angles = value.vector(3)
     if angles is not None and (largest := max(angles, key=abs)) and abs(largest) > math.tau:
         value.warning(f"{largest:g} rad is more than a full turn; rpy is in radians; did you mean rpy_deg?")
-    return None if angles is None else numbers.from_euler(np.array(angles))
+    return None if angles is None else numbers.from_rpy(*angles)
 
 
 def _rpy_deg(value: Value) -> FloatArray | None:
     angles = value.vector(3)
-    return None if angles is None else numbers.from_euler(np.radians(angles))
+    return None if angles is None else numbers.from_rpy(*map(math.radians, angles))
 
 
 def _matrix(value: Value) -> FloatArray | None:

@@ -237,12 +237,15 @@ class Table:
             return
         self._entries = node.entries
         for name, (key, _) in node.entries.items():
+            key_name = aliases.get(name)
+            if key_name is None and name in known:
+                continue
             place = Value(key, value.report, shown_key(name), value)
-            if (key_name := aliases.get(name)) in node.entries:
+            if key_name in node.entries:
                 place.error(f"is another name of {key_name}, which is given, too; give one of them")
             elif key_name is not None:
                 self._spelled[key_name] = name
-            elif name not in known:
+            else:
                 hint = did_you_mean(name, known) if len(value.report.errors) < MAX_SHOWN else ""
                 place.error(f"unknown key{hint} (known: {', '.join(known)})")
         for name in required:
@@ -250,11 +253,11 @@ class Table:
                 value.error(f"{name} is missing")
 
     def __contains__(self, name: str) -> bool:
-        return self._spelled.get(name, name) in self._entries
+        return (self._spelled.get(name, name) if self._spelled else name) in self._entries
 
     def get(self, name: str) -> Value | None:
         """Return the value under `name`, or None."""
-        spelled = self._spelled.get(name, name)
+        spelled = self._spelled.get(name, name) if self._spelled else name
         entry = self._entries.get(spelled)
         return None if entry is None else Value(entry[1], self.value.report, spelled, self.value)
 
