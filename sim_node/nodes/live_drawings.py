@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.subscription import Subscription
 
-from sim_node.nodes.publishers import message_class, profile, publishers_of, qos_of, subscription_qos
+from sim_node.nodes.publishers import publishers_of
+from sim_node.nodes.topic_subscriptions import Receive, TopicSubscriptions
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS
 from sim_node.viewing.meshes import Shape
@@ -19,14 +20,12 @@ from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scop
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import NAMES
 from sim_node.wire.tf_message_reader import Unreadable
-from sim_node.wire.topic import Qos
 from sim_node.world import FrameTable
 
 # Minimum time between two shown messages of a topic, s.
 APART_S = 0.05
 # How long to wait for the transform of a frame before it is placed without one, s.
 GRACE_S = 3.0
-_DEPTH = 10
 # Our simulations' markers of robots and of names, which the page has by itself.
 _LEFT_OUT = frozenset((ROBOTS, NAMES))
 
@@ -43,8 +42,7 @@ class LiveDrawings:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._unreadable = Unreadable(node.get_logger().warning)
-        self._subscribed: dict[str, tuple[Qos, Subscription]] = {}
-        self._refused: set[str] = set()
+        self._topics = TopicSubscriptions(node)
         self._lock = threading.Lock()
         self._datum, self._lenses = Datum(), Lenses()
         self._reads: dict[str, Read] = {}
@@ -67,28 +65,11 @@ class LiveDrawings:
         return self._descriptions
 
     def subscribe(self) -> None:
-        """Subscribe to new topics; again where new publishers latch less or are less reliable."""
+        """Subscribe to topics that can be drawn and were not there before."""
         for topic, types in self._node.get_topic_names_and_types():
             kind = types[0]
-            if topic in self._refused or not (kind in READERS or is_description(topic, kind)):
-                continue
-            offered = tuple(qos_of(each.qos_profile) for each in self._node.get_publishers_info_by_topic(topic))
-            if not offered:
-                continue
-            wanted = subscription_qos(offered, _DEPTH)
-            before = self._subscribed.get(topic)
-            if before is not None and before[0] == wanted:
-                continue
-            if before is not None:
-                self._node.destroy_subscription(before[1])
-            try:
-                message = message_class(kind)
-            except (ImportError, AttributeError):
-                self._refused.add(topic)
-                self._node.get_logger().warning(f"{shown(topic)}: is not shown: {shown(kind)} is not installed")
-                continue
-            receive = self._receiver(topic, kind)
-            self._subscribed[topic] = wanted, self._node.create_subscription(message, topic, receive, profile(wanted))
+            if kind in READERS or is_description(topic, kind):
+                self._topics.subscribe(topic, kind, partial(self._receiver, topic, kind))
 
     def taken(self, frames: FrameTable, topics: Collection[str]) -> dict[str, Drawing]:
         """Return the newest drawings of topics that have all their frames; others wait for these."""
@@ -114,7 +95,7 @@ class LiveDrawings:
             robots = dict(self._robots)
         return robot_shapes(robots, frames)
 
-    def _receiver(self, topic: str, kind: str) -> Any:
+    def _receiver(self, topic: str, kind: str) -> Receive:
         if is_description(topic, kind):
             return lambda message: self._describe(topic, message)
         return lambda message: self._receive(topic, kind, message)
