@@ -15,7 +15,7 @@ from sim_node.cli.views import add_view, opened, port_of
 from sim_node.cli.world_arguments import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag, open_bag
-from sim_node.recording.transforms import WALL_CLOCK_NS
+from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.scene.from_world import SceneLayout
 from sim_node.scene.graph import SceneGraph
 from sim_node.scene.rotors import RotorAngles
@@ -106,7 +106,8 @@ def _of_bag(arguments: argparse.Namespace) -> SceneGraph:
             source = next(each for each in sources if time_ns <= each.end_ns)
             [poses] = source.poses([max(time_ns, source.start_ns)])
             layout = SceneLayout(source.world, lay_out(source.world).frames, convention=arguments.convention)
-            graph = layout.graph(np.asarray(poses))
+            recorded = BagTransforms(bag, bag.messages).poses(layout.rotors.ends(), iter([time_ns]))
+            graph = layout.graph(np.asarray(poses), layout.rotors.angles(next(recorded)))
         report_damage(bag)
     return graph
 

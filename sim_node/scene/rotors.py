@@ -33,6 +33,16 @@ class RotorFrames:
         """Yield the vehicle of each rotor, and the rotor's index there."""
         return ((vehicle, index) for vehicle in self._vehicles for index in range(len(vehicle.rotors)))
 
+    def ends(self) -> list[tuple[str, str]]:
+        """Return for each rotor the frame of its body, and that of the rotor on /tf: BODY/rotor_0, BODY/rotor_1, ..."""
+        return [(vehicle.body, f"{vehicle.body}/rotor_{index}") for vehicle, index in self.of_vehicles()]
+
+    def angles(self, poses: FloatArray) -> FloatArray:
+        """Return the angles (R,) in [-pi, pi] of rotors at poses (R, 7) in their bodies; zero for NaN."""
+        turns = pose_math.compose(pose_math.invert(self._still), np.nan_to_num(poses)) if len(self) else self._still
+        half = np.arctan2(turns[:, 5], turns[:, 6])
+        return np.asarray(np.remainder(2.0 * half + np.pi, 2.0 * np.pi) - np.pi)
+
     def poses(self, angles: FloatArray | None = None) -> FloatArray:
         """Return the poses (R, 7) in the bodies of their vehicles (FLU, m) at angles (R,), rad; None for zero."""
         turns = np.zeros((len(self), 7))

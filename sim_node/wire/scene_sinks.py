@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -117,9 +116,7 @@ class RotorFrameSink:
         """Find the rotors. A frame of the world that has the name of a rotor stays what it is."""
         self._rotors = RotorFrames(world)
         self._angles = RotorAngles(self._rotors)
-        names: Sequence[tuple[str, str]] = [
-            (vehicle.body, f"{vehicle.body}/rotor_{index}") for vehicle, index in self._rotors.of_vehicles()
-        ]
+        names = self._rotors.ends()
         taken = [child for _, child in names if child in frames.names]
         if taken:
             message = f"{counted(len(taken), 'rotor')} not on /tf: the world has frames of the names {', '.join(taken)}"

@@ -13,14 +13,18 @@ import pytest
 import trimesh
 from hypothesis import given
 from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
+from tf2_msgs.msg import TFMessage
 
 from sim_node.assembly import assemble
 from sim_node.cli.main import main
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
+from sim_node.recording.opening import open_bag
 from sim_node.scene import load_scene_graph, scene_graph, scene_graph_of, to_json, world_of
 from sim_node.session import Session
+from sim_node.session.publishing import Publishing
 from sim_node.simulation import Simulation
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.shapes import shapes_of
@@ -360,6 +364,32 @@ def test_a_bag_has_the_scene_graph_of_its_run(shown: Callable[..., str], tmp_pat
             assert there.transform is not None
             assert here.transform.pose == pytest.approx(there.transform.pose, abs=1e-9)
             assert (here.sensor, here.groups) == (there.sensor, there.groups)
+
+
+def test_rotors_of_a_bag_are_as_it_recorded_them_on_tf(shown: Callable[..., str], tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    publishing = Publishing(rotor_frame_rate=50.0)
+    with Session("quadrotor", record=bag, publishing=publishing, real_time_factor=0.0) as session:
+        session.run(1.3)  # the motors start after a second
+    sent: dict[str, tuple[int, Rotation]] = {}
+    with open_bag(bag) as opened:
+        for message in opened.messages(["/tf"]):
+            for each in deserialize_message(message.data, TFMessage).transforms:
+                if "/rotor_" in each.child_frame_id:
+                    q = each.transform.rotation
+                    sent[each.child_frame_id] = message.time_ns, Rotation.from_quat([q.x, q.y, q.z, q.w])
+    assert len(sent) == 4
+    [at_ns] = {time_ns for time_ns, _ in sent.values()}
+    graph = scene_graph(shown("scene", str(bag), "--at", str(at_ns / 1e9), "--convention", "ENU"))
+    [body] = [each for each in graph.entities if each.effectors]
+    still = {each.id: each for each in scene_graph(shown("scene", "quadrotor", "--convention", "ENU")).entities}
+    for here, there in zip(body.effectors or (), still[body.id].effectors or (), strict=True):
+        _, turned = sent[f"{body.name}/{here.id}"]
+        assert here.transform is not None
+        assert there.transform is not None
+        assert (Rotation.from_quat(here.transform.pose[3:]) * turned.inv()).magnitude() < 1e-6
+        assert (Rotation.from_quat(there.transform.pose[3:]) * turned.inv()).magnitude() > 1e-2
+        assert here.transform.pose[:3] == pytest.approx(there.transform.pose[:3])
 
 
 def test_the_seed_file_itself_is_a_world_for_the_command(shown: Callable[..., str]) -> None:
