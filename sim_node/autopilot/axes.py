@@ -19,13 +19,3 @@ def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
         cr * sp * cy + sr * cp * sy,
         cr * cp * sy - sr * sp * cy,
     )
-
-
-def yaw_of(x: float, y: float, z: float, w: float) -> float:
-    """Return the yaw of a quaternion [x, y, z, w] about the fixed z axis, in [-pi, pi]."""
-    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
-
-
-def yaw_between_ned_and_enu(yaw: float) -> float:
-    """Return pi/2 - yaw in [-pi, pi]: clockwise from north to counterclockwise from east, or back."""
-    return math.remainder(0.5 * math.pi - yaw, 2.0 * math.pi)

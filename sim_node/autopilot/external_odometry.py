@@ -20,12 +20,12 @@ from sim_node.frames import (
     AttitudeFlu,
     AttitudeFrd,
     AttitudeNed,
+    Covariance,
     Enu,
     Flu,
     Frame,
     Frd,
     Ned,
-    convert_covariance,
 )
 from sim_node.geometry import quaternions
 
@@ -129,5 +129,5 @@ def _upper(covariance: npt.ArrayLike, source: Frame, target: Frame) -> list[floa
         return [math.nan, *[0.0] * 20]
     # MAVLink's floats have 32 bits.
     matrix = np.clip(matrix, -_MAX_COVARIANCE, _MAX_COVARIANCE)
-    values: list[float] = convert_covariance(matrix, source, target)[_UPPER].tolist()
+    values: list[float] = Covariance(matrix, source).to(target).in_frames(target)[_UPPER].tolist()
     return values

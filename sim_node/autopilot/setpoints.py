@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.telemetry import Home
-from sim_node.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position
+from sim_node.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position, YawEnu
 
 LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
 # The frame of latitude and longitude (REP 105).
@@ -108,8 +107,10 @@ def velocity(
     _below("velocity", v[:3], limits.velocity, "m/s")
     in_map = frame == map_frame
     x, y, z = Enu(v[:3]).to_ned() if in_map else Flu(v[:3]).to_frd()
+    # About the axis that is down in NED and in FRD.
+    yaw_rate_down = Flu((0.0, 0.0, v[3])).to_frd()[2]
     fields = {"coordinate_frame": LOCAL_NED if in_map else BODY_NED, "type_mask": VELOCITY_MASK}
-    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"vx": x, "vy": y, "vz": z, "yaw_rate": -v[3]})
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"vx": x, "vy": y, "vz": z, "yaw_rate": yaw_rate_down})
 
 
 def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limits) -> Setpoint:
@@ -140,10 +141,10 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
     return Setpoint("SET_ATTITUDE_TARGET", fields | {"body_roll_rate": x, "body_pitch_rate": y, "body_yaw_rate": z})
 
 
-def _position(ned: Ned, yaw_enu: float) -> Setpoint:
+def _position(ned: Ned, yaw: YawEnu) -> Setpoint:
     x, y, z = ned
     fields = {"coordinate_frame": LOCAL_NED, "type_mask": POSITION_MASK, "x": x, "y": y, "z": z}
-    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"yaw": yaw_between_ned_and_enu(yaw_enu)}, ned)
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"yaw": yaw.to_ned().radians}, ned)
 
 
 def _in_frame(what: str, frame: str, allowed: tuple[str, ...]) -> None:

@@ -30,7 +30,9 @@ from sim_node.frames.conversions import (
 from sim_node.frames.positions import convert_position
 from sim_node.frames.tagged import Orientation, Position, Transform, Velocity, convert
 from sim_node.frames.tagged_altitudes import Altitude
+from sim_node.frames.tagged_covariances import Covariance
 from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frd, Ned
+from sim_node.frames.yaws import Heading, YawEnu, YawNed
 
 __all__ = [
     "Altitude",
@@ -40,12 +42,14 @@ __all__ = [
     "AttitudeNed",
     "AttitudeRequired",
     "Convention",
+    "Covariance",
     "Enu",
     "Flu",
     "Frame",
     "FrameKind",
     "FrameMismatch",
     "Frd",
+    "Heading",
     "InvalidCoordinates",
     "Ned",
     "Orientation",
@@ -54,6 +58,8 @@ __all__ = [
     "Transform",
     "Velocity",
     "VerticalDatum",
+    "YawEnu",
+    "YawNed",
     "altitude_ellipsoid",
     "altitude_msl",
     "coarse_geoid_undulation",

@@ -176,16 +176,17 @@ def convert_covariance(
         side = next((n for n in _SIZES if size == n * n), None)
         hint = f"; reshape row-major numbers to (..., {side}, {side}) first" if side else ""
         raise ValueError(f"covariance: shape is {covariance.shape}, needs (..., n, n) with n 3, 6 or 9{hint}")
-    pairs = list(zip(_per_block(source, size), _per_block(target, size), strict=True))
+    pairs = list(zip(per_block(source, size), per_block(target, size), strict=True))
     for there, here in pairs:
         check_directions(there, here)
     orders = [order for there, here in pairs if (order := reordering(there, here))]
     if len(orders) == len(pairs):
         return _reordered(covariance, orders)
-    return _rotated(covariance, [rotation_matrix(there, here, origin) for there, here in pairs])
+    return rotated_covariance(covariance, [rotation_matrix(there, here, origin) for there, here in pairs])
 
 
-def _per_block(frames: Frame | tuple[Frame, ...], size: int) -> tuple[Frame, ...]:
+def per_block(frames: Frame | tuple[Frame, ...], size: int) -> tuple[Frame, ...]:
+    """Return the frame of each block of a covariance of `size` rows. Raises ValueError for another number of frames."""
     if isinstance(frames, Frame):
         return (frames,) * (size // 3)
     if len(frames) != size // 3:
@@ -201,7 +202,11 @@ def _reordered(covariance: FloatArray, orders: list[tuple[IntArray, FloatArray]]
     return np.asarray(covariance[..., index[:, None], index] * np.outer(sign, sign))
 
 
-def _rotated(covariance: FloatArray, matrices: list[FloatArray]) -> FloatArray:
+def rotated_covariance(covariance: FloatArray, matrices: list[FloatArray]) -> FloatArray:
+    """Return T C T^T, where T rotates each block by its matrix (3, 3).
+
+    Entries in which unknown ones take part are NaN.
+    """
     turn = np.zeros(covariance.shape[-2:])
     for block, matrix in enumerate(matrices):
         turn[3 * block : 3 * block + 3, 3 * block : 3 * block + 3] = matrix

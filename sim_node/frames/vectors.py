@@ -15,6 +15,7 @@ import math
 from typing import ClassVar, NoReturn
 
 from sim_node.frames.conventions import Frame, FrameMismatch
+from sim_node.frames.yaws import YawEnu, YawNed
 
 _S = math.sqrt(0.5)
 
@@ -38,6 +39,25 @@ class Ned(_Vector):
 
     __slots__ = ()
     frame = Frame.NED
+
+    @staticmethod
+    def along(yaw: YawNed, length: float, down: float = 0.0) -> Ned:
+        """Return a vector by its direction, such as a velocity by course and speed.
+
+        Args:
+            yaw: Its direction.
+            length: Of its horizontal part.
+            down: Component downwards.
+
+        Returns:
+            The vector.
+        """
+        return Ned((length * math.cos(yaw.radians), length * math.sin(yaw.radians), down))
+
+    @property
+    def direction(self) -> YawNed:
+        """The direction of its horizontal part, in [-pi, pi]."""
+        return YawNed(math.atan2(self[1], self[0]))
 
     def to_enu(self) -> Enu:
         """Return the vector along east, north and up.
@@ -180,6 +200,12 @@ class AttitudeNed(tuple[float, float, float, float]):
         """
         return AttitudeEnu.of_ned(*self)
 
+    @property
+    def yaw(self) -> YawNed:
+        """The yaw about the world's z axis, clockwise from north, in [-pi, pi] rad."""
+        w, x, y, z = self
+        return YawNed(math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+
 
 class AttitudeEnu(tuple[float, float, float, float]):
     """Attitude of an FLU body in ENU: a quaternion [x, y, z, w]."""
@@ -200,6 +226,18 @@ class AttitudeEnu(tuple[float, float, float, float]):
             The attitude in ENU.
         """
         return AttitudeEnu((-_S * (x + y), _S * (y - x), _S * (z - w), -_S * (w + z)))
+
+    @staticmethod
+    def of_yaw(yaw: YawEnu) -> AttitudeEnu:
+        """Return the attitude of a level body.
+
+        Args:
+            yaw: Where it looks.
+
+        Returns:
+            The attitude in ENU.
+        """
+        return AttitudeEnu((0.0, 0.0, math.sin(0.5 * yaw.radians), math.cos(0.5 * yaw.radians)))
 
     def to_ned(self) -> AttitudeNed:
         """Return the attitude of the body in FRD, in NED.
@@ -239,10 +277,10 @@ class AttitudeEnu(tuple[float, float, float, float]):
         return Enu((vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx))
 
     @property
-    def yaw(self) -> float:
-        """The yaw about the world's z axis, counterclockwise from east, in [-pi, pi], rad."""
+    def yaw(self) -> YawEnu:
+        """The yaw about the world's z axis, counterclockwise from east, in [-pi, pi] rad."""
         x, y, z, w = self
-        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+        return YawEnu(math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
 
 
 class AttitudeFrd(tuple[float, float, float, float]):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim_node.autopilot import axes
-from sim_node.frames import AttitudeNed
+from sim_node.frames import AttitudeNed, YawEnu, YawNed
 
 ANGLE = st.floats(-3.14, 3.14)
 
@@ -23,7 +23,7 @@ def test_euler_angles_are_scipys(roll: float, pitch: float, yaw: float) -> None:
 def test_headings() -> None:
     """North is pi/2 off east, east is 0, west pi, and a turn to the right is a negative one."""
     for yaw_ned, yaw_enu in ((0.0, np.pi / 2), (np.pi / 2, 0.0), (-np.pi / 2, np.pi), (0.1, np.pi / 2 - 0.1)):
-        assert np.isclose(np.cos(axes.yaw_between_ned_and_enu(yaw_ned) - yaw_enu), 1.0)
-        q = AttitudeNed(axes.quaternion_from_rpy(0.0, 0.0, yaw_ned)).to_enu()
-        assert np.isclose(np.cos(q.yaw - yaw_enu), 1.0)
-        assert np.isclose(np.cos(axes.yaw_of(*q) - yaw_enu), 1.0)
+        attitude = AttitudeNed(axes.quaternion_from_rpy(0.0, 0.0, yaw_ned))
+        assert abs(YawNed(yaw_ned).to_enu() - YawEnu(yaw_enu)) < 1e-12
+        assert abs(attitude.to_enu().yaw - YawEnu(yaw_enu)) < 1e-12
+        assert abs(attitude.yaw - YawNed(yaw_ned)) < 1e-12

@@ -257,6 +257,14 @@ def test_velocity_masks_as_arducopter_takes_them(ardupilot: Station, mask: int, 
     assert [why in text for text in texts] == ([True] if why else [])
 
 
+def test_a_setpoint_with_an_infinite_yaw_is_ignored_and_told(px4: Station) -> None:
+    mask = 0x09F8  # position and yaw
+    px4.send(px4.mav.set_position_target_local_ned_encode(0, 1, 1, 1, mask, 0, 0, -3, *[0] * 6, math.inf, 0))
+    px4.asked(6)
+    texts = [m.text for m in px4.received if m.get_type() == "STATUSTEXT" and "ignored" in m.text]
+    assert ["yaw is not finite" in text for text in texts] == [True]
+
+
 def test_take_off_is_flown_when_it_is_armed_or_refused(station: Station) -> None:
     """QGroundControl commands PX4's take-off first and arms then; ArduCopter takes off in GUIDED, armed."""
     flight = station.autopilot.flight

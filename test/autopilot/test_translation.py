@@ -314,6 +314,18 @@ def test_a_covariance_that_is_not_known_is_zeros() -> None:
     assert not got.pose.covariance.any()
 
 
+def test_variances_of_rates_are_known_where_those_of_the_velocity_are_not() -> None:
+    upper = [0.0] * 21
+    upper[0] = math.inf
+    upper[15], upper[18], upper[20] = 0.1, 0.2, 0.3
+    message = odometry(1, 1, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+    message.velocity_covariance = upper
+    got = Heard(PX4).give(message)["odometry/in"][0]
+    covariance = got.twist.covariance.reshape(6, 6)
+    assert np.diag(covariance)[3:] == pytest.approx([0.1, 0.2, 0.3])
+    assert not covariance[:3, :3].any()
+
+
 @pytest.mark.filterwarnings("error")
 def test_an_infinite_variance_is_not_known_and_the_others_are() -> None:
     got = Heard(PX4).give(odometry(1, 1, (0.0, 0.0, 0.0), (math.inf, 4.0, 9.0)))["odometry/in"][0]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sim_node.autopilot.builtin.dialect import WARNING, Denied, Mode, Refused, Unsupported
-from sim_node.autopilot.builtin.geo_reference import GLOBAL, Position, position_of_ints, yaw_of_degrees, yaw_of_north
+from sim_node.autopilot.builtin.geo_reference import GLOBAL, Position, position_of_ints
 from sim_node.autopilot.builtin.mission import speed_fault, turn_of
 from sim_node.autopilot.builtin.status import AVAILABLE_MODES, available_modes
 from sim_node.autopilot.builtin.streams import MAX_RATE, MESSAGES, known
 from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.links import Address
+from sim_node.frames import Heading, YawNed
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 
@@ -188,7 +189,7 @@ def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
     if not (flags == _CHANGE_MODE or flight.mode is flight.dialect.goto_mode):
         raise Denied(f"param2 is {flags:g}; 1 allows the change of mode that is needed")
     goal = _place(autopilot, order)
-    turned = _yaw(autopilot, order) if flight.dialect.degrees else yaw_of_north(yaw)
+    turned = _yaw(autopilot, order) if flight.dialect.degrees else YawNed(yaw).to_enu().radians
     flight.go_to(goal, turned, speed if speed > 0.0 else None)
 
 
@@ -299,4 +300,4 @@ def _place(autopilot: BuiltinAutopilot, order: Order) -> FloatArray:
 def _yaw(autopilot: BuiltinAutopilot, order: Order) -> float:
     # ArduCopter has no yaw in its navigation commands, and clients that know that send zeros.
     unused = autopilot.flight.dialect.degrees and order.params[3] == 0.0
-    return math.nan if unused else yaw_of_degrees(order.params[3])
+    return math.nan if unused else Heading(order.params[3]).to_enu().radians

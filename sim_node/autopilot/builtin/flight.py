@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sim_node.autopilot.axes import yaw_of
 from sim_node.autopilot.builtin.battery import Battery
 from sim_node.autopilot.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Mode, Refused, Unsupported
 from sim_node.autopilot.builtin.failsafe import Failsafe
@@ -21,6 +20,7 @@ from sim_node.autopilot.builtin.state import observe
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Controller
+from sim_node.frames import AttitudeEnu
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 
@@ -388,6 +388,6 @@ class Flight:
     def _anchor(self) -> None:
         """Begin the reference where the vehicle is, as fast as it is."""
         state = self.states[0]
-        x, y, z, w = state[3:7].tolist()
+        yaw = AttitudeEnu(state[3:7].tolist()).yaw
         self.reference[:] = 0.0
-        self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
+        self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw.radians

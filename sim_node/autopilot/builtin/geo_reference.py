@@ -107,13 +107,3 @@ class GeoReference:
     def sea_level(self, altitude: float) -> float:
         """Convert metres above the ellipsoid to metres above mean sea level."""
         return altitude - self.undulation
-
-
-def yaw_of_degrees(degrees: float) -> float:
-    """Convert degrees clockwise from north to rad counterclockwise from east; what is not finite is NaN."""
-    return math.radians(90.0 - degrees) if math.isfinite(degrees) else math.nan
-
-
-def yaw_of_north(yaw: float) -> float:
-    """Convert rad clockwise from north to rad counterclockwise from east; what is not finite is NaN."""
-    return 0.5 * math.pi - yaw if math.isfinite(yaw) else math.nan

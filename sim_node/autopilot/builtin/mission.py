@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.autopilot.builtin.dialect import INFO, Mode, Refused
-from sim_node.autopilot.builtin.geo_reference import Position, position_of_ints, yaw_of_degrees
+from sim_node.autopilot.builtin.geo_reference import Position, position_of_ints
 from sim_node.autopilot.builtin.tasks import Circle, Go, Hold, Land, Task, Turn
 from sim_node.autopilot.codec import enum_name
+from sim_node.frames import Heading
 from sim_node.registry import Registry
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def turn_of(params: Sequence[float], flight: Flight) -> Turn:
     if relative == 1.0:
         now = float(flight.reference[9])
         return Turn(now + (sense or -1) * math.radians(degrees), rate, sense)
-    return Turn(yaw_of_degrees(degrees), rate, sense)
+    return Turn(Heading(degrees).to_enu().radians, rate, sense)
 
 
 def _go(entry: Item, flight: Flight, *, hold: float, radius: float | None = None) -> Task:
@@ -285,7 +286,7 @@ def _go(entry: Item, flight: Flight, *, hold: float, radius: float | None = None
 def _yaw(entry: Item, flight: Flight) -> float:
     # Ground stations of ArduCopter write 0 for what its missions do not have.
     unused = flight.dialect.degrees and entry["param4"] == 0.0
-    return math.nan if unused else yaw_of_degrees(entry["param4"])
+    return math.nan if unused else Heading(entry["param4"]).to_enu().radians
 
 
 def _position(entry: Item) -> Position:

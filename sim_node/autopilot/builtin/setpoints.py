@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.builtin.dialect import NOTICE, WARNING, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt, Track
@@ -21,7 +20,7 @@ from sim_node.autopilot.setpoints import (
     NO_YAW,
     NO_YAW_RATE,
 )
-from sim_node.frames import AttitudeEnu, AttitudeNed, Enu, Flu, Frd, Ned
+from sim_node.frames import AttitudeEnu, AttitudeNed, Enu, Flu, Frd, Ned, YawNed
 from sim_node.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -108,10 +107,8 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     def world(x: float, y: float, z: float) -> Enu:
         if frame in (_LOCAL, _LOCAL_OFFSET):
             return _enu(x, y, z)
-        ahead, left, up = Frd((x, y, z)).to_flu()
-        yaw = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw
-        cosine, sine = math.cos(yaw), math.sin(yaw)
-        return Enu((cosine * ahead - sine * left, sine * ahead + cosine * left, up))
+        level = AttitudeEnu.of_yaw(AttitudeEnu(flight.states[0, 3:7].tolist()).yaw)
+        return level.to_world(Frd((x, y, z)).to_flu())
 
     place = np.array(world(fields.x, fields.y, fields.z))
     if frame != _LOCAL:
@@ -141,8 +138,8 @@ def _target(
     # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
     if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
         raise Refused("forces are not supported")
-    yaw = math.nan if mask & NO_YAW else yaw_between_ned_and_enu(fields.yaw)
-    rate = 0.0 if mask & NO_YAW_RATE else -fields.yaw_rate
+    yaw = math.nan if mask & NO_YAW else YawNed(fields.yaw).to_enu().radians
+    rate = 0.0 if mask & NO_YAW_RATE else Frd((0.0, 0.0, fields.yaw_rate)).to_flu()[2]
     if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
         raise Refused("yaw is not finite")
     velocity = None if mask & NO_VELOCITY else _velocity(world(fields.vx, fields.vy, fields.vz), parameters.max_speed)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.autopilot.axes import yaw_of
 from sim_node.control.trajectories import approach, glide, turn_to
+from sim_node.frames import AttitudeEnu
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 
@@ -266,7 +266,7 @@ class Tilt:
         up = quaternions.rotate(self.attitude, np.array([0.0, 0.0, 1.0]))
         x, y, z, w = self.attitude.tolist()
         flight.demands[:3] = self.thrust * flight.max_thrust * up
-        flight.demands[3:] = yaw_of(x, y, z, w), self.rates[2]
+        flight.demands[3:] = AttitudeEnu((x, y, z, w)).yaw.radians, self.rates[2]
         return False
 
 

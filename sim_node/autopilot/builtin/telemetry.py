@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilot.axes import yaw_of
 from sim_node.autopilot.builtin.streams import Fields, message
-from sim_node.frames import AttitudeEnu, Enu, Ned
+from sim_node.frames import AttitudeEnu, Enu, Flu, Heading, Ned, YawEnu
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
@@ -23,10 +22,10 @@ def attitude_quaternion(autopilot: BuiltinAutopilot) -> Fields:
 @message("ATTITUDE", 10.0)
 def attitude(autopilot: BuiltinAutopilot) -> Fields:
     """The same as angles, for ground stations."""
-    w, x, y, z = AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).to_ned()
+    w, x, y, z = turned = AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).to_ned()
     roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
     pitch = math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0))
-    return _rates(autopilot) | {"roll": roll, "pitch": pitch, "yaw": yaw_of(x, y, z, w)}
+    return _rates(autopilot) | {"roll": roll, "pitch": pitch, "yaw": turned.yaw.radians}
 
 
 @message("LOCAL_POSITION_NED", 50.0)
@@ -163,8 +162,8 @@ def position_target(autopilot: BuiltinAutopilot) -> Fields | None:
         **dict(zip(("x", "y", "z"), Enu((x, y, z)).to_ned(), strict=True)),
         **dict(zip(("vx", "vy", "vz"), Enu((vx, vy, vz)).to_ned(), strict=True)),
         **dict(zip(("afx", "afy", "afz"), Enu((ax, ay, az)).to_ned(), strict=True)),
-        "yaw": math.remainder(0.5 * math.pi - yaw, 2.0 * math.pi),
-        "yaw_rate": -rate,
+        "yaw": YawEnu(yaw).to_ned().radians,
+        "yaw_rate": Flu((0.0, 0.0, rate)).to_frd()[2],
     }
 
 
@@ -209,4 +208,4 @@ def _velocity(autopilot: BuiltinAutopilot) -> Ned:
 
 def _heading(autopilot: BuiltinAutopilot) -> float:
     """Degrees clockwise from north, 0 to 360."""
-    return (90.0 - math.degrees(AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).yaw)) % 360.0
+    return Heading.of(AttitudeEnu(autopilot.flight.states[0, 3:7].tolist()).yaw).degrees

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.builtin.mission import DO_JUMP, FOREVER
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.frames import Frame, Position, coarse_geoid_undulation
+from sim_node.frames import Frame, Position, YawEnu, coarse_geoid_undulation
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, Pilot, World
 from sim_node.world.vehicles import LIKE
@@ -68,7 +67,7 @@ def _items(
             speed = fast
         lla = Position((x, y, z), Frame.ENU, origin).to(Frame.LLA)
         latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
-        degrees = math.nan if math.isnan(yaw) else math.degrees(yaw_between_ned_and_enu(yaw))
+        degrees = math.degrees(YawEnu(yaw).to_ned().radians)
         item = _item(_TAKEOFF) if number == 0 else _item(_WAYPOINT, hold, radius)
         place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": altitude - undulation}
         items.append(item | place | {"param4": degrees})

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sim_node.autopilot.lockstep.ground_sensors import Distance, Flow
 from sim_node.autopilot.lockstep.samples import Fix, Sample
-from sim_node.frames import AttitudeEnu, Enu, Flu
+from sim_node.frames import AttitudeEnu, Enu, Flu, Heading
 
 Fields = Mapping[str, Any]
 
@@ -85,9 +85,9 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
 
 def gps(fix: Fix, time_us: int) -> Fields:
     """Return HIL_GPS: 1e-7 degrees, mm above mean sea level, cm/s NED; eph and epv in cm, as PX4 reads them."""
-    north, east, down = Enu(fix.velocity.tolist()).to_ned()
+    north, east, down = velocity = Enu(fix.velocity.tolist()).to_ned()
     speed = math.hypot(north, east)
-    course = round(math.degrees(math.atan2(east, north)) % 360.0 * 100.0) % 36_000 if speed > 0.1 else _UNKNOWN_COURSE
+    course = round(Heading.of(velocity.direction).degrees * 100.0) % 36_000 if speed > 0.1 else _UNKNOWN_COURSE
     return {
         "time_usec": time_us,
         "fix_type": _FIX_3D,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from sim_node.frames import Heading
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Places beyond this are no flight of a small vehicle (m, or above home).
@@ -90,13 +91,13 @@ def _yaw_in(table: Table) -> float:
     North is 360, since some autopilots give 0 back for what was never set.
     """
     yaw = number(table, "yaw_deg", math.nan, -360.0, 360.0)
-    return (90.0 - yaw) % 360.0 or 360.0
+    return Heading.of_yaw_degrees(yaw).degrees or 360.0
 
 
 def _yaw_out(yaw: float) -> dict[str, float]:
     if not math.isfinite(yaw) or yaw == 0.0:
         return {}
-    return {"yaw_deg": math.remainder(90.0 - yaw, 360.0)}
+    return {"yaw_deg": Heading(yaw).to_yaw_degrees()}
 
 
 def _waypoint_in(table: Table) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from sim_node.autopilot.axes import quaternion_from_rpy
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import OK, diagnostic, translates
-from sim_node.frames import AttitudeEnu, Enu, Flu, Ned
+from sim_node.frames import AttitudeEnu, Enu, Flu, Heading, Ned
 from sim_node.wire import telemetry_messages as wire
 
 IMU_DATA = topic(
@@ -81,8 +81,8 @@ def vfr_hud(fields: Any, vehicle: Telemetry) -> None:
 def wind(fields: Any, vehicle: Telemetry) -> None:
     """Translate ArduPilot's WIND: direction of origin (degrees clockwise from north), speed, and downward speed."""
     if math.isfinite(fields.direction + fields.speed + fields.speed_z):
-        towards = math.radians(fields.direction) + math.pi
-        velocity = Ned((fields.speed * math.cos(towards), fields.speed * math.sin(towards), fields.speed_z))
+        towards = Heading(fields.direction + 180.0).to_ned()
+        velocity = Ned.along(towards, fields.speed, fields.speed_z)
         _publish_air(vehicle, vehicle.arrival_ns, velocity.to_enu(), 0.0, 0.0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Enu, Ned
+from sim_node.frames import Heading, Ned
 from sim_node.wire import telemetry_messages as wire
 
 NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
@@ -92,8 +92,7 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     covariance = (horizontal, 0.0, 0.0, 0.0, horizontal, 0.0, 0.0, 0.0, vertical)
     vehicle.pack(RAW_FIX, stamp_ns, (status, latitude, longitude, altitude, *covariance, kind))
     if status != NO_FIX and fields.vel != 65535 and fields.cog != 65535:
-        speed, course = fields.vel * 1e-2, math.radians(fields.cog * 1e-2)
-        velocity = Enu((speed * math.sin(course), speed * math.cos(course), 0.0))
+        velocity = Ned.along(Heading(fields.cog * 1e-2).to_ned(), fields.vel * 1e-2).to_enu()
         vehicle.pack(RAW_VELOCITY, stamp_ns, (*velocity, 0.0, 0.0, 0.0))
 
 

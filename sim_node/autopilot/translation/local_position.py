@@ -9,8 +9,8 @@ import numpy as np
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Enu, Frame, convert_covariance
-from sim_node.geometry import quaternions
+from sim_node.frames import Covariance, Enu, Frame
+from sim_node.geometry.arrays import FloatArray
 from sim_node.wire import telemetry_messages as wire
 
 _UPPER = np.triu_indices(9)
@@ -97,11 +97,10 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     upper = np.full((9, 9), np.nan)
     upper[_UPPER] = fields.covariance
-    covariance = np.where(np.isnan(upper), upper.T, upper)
-    # Each block is rotated on both sides. Unknown entries stay unknown, which is 0 in messages.
-    covariance = np.nan_to_num(convert_covariance(covariance, Frame.NED, Frame.ENU), nan=0.0, posinf=0.0, neginf=0.0)
+    covariance = Covariance(np.where(np.isnan(upper), upper.T, upper), Frame.NED).to(Frame.ENU)
+    in_enu = _known(covariance.in_frames(Frame.ENU))
     acceleration = np.zeros((6, 6))
-    acceleration[:3, :3] = covariance[6:, 6:]
+    acceleration[:3, :3] = in_enu[6:, 6:]
     linear = Enu.of_ned(fields.ax, fields.ay, fields.az)
     vehicle.pack(ACCELERATION, stamp_ns, (*linear, 0.0, 0.0, 0.0, *acceleration.ravel().tolist()))
     q = vehicle.attitude
@@ -110,9 +109,14 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
     position = Enu.of_ned(fields.x, fields.y, fields.z)
     velocity = Enu.of_ned(fields.vx, fields.vy, fields.vz)
     place, motion = np.zeros((2, 6, 6))
-    place[:3, :3] = covariance[:3, :3]
-    turn = quaternions.to_matrix(np.array(q))
-    motion[:3, :3] = turn.T @ covariance[3:6, 3:6] @ turn
+    place[:3, :3] = in_enu[:3, :3]
+    in_body = covariance.to_body(q, block=1).in_frames((Frame.ENU, Frame.FLU, Frame.ENU))
+    motion[:3, :3] = _known(in_body)[3:6, 3:6]
     vehicle.pack(POSE_COV, stamp_ns, (*position, *q, *place.ravel().tolist()))
     body = (*q.to_body(velocity), *vehicle.rates)
     vehicle.pack(VELOCITY_COV, stamp_ns, (*body, *motion.ravel().tolist()))
+
+
+def _known(covariance: FloatArray) -> FloatArray:
+    """Return a covariance with zeros for unknown entries, as in ROS."""
+    return np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0)

@@ -15,14 +15,13 @@ from sim_node.frames import (
     AttitudeFlu,
     AttitudeFrd,
     AttitudeNed,
+    Covariance,
     Enu,
     Flu,
     Frame,
     Frd,
     Ned,
-    convert_covariance,
 )
-from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.wire import telemetry_messages as wire
 
@@ -60,8 +59,7 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
         frame, world, target = vehicle.frames.odom, Frame.FRD, Frame.FLU
     if not math.isfinite(sum(position) + sum(q)):
         return
-    turn = None if fields.child_frame_id == BODY_FRD else quaternions.to_matrix(np.array(q)).T
-    if turn is None:
+    if fields.child_frame_id == BODY_FRD:
         velocity = Frd(linear).to_flu()
     elif fields.child_frame_id == LOCAL_NED and isinstance(q, AttitudeEnu):
         velocity = q.to_body(Ned(linear).to_enu())
@@ -70,9 +68,15 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
     else:
         return  # the heading between the two world frames is unknown
     rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
-    pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, target)
-    twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, target, turn)
-    values = (*position, *q, *_known(pose_covariance), *velocity, *rates, *_known(twist_covariance))
+    pose_covariance = Covariance(_covariance(fields.pose_covariance), world).to(target)
+    # Rates are in the body already; the velocity is turned if it is along the world's axes.
+    if fields.child_frame_id == BODY_FRD:
+        twist_covariance = Covariance(_covariance(fields.velocity_covariance), Frame.FRD).to(Frame.FLU)
+    else:
+        in_world = Covariance(_covariance(fields.velocity_covariance), (world, Frame.FRD)).to((target, Frame.FLU))
+        twist_covariance = in_world.to_body(q)
+    known = _known(pose_covariance.in_frames(target)), _known(twist_covariance.in_frames(Frame.FLU))
+    values = (*position, *q, *known[0], *velocity, *rates, *known[1])
     vehicle.pack_variant(ODOMETRY, stamp_ns, values, frame)
 
 
@@ -87,16 +91,6 @@ def _covariance(upper: tuple[float, ...]) -> FloatArray:
         matrix[_UPPER] = known
         matrix.T[_UPPER] = known
     return matrix
-
-
-def _twist_covariance(covariance: FloatArray, world: Frame, target: Frame, turn: FloatArray | None) -> FloatArray:
-    """Convert to base_link. Rates are in the body already; the velocity is rotated if it is along the world's axes."""
-    if turn is None:
-        return convert_covariance(covariance, Frame.FRD, Frame.FLU)
-    converted = convert_covariance(covariance, (world, Frame.FRD), (target, Frame.FLU))
-    whole = np.eye(6)
-    whole[:3, :3] = turn
-    return np.asarray(whole @ converted @ whole.T)
 
 
 def _known(covariance: FloatArray) -> list[float]:

@@ -12,6 +12,7 @@ from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, Topic, topic
 from sim_node.autopilot.translation.registry import translates
+from sim_node.frames import AttitudeFrd
 from sim_node.wire import telemetry_messages as wire
 
 _NONE = 65535
@@ -144,7 +145,7 @@ def _orientation(number: int) -> tuple[str, Quaternion | None]:
     if not angles.keys() <= {"ROLL", "PITCH", "YAW"} or (number and not angles):
         return str(number), None
     roll, pitch, yaw = (math.radians(float(angles.get(axis, 0.0))) for axis in ("ROLL", "PITCH", "YAW"))
-    return _DIRECTIONS.get(entry, entry.lower()), _flu(quaternion_from_rpy(roll, pitch, yaw))
+    return _DIRECTIONS.get(entry, entry.lower()), AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu()
 
 
 def _custom(fields: Any) -> tuple[str, Quaternion | None]:
@@ -153,9 +154,4 @@ def _custom(fields: Any) -> tuple[str, Quaternion | None]:
     if not 0.9 < norm < 1.1:  # also False for NaN
         return f"custom_{fields.id}", None
     w, x, y, z = (number / norm for number in fields.quaternion)
-    return f"custom_{fields.id}", _flu((w, x, y, z))
-
-
-def _flu(q: Quaternion) -> Quaternion:
-    """Convert a rotation between two FRD frames, w first, to the same between two FLU frames, [x, y, z, w]."""
-    return q[1], -q[2], -q[3], q[0]
+    return f"custom_{fields.id}", AttitudeFrd((w, x, y, z)).to_flu()
