@@ -95,6 +95,18 @@ def ros_domain(monkeypatch: pytest.MonkeyPatch) -> int:
     return domain
 
 
+@pytest.fixture(scope="session")
+def opengl() -> None:
+    """Skips where nothing can be drawn."""
+    from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
+
+    try:
+        with Framebuffer((16, 16)):
+            pass
+    except NoOpenGL as error:
+        pytest.skip(f"no OpenGL here: {error}")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--require-upstream", action="store_true", help="fail, instead of skip, what lacks upstream ROS 2 packages"

@@ -18,7 +18,6 @@ from waiting import PATIENCE, until
 from written import T0, Row, tf_message, write_bag
 
 from sim_node.cli.main import main
-from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 
 # A red ball on a frame that goes from y = -2 to y = 2 at z = 2, in 4 s.
 CROSSING = """
@@ -47,22 +46,13 @@ def world(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.fixture(scope="module")
-def _gl() -> None:
-    try:
-        with Framebuffer((16, 16)):
-            pass
-    except NoOpenGL as error:
-        pytest.skip(f"no OpenGL here: {error}")
-
-
 def column(image: np.ndarray) -> float:
     """The middle of what is red."""
     image = image.astype(int)
     return float(np.nonzero((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60))[1].mean())
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_picture_is_written_and_reported(world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At 2 s the ball is at y = -1."""
     out = tmp_path / "there.png"
@@ -73,7 +63,7 @@ def test_a_picture_is_written_and_reported(world: str, tmp_path: Path, capsys: p
         assert abs(column(np.asarray(image)) - (0.5 * (WIDTH - 1) + FOCAL / 6.0)) < 1.0
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_camera_of_the_world_gives_its_own_size(world: str, tmp_path: Path) -> None:
     out = tmp_path / "seen.png"
     assert main(["render", world, "--camera", "CAM_WEST", "-o", str(out)]) == 0
@@ -81,7 +71,7 @@ def test_a_camera_of_the_world_gives_its_own_size(world: str, tmp_path: Path) ->
         assert image.size == (320, 240)
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_film_shows_the_motion_at_its_times(world: str, tmp_path: Path) -> None:
     """Twice as fast, 12 pictures a second, 2 s from 2 s on: picture k is of 2 + k / 6 s, when y = k / 6 - 1."""
     out = tmp_path / "film.mp4"
@@ -97,7 +87,7 @@ def test_a_film_shows_the_motion_at_its_times(world: str, tmp_path: Path) -> Non
         assert abs(column(image) - (0.5 * (WIDTH - 1) - FOCAL * y / 6.0)) < 1.5
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_bag_is_drawn_in_the_world_that_it_carries(world: str, tmp_path: Path) -> None:
     """By its transforms: at 2 s the ball is at y = -1. The world's own file is gone by then."""
     bag, out = tmp_path / "bag", tmp_path / "there.png"
@@ -108,7 +98,7 @@ def test_a_bag_is_drawn_in_the_world_that_it_carries(world: str, tmp_path: Path)
         assert abs(column(np.asarray(image)) - (0.5 * (WIDTH - 1) + FOCAL / 6.0)) < 1.0
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_bag_without_a_world_is_drawn_as_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Stamps of the wall clock; times are from the first. From x = -6 one looks along x; base goes from x = 0 to 4 m.
 
@@ -131,7 +121,7 @@ def test_a_bag_without_a_world_is_drawn_as_axes(tmp_path: Path, capsys: pytest.C
     assert "5 s is after the bag's end at 4 s" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     """A vehicle in gusts, in two processes."""
     out = [tmp_path / f"{name}.png" for name in "ab"]
@@ -158,7 +148,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
         (["--video", "a.mp4", "--size", "321x180", "--duration", "0.1"], "even width and height, found 321x180"),
     ],
 )
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_mistakes_are_reported_in_one_line_and_leave_nothing(
     world: str,
     tmp_path: Path,
@@ -229,7 +219,7 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
     assert "Traceback" not in ran.stderr
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
     asked = ["render", world, *EYE, "--duration", "60", "--video", str(tmp_path / "film.mp4")]

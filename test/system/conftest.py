@@ -1,7 +1,35 @@
-"""Makes the helpers beside the tests importable."""
+"""Makes the helpers beside the tests importable, and opens browsers."""
 
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "autopilot"), str(HERE.parent / "recording"), str(HERE.parent / "viewing")]
+
+from waiting import PATIENCE  # noqa: E402  it is beside the tests
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+SOFTWARE_GL = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    """A browser of Playwright, which draws without a display."""
+    path = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        pytest.skip("no Chromium on this machine: apt install chromium")
+    from playwright.sync_api import sync_playwright
+
+    # Playwright's own headless flag is of another Chromium than Debian's.
+    flags = ["--headless=new", "--no-sandbox", "--disable-background-networking", *SOFTWARE_GL]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=path, headless=False, args=flags, timeout=1000.0 * PATIENCE
+        )
+        yield chromium
+        chromium.close()

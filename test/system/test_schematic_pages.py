@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +11,10 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.spatial.transform import Rotation
-from test_viewer import FLAGS
 from waiting import PATIENCE
 
 from sim_node.session import Session
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt install chromium")
 POSITION, TURN = np.array([3.0, -2.0, 7.0]), Rotation.from_euler("ZYX", [50.0, -20.0, 35.0], degrees=True)
 EARTH = np.array([40.0, 15.0, -20.0])
 # Of the ball in the axes of the camera, m.
@@ -79,18 +74,6 @@ def world(folder: Path, schematic: str, **frames: tuple[np.ndarray, Rotation]) -
     inside = "".join(f"  {line}\n" for line in schematic.splitlines())
     path.write_text(f"world: shown\nframes:\n{lines}schematic: |\n{inside}", encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, headless=False, args=list(FLAGS), timeout=1000.0 * PATIENCE
-        )
-        yield chromium
-        chromium.close()
 
 
 def url_of(session: Session) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlparse
@@ -20,16 +19,6 @@ from PIL import Image
 from processes import Program, program, sim_node
 from waiting import PATIENCE, until_ended
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt install chromium")
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
-    "--enable-unsafe-swiftshader",
-    "--disable-background-networking",
-)
 # A drone like no other thing in the picture, at 0.5 m/s along a line. It stops before it is behind the page's panel:
 # on a busy machine much time passes before a click on Pause takes effect.
 START, VELOCITY, END_S, RADIUS = np.array([-2.0, 1.0, 1.5]), np.array([0.4, 0.0, 0.3]), 5.0, 0.4
@@ -62,19 +51,6 @@ def world(tmp_path: Path) -> Path:
     path = tmp_path / "flight.yaml"
     path.write_text(WORLD, encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Playwright's own headless flag is of another Chromium than Debian's.
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, headless=False, args=list(FLAGS), timeout=1000.0 * PATIENCE
-        )
-        yield chromium
-        chromium.close()
 
 
 def url_of(viewer: Program) -> str:
@@ -182,7 +158,6 @@ def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
     raise AssertionError(f"waited in vain; the panel says {text!r}")
 
 
-@needs_chromium
 def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browser: Any) -> None:
     with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
         url = url_of(viewer)
@@ -216,7 +191,6 @@ def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browse
         assert hosts == {urlparse(url).netloc}
 
 
-@needs_chromium
 def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> None:
     with program(sim_node("run", world, "--no-ros", "--view", "0")) as viewer:
         url = url_of(viewer)

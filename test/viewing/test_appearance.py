@@ -12,7 +12,6 @@ from urdf_parser_py.urdf import URDF
 
 from sim_node.simulation import Simulation
 from sim_node.viewing.browser.batches import Batches
-from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.meshes import linear
 from sim_node.viewing.render_requests import RenderRequest, draw
@@ -22,21 +21,13 @@ from sim_node.world import Body, Geometry, Sensor, World, lay_out
 from sim_node.world.scene import Ground, Heightmap, Light, Sky
 from sim_node.world.surfaces import Material
 
+pytestmark = pytest.mark.usefixtures("opengl")
 SIZE = (320, 240)
 LEVEL = (0.0, 0.0, 0.0, 1.0)
 RED, GREEN = np.array([0.9, 0.05, 0.05, 1.0]), np.array([0.05, 0.8, 0.05, 1.0])
 # From 10 m above the origin, nearly straight down, with north up in the picture and east to the right.
 ABOVE = "0,-0.01,10@0,0,0,60"
 SIDE = "-6,0,2@0,0,2,60"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _gl() -> None:
-    try:
-        with Framebuffer(SIZE):
-            pass
-    except NoOpenGL as error:
-        pytest.skip(f"no OpenGL here: {error}")
 
 
 def picture(world: World, camera: str = SIDE, **asked: Any) -> np.ndarray:

@@ -15,7 +15,6 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from sim_node.cli.main import main
-from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.framing import RenderError
 from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.rviz import rviz_config
@@ -47,16 +46,7 @@ def world(tmp_path: Path) -> World:
     return load(path)
 
 
-@pytest.fixture(scope="module")
-def _gl() -> None:
-    try:
-        with Framebuffer(SIZE):
-            pass
-    except NoOpenGL as error:
-        pytest.skip(f"no OpenGL here: {error}")
-
-
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_viewport_sees_what_the_schematic_draws_where_a_pinhole_camera_does(world: World) -> None:
     image = next(draw(world, RenderRequest(viewport="Front", size=SIZE), [0])).astype(int)
     rows, columns = np.nonzero((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60))
@@ -90,7 +80,7 @@ def tetrahedron(path: Path) -> None:
         ('scale=1.3 translate="(0, 0, 0.2)" rotate="(20, 90, -35)"', 1.3, (20, 90, -35), (0, 0, 0.2)),
     ],
 )
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_models_of_files_are_drawn_where_a_pinhole_camera_sees_their_corners(
     tmp_path: Path, properties: str, scale: float, rotate: tuple[float, ...], translate: tuple[float, ...]
 ) -> None:
@@ -118,7 +108,7 @@ def test_models_of_files_are_drawn_where_a_pinhole_camera_sees_their_corners(
     assert not (binary_erosion(inside, iterations=2) & ~drawn).any(), "not drawn between the corners"
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_a_damaged_model_is_told_and_the_rest_is_drawn(tmp_path: Path) -> None:
     (tmp_path / "broken.glb").write_bytes(b"glTF\x02\x00\x00\x00")
     text = WORLD + '  object_3d drone.world_pos { glb path="broken.glb"; }\n'
@@ -128,7 +118,7 @@ def test_a_damaged_model_is_told_and_the_rest_is_drawn(tmp_path: Path) -> None:
     assert ((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60)).any()
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_mistakes_name_what_is_there(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RenderError, match="no 'Frnt'; did you mean Front"):
         next(draw(world, RenderRequest(viewport="Frnt", size=SIZE), [0]))
@@ -137,7 +127,7 @@ def test_mistakes_name_what_is_there(world: World, tmp_path: Path, capsys: pytes
     assert "--viewport cannot be combined with --camera" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("_gl")
+@pytest.mark.usefixtures("opengl")
 def test_what_pictures_do_not_have_is_told(tmp_path: Path) -> None:
     path = tmp_path / "shown.yaml"
     inside = 'object_3d drone.world_pos { ellipsoid scale="drone.size"; }'

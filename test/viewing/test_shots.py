@@ -11,26 +11,17 @@ import numpy as np
 import pytest
 import trimesh
 
-from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.framing import RenderError
 from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.world import Body, FrameNotFound, Geometry, Motion, Sensor, StaticFrame, World, WorldWarning
 
+pytestmark = pytest.mark.usefixtures("opengl")
 SIZE = (640, 480)
 # From 6 m west of the origin and 2 m up, due east, 60 degrees across: x is ahead, y to the left, z up.
 EYE = "-6,0,2@0,0,2,60"
 FOCAL = 320.0 / np.tan(np.radians(30.0))
 RED = np.array([0.9, 0.05, 0.05, 1.0])
 LEVEL = (0.0, 0.0, 0.0, 1.0)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _gl() -> None:
-    try:
-        with Framebuffer(SIZE):
-            pass
-    except NoOpenGL as error:
-        pytest.skip(f"no OpenGL here: {error}")
 
 
 def pinhole(x: float, y: float, z: float) -> np.ndarray:

@@ -12,13 +12,13 @@ from PIL import Image
 
 from sim_node.geometry import poses
 from sim_node.viewing.browser.textured import plane_glb, textured_glb
-from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.view import looking
 from sim_node.world import World, lay_out, load
 
+pytestmark = pytest.mark.usefixtures("opengl")
 SIZE = (400, 300)
 EYES = ([3.1, -2.0, 2.2], [-2.6, 2.9, -1.9])
 # Light from all around, so that colours are those of the image.
@@ -55,15 +55,6 @@ CASES = {
     "ball, repeated": (BALL, 'texture="flat" texrepeat="3 2"'),
     "mesh": ('type="mesh" mesh="sheet"', 'texture="flat" texrepeat="2 0.5"'),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _gl() -> None:
-    try:
-        with Framebuffer(SIZE):
-            pass
-    except NoOpenGL as error:
-        pytest.skip(f"no OpenGL here: {error}")
 
 
 @pytest.fixture(scope="module")
