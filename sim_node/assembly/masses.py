@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_node.geometry import quaternions
+from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import SHAPES_WITHOUT_MASS, VOLUMES, Body, Geometry, Inertial
+from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry, Inertial
+from sim_node.world.mesh_files import solid_mesh, volume_of
 from sim_node.world.systems import ContactGeometry, RigidBody
 
 # Of a slider, relative to the body that it holds.
@@ -50,7 +51,7 @@ def with_mass(part: ContactGeometry) -> Geometry:
     shape = part.geometry
     if not part.massive or shape.shape in SHAPES_WITHOUT_MASS or shape.only == "visual":
         return replace(shape, mass=0.0)
-    return shape if shape.mass > 0.0 else replace(shape, mass=part.density * VOLUMES[shape.shape](*shape.size))
+    return shape if shape.mass > 0.0 else replace(shape, mass=part.density * volume_of(shape))
 
 
 def mass_properties(shapes: Iterable[Geometry]) -> Inertial:
@@ -59,13 +60,22 @@ def mass_properties(shapes: Iterable[Geometry]) -> Inertial:
     mass = sum(shape.mass for shape in heavy)
     if not heavy:
         return Inertial(0.0, np.zeros((3, 3)))
-    centre = sum((shape.mass * shape.pose[:3] for shape in heavy), np.zeros(3)) / mass
+    solids = [_solid(shape) for shape in heavy]
+    centre = sum((shape.mass * at for shape, (at, _) in zip(heavy, solids, strict=True)), np.zeros(3)) / mass
     inertia = np.zeros((3, 3))
-    for shape in heavy:
+    for shape, (at, moments) in zip(heavy, solids, strict=True):
         turn = quaternions.to_matrix(shape.pose[3:])
-        inertia += shape.mass * (turn * _MOMENTS[shape.shape](*shape.size)) @ turn.T
-        inertia += shape.mass * _steiner(shape.pose[:3] - centre)
+        inertia += shape.mass * turn @ moments @ turn.T
+        inertia += shape.mass * _steiner(at - centre)
     return Inertial(mass, (inertia + inertia.T) / 2.0, centre)
+
+
+def _solid(shape: Geometry) -> tuple[FloatArray, FloatArray]:
+    """Return the centre (3,) of a shape in its body, and its inertia (3, 3) about it per kg in its own axes."""
+    if shape.shape != "mesh":
+        return shape.pose[:3], np.diag(_MOMENTS[shape.shape](*shape.size))
+    _, centre, inertia = solid_mesh(shape)
+    return poses.apply(shape.pose, centre), inertia
 
 
 def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
@@ -78,7 +88,9 @@ def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
     total = sum(shape.mass for shape in shapes)
     if body.mass is not None and total > 0.0:
         shapes = tuple(replace(shape, mass=shape.mass * (body.mass / total)) for shape in shapes)
-    if body.inertia is None and body.centre is None and (total > 0.0 or body.mass is None):
+    # MuJoCo takes the convex hulls of meshes for their masses.
+    has_mesh = any(shape.shape == "mesh" and shape.mass > 0.0 for shape in shapes)
+    if body.inertia is None and body.centre is None and (total > 0.0 or body.mass is None) and not has_mesh:
         return shapes, None
     derived = mass_properties(shapes)
     return shapes, Inertial(

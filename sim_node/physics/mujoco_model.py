@@ -248,11 +248,12 @@ def _add_geom(spec: mujoco.MjSpec, node: mujoco.MjsBody, geometry: Geometry, *, 
     size[: len(geometry.size)] = geometry.size * np.array(_HALVED.get(geometry.shape, 1.0))
     if geometry.shape == "plane":
         size[:] = (0.0, 0.0, 1.0)
-    if geometry.file is not None:
+    mesh = geometry.triangles if geometry.file is None else geometry.file
+    if mesh is not None:
         size[:] = 0.0
     geom = node.add_geom(type=_GEOMS[geometry.shape], size=size, pos=geometry.pose[:3], quat=_wxyz(geometry.pose[3:]))
-    if geometry.file is not None:
-        geom.meshname = add_mesh(spec, geometry.file, geometry.size)
+    if mesh is not None:
+        geom.meshname = add_mesh(spec, mesh, geometry.size)
     geom.mass = 0.0 if massless or geometry.shape in SHAPES_WITHOUT_MASS else geometry.mass
     if geometry.colour is not None:
         geom.rgba = geometry.colour

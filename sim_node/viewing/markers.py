@@ -74,6 +74,11 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
         yield from _solid(frames.names[shape.row], group, shape)
     for body in world.bodies:
         for part in body.shapes:
+            if part.triangles is not None and frames.index(body.name) in files and part.only != "collision":
+                colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
+                corners = part.triangles.vertices[part.triangles.faces].reshape(-1, 3)
+                kind = MarkerType.TRIANGLE_LIST
+                yield Marker(body.name, SHAPES, kind, part.pose, _three(part.size), colour, corners)
             if part.file is not None and not part.is_shown_only and part.only != "collision":
                 group = ROBOTS if frames.index(body.name) in own else SHAPES
                 colour = PLAIN if part.colour is None else tuple(part.colour.tolist())

@@ -19,6 +19,7 @@ from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_p
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.surfaces import Material, Surface
+from sim_node.world.triangles import Triangles
 
 # Engines that can simulate rigid bodies.
 ENGINES = ("mujoco",)
@@ -124,6 +125,7 @@ class Geometry:
         surface: What it does where it touches others, or None for MuJoCo's defaults.
         material: How it looks besides its colour, or None.
         only: "visual" for a shape without mass and contacts, "collision" for one that is not drawn, or empty.
+        triangles: A mesh without a file, or None.
 
     Raises:
         ValueError: An array has the wrong shape.
@@ -140,6 +142,7 @@ class Geometry:
     surface: Surface | None = None
     material: Material | None = None
     only: str = ""
+    triangles: Triangles | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", floats(self.size, (-1,), self.shape, "size"))

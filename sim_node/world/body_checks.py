@@ -123,8 +123,9 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
         yield "", f"sizes {geometry.size.tolist()} must be above zero"
     if not 0.0 <= geometry.mass <= MAX_MASS:
         yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {MAX_MASS:g} kg"
-    if (geometry.shape == "mesh") != (geometry.file is not None):
-        yield ".file", "a mesh needs a file, and other shapes have none"
+    sources = (geometry.file is not None) + (geometry.triangles is not None)
+    if sources != (geometry.shape == "mesh"):
+        yield ".file", "a mesh needs a file or triangles, and other shapes have none"
     elif (geometry.is_shown_only or geometry.only == "visual") and geometry.mass > 0.0:
         yield ".mass", "a shape that is only shown has no mass; give the mass to another shape, or the body an inertial"
     for _, message in pose_faults(geometry.pose[None]):

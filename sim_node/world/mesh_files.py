@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import MESHES, MESHES_SHOWN
+from sim_node.world.bodies import MESHES, MESHES_SHOWN, VOLUMES, Geometry
 from sim_node.world.mujoco_source import message_of, mujoco_fault
 from sim_node.world.problems import quoted
+from sim_node.world.triangles import Triangles, hull_of, solid_of
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
@@ -37,20 +40,82 @@ def mesh_fault(path: Path) -> str:
     return "" if suffix in MESHES_SHOWN or mujoco_fault() else _triangle_fault(path)
 
 
-def add_mesh(spec: MjSpec, path: Path, scale: FloatArray) -> str:
-    """Add a mesh to a specification, once for each file and scale. Return its name there.
+def add_mesh(spec: MjSpec, source: Path | Triangles, scale: FloatArray) -> str:
+    """Add a mesh to a specification, once for each file or triangles, and scale. Return its name there.
 
     Mass and contacts use the convex hull, because meshes for display are seldom closed.
     """
     import mujoco
 
-    name = f"{path.resolve()} {scale.tolist()}"
-    if all(mesh.name != name for mesh in spec.meshes):
-        file = f"{len(spec.meshes)}{path.suffix.lower()}"
-        spec.assets = {**spec.assets, file: path.read_bytes()}
-        mesh = spec.add_mesh(name=name, file=file, scale=np.asarray(scale))
-        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+    name = f"{source.resolve() if isinstance(source, Path) else _digest(source)} {scale.tolist()}"
+    if any(mesh.name == name for mesh in spec.meshes):
+        return name
+    mesh = spec.add_mesh(name=name, scale=np.asarray(scale))
+    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+    if isinstance(source, Path):
+        mesh.file = f"{len(spec.meshes)}{source.suffix.lower()}"
+        spec.assets = {**spec.assets, mesh.file: source.read_bytes()}
+    else:
+        mesh.uservert = source.vertices.ravel()
+        mesh.userface = source.faces.ravel()
+        if np.linalg.matrix_rank(source.vertices - source.vertices[0], tol=1e-9 * np.ptp(source.vertices)) < 3:
+            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
     return name
+
+
+def triangles_of(path: Path) -> Triangles:
+    """Return the triangles of a mesh file that MuJoCo reads, in float32 precision. Raises ValueError, ImportError."""
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    name = add_mesh(spec, path, np.ones(3))
+    spec.mesh(name).inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name)
+    try:
+        model = spec.compile()
+    except mujoco.FatalError as error:
+        raise ValueError(message_of(str(error))) from None
+    # MuJoCo moves a mesh into its principal axes.
+    turn = quaternions.to_matrix(model.mesh_quat[0][[1, 2, 3, 0]])
+    return Triangles(model.mesh_vert.astype(np.float64) @ turn.T + model.mesh_pos[0], model.mesh_face)
+
+
+def volume_of(shape: Geometry) -> float:
+    """Return the volume of a shape, m^3. Raises ValueError for shapes without one."""
+    if shape.shape == "mesh":
+        return solid_mesh(shape)[0]
+    if shape.shape not in VOLUMES:
+        raise ValueError(f"a {shape.shape} has no volume; those with one are {', '.join(VOLUMES)}, mesh")
+    return VOLUMES[shape.shape](*shape.size.tolist())
+
+
+def solid_mesh(shape: Geometry) -> tuple[float, FloatArray, FloatArray]:
+    """Return volume (m^3), centre (3,) and inertia (3, 3) about it per kg (m^2) of a mesh, in its own axes.
+
+    They are those of its convex hull if the triangles are not closed.
+
+    Raises:
+        ValueError: It has no volume, or its file cannot be read.
+        ImportError: The file needs MuJoCo.
+    """
+    found = scaled_triangles(shape)
+    try:
+        return solid_of(found if found.is_closed() else hull_of(found.vertices))
+    except ValueError:  # inside out
+        return solid_of(hull_of(found.vertices))
+
+
+def scaled_triangles(shape: Geometry) -> Triangles:
+    """Return the triangles of a mesh in metres. Raises as `solid_mesh` does."""
+    if shape.triangles is not None:
+        return shape.triangles.scaled(shape.size)
+    if shape.file is None or shape.is_shown_only:
+        raise ValueError("a mesh that is only shown has no volume")
+    return triangles_of(shape.file).scaled(shape.size)
+
+
+def _digest(triangles: Triangles) -> str:
+    return blake2b(triangles.vertices.tobytes() + triangles.faces.tobytes(), digest_size=16).hexdigest()
 
 
 def _triangle_fault(path: Path) -> str:

@@ -29,6 +29,7 @@ OWNERSHIP: dict[str, tuple[str, ...]] = {
 }
 # An axis and a normal at a smaller angle (its sine) define no direction.
 PARALLEL = 1e-9
+DEFAULT_DENSITY = 1000.0  # kg/m^3
 
 
 class _ComparedByContent:
@@ -148,7 +149,7 @@ class ContactGeometry(_ComparedByContent):
 
     name: str
     geometry: Geometry
-    density: float = 1000.0
+    density: float = DEFAULT_DENSITY
     massive: bool = True
     place: Place = NO_PLACE
 

@@ -28,10 +28,12 @@ BUILT_IN = Path(__file__).parent / "bundles"
 # Files that other programs import into models.
 FOREIGN = {
     **dict.fromkeys((".png", ".jpg", ".jpeg"), "an image"),
-    **dict.fromkeys((".obj", ".stl", ".dae", ".glb", ".gltf"), "a mesh"),
+    **dict.fromkeys((".dae", ".glb", ".gltf"), "a mesh"),
     ".agx": "an archive of AGX Dynamics",
     ".urdf": "a URDF model (a world file can include it)",
 }
+# Meshes that become models of visuals.
+MESHES = (".obj", ".stl")
 MAX_IMPORT_DEPTH, MAX_FILES = 32, 5000
 
 
@@ -219,6 +221,9 @@ class Library:
             message = f"{quoted(statement.file)} is {kind}, which is not imported; OpenPLX files and bundles are"
             report.error(message, statement.at, key)
             return
+        if Path(statement.file).suffix.lower() in MESHES:
+            self._define_mesh(statement, source, namespace, report)
+            return
         try:
             path, shown = self._imported_file(statement, source)
         except LocateError as error:
@@ -242,6 +247,15 @@ class Library:
             if namespace.definitions.setdefault(name, definition) is not definition:
                 message = f"{quoted(statement.file)} also has a model {name}; import it `as` another name"
                 report.error(message, statement.at, key)
+
+    def _define_mesh(self, statement: syntax.Import, source: Source, namespace: Namespace, report: Report) -> None:
+        """Define a model of the visual that a mesh file is; by default, of the name of the file."""
+        name = str(statement.name or Path(statement.file).stem)
+        before = "\n" * (statement.at[0] - 1)
+        text = f'{before}{name} is Visuals.Geometries.ExternalTriMeshGeometry:\n    path: @"{statement.file}"\n'
+        document = parse(text, report)
+        if document is not None:
+            self._take_in(document.statements[0], source, namespace, report)
 
     def _imported_file(self, statement: syntax.Import, source: Source) -> tuple[Path, Path]:
         """Return the file of an import, or the config of an imported bundle. Raises LocateError."""

@@ -24,51 +24,64 @@ OVERRIDE = "Physics.GeometryMaterialOverrideTrait"
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
 Shape = Callable[[Object], Geometry]
-SHAPES: Registry[str, Shape] = Registry("shape", shipped=("sim_node.formats.openplx.parts",))
+SHAPES: Registry[str, Shape] = Registry(
+    "shape", shipped=("sim_node.formats.openplx.parts", "sim_node.formats.openplx.meshes")
+)
 
 
-def shape(name: str) -> Callable[[Shape], Shape]:
-    """Register a function that makes a Geometry, without its pose in the owner, of a type of contact geometry."""
-    return SHAPES.add(f"Physics3D.Geometries.{name}")
+def shape(bundle: str, name: str) -> Callable[[Shape], Shape]:
+    """Register a function that makes a Geometry, without its pose in the owner, of a type of a bundle."""
+    return SHAPES.add(f"{bundle}.Geometries.{name}")
 
 
-@shape("Box")
+@shape("Physics3D", "Box")
+@shape("Visuals", "Box")
 def _box(of: Object) -> Geometry:
     return Geometry("box", np.array(components(value_of(of, "size"))))
 
 
-@shape("Sphere")
+@shape("Physics3D", "Sphere")
+@shape("Visuals", "Sphere")
 def _sphere(of: Object) -> Geometry:
     return Geometry("sphere", np.array([value_of(of, "radius")]))
 
 
-@shape("Cylinder")
+@shape("Physics3D", "Cylinder")
+@shape("Visuals", "Cylinder")
 def _cylinder(of: Object) -> Geometry:
     return Geometry("cylinder", np.array([value_of(of, "radius"), value_of(of, "height")]), pose=ALONG_Y)
 
 
-@shape("Capsule")
+@shape("Physics3D", "Capsule")
 def _capsule(of: Object) -> Geometry:
     return Geometry("capsule", np.array([value_of(of, "radius"), value_of(of, "height")]), pose=ALONG_Y)
 
 
 def contact_geometry(of: Object) -> ContactGeometry | None:
     """Return the shape of a contact geometry, or None for types that are not supported. Raises Fault."""
+    made = placed_shape(of)
+    if made is None:
+        return None
+    material = material_of(of)
+    density = 1000.0 if material is None else value_of(material, "density")
+    massive = of.value("include_in_mass_properties") is not False
+    if of.has("enable_collisions") and of.value("enable_collisions") is False:
+        made = replace(made, surface=Surface(touches=()))
+    return ContactGeometry(of.name, made, density, massive, place_of(of))
+
+
+def placed_shape(of: Object) -> Geometry | None:
+    """Return the shape of a contact geometry or a visual in its owner; None for unknown types. Raises Fault."""
     make = next((SHAPES[model.name] for model in reversed(of.model.lineage) if model.name in SHAPES), None)
     if make is None:
         return None
     made = make(of)
     if not all(0.0 < size < 1e9 for size in made.size.tolist()):
-        raise Fault(line_of(of, "size", "radius", "height"), f"sizes {made.size.tolist()} must be above zero")
+        raise Fault(line_of(of, "size", "radius", "height", "scale"), f"sizes {made.size.tolist()} must be above zero")
     transform = pose_of(of, "local_transform")
-    pose = made.pose if transform is None else poses.compose(transform, made.pose)
-    material = material_of(of)
-    density = 1000.0 if material is None else value_of(material, "density")
-    massive = of.value("include_in_mass_properties") is not False
-    geometry = replace(made, pose=pose, place=place_of(of))
-    if of.has("enable_collisions") and of.value("enable_collisions") is False:
-        geometry = replace(geometry, surface=Surface(touches=()))
-    return ContactGeometry(of.name, geometry, density, massive, place_of(of))
+    return replace(
+        made, pose=made.pose if transform is None else poses.compose(transform, made.pose), place=place_of(of)
+    )
 
 
 def material_of(geometry: Object) -> Object | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from sim_node.formats.openplx.collision_groups import CollisionGroups
 from sim_node.formats.openplx.contacts import contact_materials
 from sim_node.formats.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
+from sim_node.formats.openplx.mechanism import Mechanism, Part
+from sim_node.formats.openplx.meshes import mesh_notes
 from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import (
@@ -36,6 +37,7 @@ from sim_node.formats.openplx.tree import (
     MATE,
     REDIRECTED,
     SYSTEM,
+    VISUAL,
     objects_in,
     owned_of,
     owners_of,
@@ -43,16 +45,14 @@ from sim_node.formats.openplx.tree import (
 )
 from sim_node.formats.openplx.unsimulated import unsimulated
 from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.formats.openplx.visuals import visual_of
 from sim_node.geometry import poses
-from sim_node.world.bodies import ContactExclusion
 from sim_node.world.contact_materials import ContactMaterial
-from sim_node.world.joint_motion import Actuator
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
 from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import DEFAULT_LAYER, Surface
-from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
-from sim_node.world.transmissions import Transmission
+from sim_node.world.systems import ContactGeometry, Mate, RedirectedMateConnector, RigidBody, System
 
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
@@ -66,42 +66,6 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass
-class _Part:
-    """A system under construction; mates of nested systems may be moved into it."""
-
-    of: Object
-    systems: list[_Part] = field(default_factory=list)
-    bodies: list[RigidBody] = field(default_factory=list)
-    geometries: list[ContactGeometry] = field(default_factory=list)
-    connectors: list[MateConnector] = field(default_factory=list)
-    mates: list[Mate] = field(default_factory=list)
-
-    def system(self) -> System:
-        """The resulting System."""
-        return System(
-            self.of.name,
-            pose_of(self.of, "local_transform"),
-            tuple(part.system() for part in self.systems),
-            tuple(self.bodies),
-            tuple(self.geometries),
-            tuple(self.connectors),
-            tuple(self.mates),
-            place=place_of(self.of),
-        )
-
-
-class Mechanism(NamedTuple):
-    """The system of a model, and what drives its mates."""
-
-    system: System
-    actuators: tuple[Actuator, ...]
-    transmissions: tuple[Transmission, ...]
-    contact_exclusions: tuple[ContactExclusion, ...]
-    signals: tuple[NamedSignal, ...] = ()
-    contact_materials: tuple[ContactMaterial, ...] = ()
-
-
 def mechanism_of(root: Object, report: Report) -> Mechanism:
     """Return the system of a Physics3D.System object, with all its contents and drives. Raises Fault.
 
@@ -113,21 +77,13 @@ def mechanism_of(root: Object, report: Report) -> Mechanism:
     return _Gathering(root, report).mechanism()
 
 
-def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
-    """Return a geometry with its surface by the path of its object, unless it makes no contact at all."""
-    surface = surfaces.get(of.place.key)
-    if surface is None or of.geometry.surface is not None:
-        return of
-    return replace(of, geometry=replace(of.geometry, surface=surface))
-
-
 class _Gathering:
     """The systems, mates and interactions of one root while its tree is walked."""
 
     def __init__(self, root: Object, report: Report) -> None:
         self._report = report
-        self._root = _Part(root)
-        self._parts: dict[Object, _Part] = {root: self._root}
+        self._root = Part(root)
+        self._parts: dict[Object, Part] = {root: self._root}
         self._mates: list[Object] = []
         self._interactions: list[Object] = []
         # The geometries of each system and body.
@@ -136,7 +92,7 @@ class _Gathering:
         self._contacts: list[Object] = []
         self._shaft_actuators: list[Object] = []
         self._drives = Drives(root.name, self._ignore)
-        self._redirected: list[tuple[_Part, Object]] = []
+        self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
         # Signals, and those of them that the model states itself.
         self._signals: list[Object] = []
@@ -185,20 +141,17 @@ class _Gathering:
             layer, touches = groups.layers.get(geometry, (DEFAULT_LAYER, None))
             surfaces[geometry.path] = Surface(layer=layer, touches=touches, contact_material=named.get(geometry, ""))
         for part in self._parts.values() if surfaces else ():
-            part.geometries = [_on(surfaces, each) for each in part.geometries]
-            part.bodies = [
-                replace(body, geometries=tuple(_on(surfaces, each) for each in body.geometries)) for body in part.bodies
-            ]
+            part.surface(surfaces)
         return materials
 
-    def _walk(self, part: _Part) -> None:
+    def _walk(self, part: Part) -> None:
         listed = part.of.value("kinematically_controlled")
         self._static.update(listed if isinstance(listed, list) else [])
         owned = list(owned_of(part.of))
         for of in owned:
             if of.is_a(SYSTEM):
                 self._check_name(of)
-                inner = self._parts[of] = _Part(of)
+                inner = self._parts[of] = Part(of)
                 part.systems.append(inner)
                 self._walk(inner)
         for of in owned:
@@ -208,6 +161,8 @@ class _Gathering:
                 part.bodies.append(self._body(of))
             elif of.is_a(GEOMETRY):
                 part.geometries += self._geometry(of)
+            elif of.is_a(VISUAL):
+                part.geometries += self._visual(of)
             elif of.is_a(REDIRECTED):
                 self._redirected.append((part, of))
             elif of.is_a(CONNECTOR):
@@ -262,16 +217,20 @@ class _Gathering:
     def _body(self, of: Object) -> RigidBody:
         owned = list(owned_of(of))
         for one in owned:
-            if one.is_a(REDIRECTED) or not (one.is_a(GEOMETRY) or one.is_a(CONNECTOR)):
+            if one.is_a(REDIRECTED) or not any(map(one.is_a, (GEOMETRY, CONNECTOR, VISUAL))):
                 self._ignore(one, f"{with_article(one.kind)} cannot be owned by a body")
         kinematics = of.value("kinematics")
         transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
+        geometries = [geometry for one in owned if one.is_a(GEOMETRY) for geometry in self._geometry(one)]
+        visuals = [visual for one in owned if one.is_a(VISUAL) for visual in self._visual(one)]
+        if visuals:  # they are seen instead
+            geometries = [replace(each, geometry=replace(each.geometry, only="collision")) for each in geometries]
         mass, centre, inertia = inertial(of)
         dynamic = of.value("is_dynamic") if of.has("is_dynamic") else True
         return RigidBody(
             of.name,
             transform,
-            tuple(geometry for one in owned if one.is_a(GEOMETRY) for geometry in self._geometry(one)),
+            (*geometries, *visuals),
             tuple(connector_of(one) for one in owned if one.is_a(CONNECTOR) and not one.is_a(REDIRECTED)),
             mass,
             centre,
@@ -284,14 +243,24 @@ class _Gathering:
     def _geometry(self, of: Object) -> list[ContactGeometry]:
         found = contact_geometry(of)
         if found is None and of.kind != GEOMETRY:  # a place for one that a more special model names
-            self._ignore(of, f"{with_article(of.kind)} has no shape here; known: {', '.join(SHAPES)}")
+            known = ", ".join(name for name in SHAPES if name.startswith("Physics3D."))
+            self._ignore(of, f"{with_article(of.kind)} has no shape here; known: {known}")
         if found is None:
             return []
+        if found.geometry.shape == "mesh":
+            for note in mesh_notes(found.geometry, massive=found.massive):
+                self._tell(of, note)
         assert of.owner is not None
         self._shapes.setdefault(of.owner, []).append(of)
         return [found]
 
-    def _redirect(self, part: _Part, of: Object) -> None:
+    def _visual(self, of: Object) -> list[ContactGeometry]:
+        found = visual_of(of, self._tell)
+        if found is None and of.kind != VISUAL:
+            self._ignore(of, f"{with_article(of.kind)} is not drawn")
+        return [] if found is None else [found]
+
+    def _redirect(self, part: Part, of: Object) -> None:
         body = of.value("redirected_parent")
         if not isinstance(body, Object):
             self._ignore(of, f"the redirected_parent of {with_article(of.kind)} is not a body")
@@ -372,7 +341,7 @@ class _Gathering:
             name += "_"
         return name
 
-    def _common(self, objects: list[Object]) -> _Part:
+    def _common(self, objects: list[Object]) -> Part:
         """Return the innermost system that contains all of them."""
         above = [list(owners_of(of)) for of in objects]
         return next(self._parts[of] for of in above[0] if of in self._parts and all(of in others for others in above))

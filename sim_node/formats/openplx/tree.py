@@ -14,6 +14,7 @@ SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
 GEOMETRY = "Physics3D.Geometries.ContactGeometry"
 CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
 MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
+VISUAL = "Visuals.Geometries.Geometry"
 COLLISION_PAIR = "Simulation.DisableCollisionPair"
 CONTACT_MODEL = "Physics.Interactions.SurfaceContact.Model"
 # What would act on a world, or show or tell something of it, and does not here, besides what types of bundles declare.
@@ -28,8 +29,19 @@ BUNDLES = (
     "Terrain",
     "Sensors",
 )
-INERT = ("Physics.Signals.", "Visuals.Geometries.", "Terrain.", "Sensors.")
-PHYSICAL = {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION, SHAFT, SHAFT_ACTUATOR, COLLISION_PAIR, CONTACT_MODEL}
+INERT = ("Physics.Signals.", "Terrain.", "Sensors.")
+PHYSICAL = {
+    SYSTEM,
+    BODY,
+    GEOMETRY,
+    CONNECTOR,
+    INTERACTION,
+    SHAFT,
+    SHAFT_ACTUATOR,
+    COLLISION_PAIR,
+    CONTACT_MODEL,
+    VISUAL,
+}
 
 
 def owned_of(of: Object) -> Iterator[Object]:

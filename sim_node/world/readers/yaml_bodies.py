@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, VOLUMES, Body, Geometry, Inertial, Physics
+from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial, Physics
 from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, MIN_TIMESTEP_NS
 from sim_node.world.joints import JOINTS, JointType
-from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.mesh_files import volume_of
 from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import Place
 from sim_node.world.readers.keys import (
@@ -25,13 +25,13 @@ from sim_node.world.readers.keys import (
     listing,
     number,
     one_or_each,
-    text,
     vector,
     word,
 )
 from sim_node.world.readers.yaml_joints import MOTION_KEYS, read_motion
+from sim_node.world.readers.yaml_meshes import MESH, mesh_scale, read_mesh
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
-from sim_node.world.readers.yaml_poses import POSE_KEYS, ROUNDING, SCALE, read_pose, scale_of
+from sim_node.world.readers.yaml_poses import POSE_KEYS, ROUNDING, SCALE, read_pose
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_surfaces import (
     COLOUR,
@@ -41,7 +41,7 @@ from sim_node.world.readers.yaml_surfaces import (
     read_solver,
     read_surface,
 )
-from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
+from sim_node.world.readers.yaml_values import TRUE, Value, boolean
 
 
 def shape_form(shape: str) -> Form:
@@ -49,7 +49,7 @@ def shape_form(shape: str) -> Form:
     names = SHAPES[shape]
     about = f"Sizes, m: {', '.join(names)}."
     if shape == "mesh":
-        return text("A file of triangles, relative to this file.")
+        return MESH
     if not names:
         return word("An endless plane that faces z.", True)
     size = number("", high=MAX_DISTANCE, above=0.0)
@@ -276,53 +276,35 @@ def read_shape(entry: Value, context: Context, known: Keys = GEOMETRY_KEYS) -> G
     assert value is not None
     errors = len(entry.report.errors)
     pose, _ = read_pose(table.get("pose"))
-    file = _mesh_file(value, context) if shape == "mesh" else None
-    size = _mesh_scale(table) if shape == "mesh" else _sizes(value, SHAPES[shape])
+    mesh = read_mesh(value, context) if shape == "mesh" else {}
+    size = mesh_scale(table) if shape == "mesh" else _sizes(value, SHAPES[shape])
     if "scale" in table and shape != "mesh":
         entry.error(f"only meshes have a scale; set the sizes of the {shape}")
     rgba = None if colour is None else read_colour(colour)
     kilograms = 0.0 if mass is None else mass.number(0.0, MAX_MASS)
     density = table.get("density")
-    if density is not None:
-        kilograms = _mass_by(density, shape, size, mass)
     surface = read_surface(table, context)
-    return (
-        None
-        if len(entry.report.errors) > errors
-        else Geometry(shape, size, kilograms, pose, rgba, None, file, entry.place, **surface)
-    )
+    if len(entry.report.errors) > errors:
+        return None
+    made = Geometry(shape, size, kilograms, pose, rgba, place=entry.place, **surface, **mesh)
+    return made if density is None else _weighed(made, density, mass)
 
 
-def _mass_by(density: Value, shape: str, size: FloatArray, mass: Value | None) -> float:
-    """Return the mass of a shape of uniform density."""
+def _weighed(shape: Geometry, density: Value, mass: Value | None) -> Geometry | None:
+    """Return a shape with the mass of a uniform density; None with the fault recorded."""
     if mass is not None:
         density.error("cannot be combined with mass; give one of them")
-    elif shape not in VOLUMES:
-        density.error(f"a {shape} has no volume; those with one are {', '.join(VOLUMES)}")
-    else:
-        kilograms = density.number(0.0, MAX_MASS) * VOLUMES[shape](*size.tolist())
-        if kilograms <= MAX_MASS:
-            return kilograms
+        return None
+    try:
+        volume = volume_of(shape)
+    except ValueError as error:
+        density.error(str(error))
+        return None
+    kilograms = density.number(0.0, MAX_MASS) * volume
+    if kilograms > MAX_MASS:
         density.error(f"results in {kilograms:.4g} kg; allowed: up to {MAX_MASS:g} kg")
-    return 0.0
-
-
-def _mesh_file(value: Value, context: Context) -> Path | None:
-    """Return the file of a mesh, if it can be read."""
-    found = context.find(value)
-    if found is None:
         return None
-    fault = mesh_fault(found[0])
-    if fault:
-        value.error(fault)
-        return None
-    context.report.read.append(found[0])
-    return found[0]
-
-
-def _mesh_scale(table: Table) -> FloatArray:
-    """Read factors along the mesh's axes: one number for all three, or three."""
-    return np.ones(3) if "scale" not in table or (scale := scale_of(table)) is None else scale
+    return replace(shape, mass=kilograms)
 
 
 def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:

@@ -28,10 +28,9 @@ from sim_node.world.systems import (
     System,
 )
 
-# A mesh has no known volume, and thus no density.
 SHAPE_KEYS = Keys(
-    {**{key: form for key, form in GEOMETRY_KEYS.items() if key not in ("mesh", "scale")}, "name": text("Its name.")},
-    exactly_one=(tuple(shape for shape in SHAPES if shape != "mesh"),),
+    {**GEOMETRY_KEYS, "name": text("Its name.")},
+    exactly_one=(tuple(SHAPES),),
     at_most_one=(("mass", "density"),),
     about="A shape.",
     define="contact geometry",

@@ -10,6 +10,7 @@ from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.joint_motion import UNLIMITED
 from sim_node.world.part import Refer
 from sim_node.world.systems import (
+    DEFAULT_DENSITY,
     Attachment,
     ContactGeometry,
     Mate,
@@ -48,6 +49,9 @@ def geometry_data(shape: Geometry, refer: Refer) -> dict[str, Any]:
     """Return a shape with its sizes, mass, pose, colour, surface and material."""
     if shape.file is not None:
         data: dict[str, Any] = {shape.shape: refer(shape.file), "scale": shape.size}
+    elif shape.triangles is not None:
+        vertices, faces = shape.triangles.vertices.tolist(), shape.triangles.faces.tolist()
+        data = {shape.shape: {"vertices": vertices, "faces": faces}, "scale": shape.size}
     else:
         data = {shape.shape: one_or_more(shape.size) if len(shape.size) else True}
     data |= {"mass": shape.mass, "pose": pose_data(shape.pose), "color": shape.colour}
@@ -113,12 +117,12 @@ def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
 
 
 def _geometry(shape: ContactGeometry, refer: Refer) -> dict[str, Any]:
-    """Return a shape. Without a mass, it gets the default density, or none if it has no mass."""
+    """Return a shape with its mass, or else its density, which is 0 if it has no mass."""
     data = {"name": shape.name, **geometry_data(shape.geometry, refer)}
     if not shape.geometry.mass:
         del data["mass"]
-        if not shape.massive:
-            data["density"] = 0.0
+        if not shape.massive or shape.density != DEFAULT_DENSITY:
+            data["density"] = shape.density if shape.massive else 0.0
     return data
 
 

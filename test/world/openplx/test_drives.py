@@ -341,7 +341,7 @@ def test_a_vector_in_braces_is_divided(world: Callable[..., World]) -> None:
     assert model.systems[0].bodies[0].connectors[0].position.tolist() == [0.0, 0.0, 0.5]
 
 
-@pytest.mark.parametrize(("file", "kind"), [("a.png", "an image"), ("a.obj", "a mesh"), ("a.agx", "an archive of AGX")])
+@pytest.mark.parametrize(("file", "kind"), [("a.png", "an image"), ("a.glb", "a mesh"), ("a.agx", "an archive of AGX")])
 def test_imports_of_other_files_are_named(tmp_path: Path, file: str, kind: str) -> None:
     (tmp_path / "w.openplx").write_text(f'import @"{file}" as Thing\nW is Physics3D.System\n', encoding="utf-8")
     with pytest.raises(WorldError, match=f"w.openplx:1:8: import: {file!r} is {kind}"):
