@@ -60,6 +60,8 @@ UNSET = {
     *("Physics3D.Bodies.Inertia.mass", "Physics3D.Bodies.Inertia.tensor"),
     *("DriveTrain.Differential.connectors", "Physics.Signals.Input.type", "Physics.Signals.Output.type"),
 }
+# Of bundles that are newer than those on PyPI; the public test models of AGXUnity have these.
+NEWER = "Visuals.Materials.SurfaceFeatures."
 
 
 @pytest.mark.parametrize("name", BUILT_IN_BUNDLES)
@@ -79,6 +81,8 @@ def test_built_in_types_are_those_of_the_bundles(name: str, bundles: Path, monke
     assert definitions
     monkeypatch.setenv("OPENPLX_BUNDLE_PATH", str(bundles))
     for definition in definitions:
+        if definition.name.startswith(NEWER):
+            continue
         at: Namespace | None = namespaces
         *inner, last = definition.name.split(".")[1:]
         for part in inner:
