@@ -25,6 +25,10 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def shows(expected: str, printed: str) -> bool:
-    """Whether a page shows what was printed; `...` on the page stands for any text, and nothing for anything."""
-    pattern = re.escape(expected.rstrip()).replace(r"\.\.\.", ".*")
+    """Whether a page shows what was printed; `...` on the page stands for any text, and nothing for anything.
+
+    A line of `...` alone stands for any lines, or none.
+    """
+    pattern = re.escape(expected.rstrip()).replace("\\\n", "\n")
+    pattern = pattern.replace("\n\\.\\.\\.\n", "\n(?:.*\n)?").replace(r"\.\.\.", ".*")
     return not expected or re.fullmatch(pattern, printed.rstrip(), re.DOTALL) is not None

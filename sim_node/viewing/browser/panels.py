@@ -48,6 +48,7 @@ class _Curves:
         ]
         self.samples: deque[tuple[float, list[float | None]]] = deque(maxlen=SAMPLES)
         self.count = self.epoch = 0
+        self._skipped_s: float | None = None
 
     def sample(self, time_s: float) -> None:
         """Take the values of now, unless too little time has passed. If time went back, begin anew."""
@@ -56,7 +57,17 @@ class _Curves:
             self.count, self.epoch = 0, self.epoch + 1
         again = bool(self.samples) and time_s == self.samples[-1][0]
         if self.samples and not again and time_s - self.samples[-1][0] < APART_S * (1.0 - 1e-6):
-            return
+            self._skipped_s = time_s
+        else:
+            self._take(time_s, again)
+
+    def settle(self) -> None:
+        """Take the values of the newest instant, if it was skipped."""
+        if self._skipped_s is not None:
+            self._take(self._skipped_s, again=False)
+
+    def _take(self, time_s: float, again: bool) -> None:
+        self._skipped_s = None
         numbers = np.concatenate([signal.read() for signal in self._signals]).tolist()
         values = [value if math.isfinite(value) else None for value in numbers]
         if not again:
@@ -154,7 +165,10 @@ class Panels:
         return frozenset() if self.signals is None else self.signals.sensors
 
     def idle(self) -> None:
-        """Send what new pages lack while nothing new arrives."""
+        """Send what new pages lack, and the end of graphs, while nothing new arrives."""
+        with self._lock:
+            for curves in self._curves:
+                curves.settle()
         self._aim()
 
     # For the page
