@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
+import sys
 
 # Modules whose packages rosdep knows; package.xml lists them.
 ROSDEP_KEYS = {
@@ -54,8 +56,11 @@ def missing_message(module: str) -> str:
         return f"{module} is not installed: {install}"
     if module in _ROS or module.endswith(_ROS_ENDINGS):
         return f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
+    wanted = _PIP_NAMES.get(module, module)
+    if sys.prefix != sys.base_prefix:
+        return f"{module} is not installed: {shlex.quote(sys.executable)} -m pip install {wanted}"
     # Required by the system's Python (PEP 668).
-    pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {_PIP_NAMES.get(module, module)}"
+    pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {wanted}"
     if module in ROSDEP_KEYS:
         return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {pip}"
     return f"{module} is not installed, and rosdep does not know it; run: {pip}"

@@ -32,9 +32,9 @@ COMMAND = "from sim_node.cli.main import main\nsys.exit(main({words!r}))"
 @pytest.mark.parametrize(
     ("node", "module", "line"),
     [
-        ("bridge", "pymavlink", "rosdep install --from-paths src --ignore-src -y"),
-        ("bridge", "fastcrc", "PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install 'fastcrc>=0.3'"),
-        ("replay", "rosbags", "PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install rosbags"),
+        ("bridge", "pymavlink", "-m pip install pymavlink"),
+        ("bridge", "fastcrc", "-m pip install 'fastcrc>=0.3'"),
+        ("replay", "rosbags", "-m pip install rosbags"),
         ("simulation", "rclpy", "source a ROS 2 that has it"),
     ],
 )
@@ -44,6 +44,16 @@ def test_a_node_names_what_is_missing(node: str, module: str, line: str) -> None
     assert f"{module} is not installed" in ran.stderr
     assert line in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
+
+
+def test_the_line_installs_into_the_python_that_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a virtual environment by its own Python; else as PEP 668 asks, or by rosdep."""
+    monkeypatch.setattr(sys, "executable", "/home/me/.venv/bin/python")
+    monkeypatch.setattr(sys, "prefix", "/home/me/.venv")
+    assert missing_message("pymavlink").endswith(": /home/me/.venv/bin/python -m pip install pymavlink")
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    assert "rosdep install --from-paths src --ignore-src -y" in missing_message("pymavlink")
+    assert missing_message("fastcrc").endswith("PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install 'fastcrc>=0.3'")
 
 
 @pytest.mark.parametrize("module", ["mujoco", "PIL", "av"])
@@ -85,7 +95,7 @@ def test_doctor_names_what_is_missing(module: str, code: int) -> None:
         ("tf2_ros", "source a ROS 2 that has it"),
         ("launch_ros", "source a ROS 2 that has it"),
         ("PIL", "pip install pillow"),
-        ("mujoco", "rosdep install --from-paths src --ignore-src -y"),
+        ("mujoco", "pip install mujoco"),
     ],
 )
 def test_what_installs_a_module(module: str, line: str) -> None:

@@ -24,6 +24,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import compiled_to_draw, dressed
 from sim_node.physics.render_worker import READY, RELOAD, Slots
 from sim_node.sensors.context import Exposure, Lens
+from sim_node.world.mujoco_source import OPENGL, VARIABLE
 from sim_node.world.problems import WorldWarning
 
 # Pending images: with more of them the renderer does not keep up, and queueing would only add latency.
@@ -164,7 +165,10 @@ class CameraRenderer:
             return
         first = self._process.output.readline()
         if first != READY:
-            self._fail(first.decode(errors="replace").strip() or f"the render process {self._process.exit_status()}")
+            said = first.decode(errors="replace").strip()
+            if said.startswith(f"{BACKENDS[0]}: ") and not os.environ.get(VARIABLE):
+                said = f"{said}; on Debian and Ubuntu: apt install {OPENGL[BACKENDS[0]]}"
+            self._fail(said or f"the render process {self._process.exit_status()}")
             return
         self._ready = True
         self._request(*(slot for slot, _ in self._pending))
@@ -279,12 +283,12 @@ class _Worker:
         return self._process.stdout
 
     def _spawn(self, order: dict[str, Any]) -> None:
-        given = os.environ.get("MUJOCO_GL")
+        given = os.environ.get(VARIABLE)
         backends = [given] if given else list(BACKENDS if sys.platform == "linux" else [])
         order = {**order, "failed": [], "backends": backends[1:]}
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         if backends:
-            environment["MUJOCO_GL"] = backends[0]
+            environment[VARIABLE] = backends[0]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "sim_node.physics.render_worker", json.dumps(order)],
             stdin=subprocess.PIPE,
