@@ -69,9 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise UsageError(how_to_install(error)) from None
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
-    from sim_node.autopilot.builtin.dialect import DIALECTS
+    from sim_node.autopilot.builtin.dialect import DIALECTS, rover
     from sim_node.autopilot.builtin.memory import Memory
     from sim_node.autopilot.builtin.simulator import FIRST_PORT
+    from sim_node.autopilot.builtin.vehicle_parameters import Chassis
     from sim_node.autopilot.connection import Connection, Identity
     from sim_node.autopilot.links import EndpointFault, endpoint_of
     from sim_node.autopilot.links.udp import UdpOut
@@ -98,13 +99,14 @@ def run(arguments: argparse.Namespace) -> int:
     signing = partial(_signing, arguments, vehicle.signing_key)
     connections = [Connection(link, identity, signing(number)) for number, link in enumerate(links)]
     listeners = [connection for connection in connections if connection.link in quiet]
-    dialect = DIALECTS[arguments.like or vehicle.like]
+    like = arguments.like or vehicle.like
+    dialect = DIALECTS[rover(like) if isinstance(vehicle.airframe, Chassis) else like]
     ground = ", ".join(link.url for link in links)
     report = partial(print, f"{vehicle.name}:", flush=True)
     memory = Memory(arguments.memory)
     autopilot = BuiltinAutopilot(vehicle, dialect, identity.system, address, connections, memory, report, listeners)
-    like = f"like {dialect.name}, simulator tcp {address[0]}:{address[1]}"
-    print(f"{vehicle.name}: system {identity.system}, {like}, ground {ground}")
+    simulator = f"simulator tcp {address[0]}:{address[1]}"
+    print(f"{vehicle.name}: system {identity.system}, like {dialect.name}, {simulator}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
 
@@ -188,7 +190,7 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
 def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.autopilot.builtin.world import parameters_in
     from sim_node.text import did_you_mean
-    from sim_node.world import Multirotor, load
+    from sim_node.world import load
     from sim_node.world.autopilots import autopiloted
 
     if arguments.world is None:
@@ -203,6 +205,6 @@ def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
     for vehicle, autopilot in flown:
         by_name = arguments.vehicle is not None
         own = vehicle.name == arguments.vehicle if by_name else autopilot.instance == arguments.instance
-        if own and isinstance(vehicle, Multirotor):
+        if own:
             return parameters_in(world, vehicle)
     raise UsageError(f"{world.name} has no vehicle with the built-in autopilot, instance {arguments.instance}")

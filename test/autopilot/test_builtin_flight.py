@@ -19,6 +19,7 @@ from sim_node.autopilot.builtin.mission import Mission, fault
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Tilt, Track
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters, from_json, to_json
 from sim_node.autopilot.builtin.world import parameters_in
+from sim_node.control import Airframe
 from sim_node.world import load
 
 
@@ -36,6 +37,7 @@ def flown(parameters: VehicleParameters) -> Flown:
 def test_a_craft_survives_json(parameters: VehicleParameters) -> None:
     again = from_json(to_json(parameters))
     assert to_json(again) == to_json(parameters)
+    assert isinstance(again.airframe, Airframe)
     assert again.airframe.mass == 1.5
     for text in ("", "[]", "{}", '{"name": "a"}', to_json(parameters).replace('"centre"', '"center"')):
         with pytest.raises(ValueError, match=r"vehicle parameters|JSON|Expecting"):

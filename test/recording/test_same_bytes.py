@@ -12,18 +12,19 @@ from recorded_runs import messages, record
 from waiting import PATIENCE
 
 from sim_node.world import load
+from sim_node.world.autopilots import autopiloted
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.problems import WorldError
 
 # Others take part in these runs: a new file each time.
 WITH_PEERS = {"px4", "ardupilot"}
-# And in these the built-in autopilot, whose time is the run's.
-WITH_BUILTIN = {"guided"}
+# And in these the built-in autopilot, whose time is the run's: for how long (s).
+WITH_BUILTIN = {"guided": 8, "rover": 3}
 
 
 def test_no_other_world_has_peers() -> None:
-    flown = {name for name in shipped_worlds() if any(each.autopilot for each in load(name).vehicles)}
-    assert flown == WITH_PEERS | WITH_BUILTIN
+    flown = {name for name in shipped_worlds() if autopiloted(load(name))}
+    assert flown == WITH_PEERS | set(WITH_BUILTIN)
 
 
 @pytest.mark.parametrize("world", sorted(WITH_BUILTIN))
@@ -35,12 +36,22 @@ def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -
         text.replace("mavlink_builtin}", f"mavlink_builtin, instance: {free_instance()}}}"), encoding="utf-8"
     )
     for name in ("a", "b"):
-        words = ["run", str(path), "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
+        words = [
+            "run",
+            str(path),
+            "--no-ros",
+            "--speed",
+            "max",
+            "--duration",
+            str(WITH_BUILTIN[world]),
+            "--record",
+            str(tmp_path / name),
+        ]
         subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=PATIENCE)
     first, second = (messages(tmp_path / name / f"{name}_0.mcap") for name in ("a", "b"))
     assert first == second
-    height = [odometry.data for odometry in first if odometry.topic == "/drone/truth/odom"]
-    assert height[0] != height[-1], "it flies"
+    poses = [odometry.data for odometry in first if odometry.topic.endswith("/truth/odom")]
+    assert poses[0] != poses[-1], "it moves"
 
 
 @pytest.mark.parametrize("world", sorted(set(shipped_worlds()) - WITH_PEERS))

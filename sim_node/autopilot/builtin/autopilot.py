@@ -17,6 +17,7 @@ from sim_node.autopilot.builtin.commands import obey
 from sim_node.autopilot.builtin.dialect import WARNING, Dialect, Mode, Refused
 from sim_node.autopilot.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilot.builtin.flight import Flight
+from sim_node.autopilot.builtin.manual import Sticks
 from sim_node.autopilot.builtin.memory import Memory, restore
 from sim_node.autopilot.builtin.mission_protocol import MissionProtocol
 from sim_node.autopilot.builtin.parameters import ParameterLists, answer_parameters
@@ -24,7 +25,7 @@ from sim_node.autopilot.builtin.setpoints import Setpoints
 from sim_node.autopilot.builtin.settings import Settings
 from sim_node.autopilot.builtin.simulator import PAUSE_S, SimulatorLink
 from sim_node.autopilot.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
-from sim_node.autopilot.builtin.tasks import Hold, Tilt
+from sim_node.autopilot.builtin.tasks import Task, Tilt
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection
@@ -68,7 +69,7 @@ class BuiltinAutopilot:
         self._texts = 0
         self.flight = self._new_flight()
         remembered = self._memory.load()
-        self._setpoints, self._missions = Setpoints(), MissionProtocol(self)
+        self._setpoints, self._sticks, self._missions = Setpoints(), Sticks(), MissionProtocol(self)
         self._reached = -1
         self._shown: tuple[bool, int] | None = None
         self._stopping = False
@@ -182,6 +183,7 @@ class BuiltinAutopilot:
                 self._complain(connection)
             self._watch(connection, connection.link.fileno())
         self._setpoints.watch(self, now_ns)
+        self._sticks.watch(self, now_ns)
         self.flight.failsafe.watch_link(self.flight, now_ns)
         self._missions.tick(now_ns)
         self.parameter_lists.tick(self)
@@ -305,6 +307,8 @@ class BuiltinAutopilot:
             obey(self, message, connection, address)
         elif name in setpoints.NAMES:
             self._setpoints.receive(self, name, fields, now_ns)
+        elif name == "MANUAL_CONTROL":
+            self._sticks.receive(self, fields, now_ns)
         elif name in mission_protocol.NAMES:
             self._missions.receive(message, connection, address, now_ns)
         elif name in parameters.NAMES:
@@ -352,10 +356,12 @@ def _rehearse(parameters: VehicleParameters) -> None:
     place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     flight.step(1, place, level, still, still)
     flight.arm()
-    flight.take_off(1.0)
-    takeoff = flight.task
+    tasks: list[Task] = [flight.craft.hold(), flight.craft.go(np.array([1.0, 0.0, 0.0]))]
+    if flight.craft.flies:
+        flight.take_off(1.0)
+        tasks += [flight.task, Tilt(level, (0.0, 0.0, 0.1), 0.5)]
     flight.set_mode(Mode.GUIDED)
-    for task in (takeoff, Hold(), Tilt(level, (0.0, 0.0, 0.1), 0.5)):
+    for task in tasks:
         flight.guide(task)
         flight.step(2, place, level, still, still)
     flight.places.ellipsoid(flight.position)

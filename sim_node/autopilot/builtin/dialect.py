@@ -1,4 +1,4 @@
-"""Dialects: what makes the one autopilot look like PX4 or like ArduCopter on the wire, as data."""
+"""Dialects: what makes the one autopilot look like PX4 or like ArduPilot on the wire, as data."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class Mode(IntEnum):
     GUIDED = 3
     RETURN = 4
     LAND = 5
+    MANUAL = 6
 
 
 class FlightMode(NamedTuple):
@@ -95,6 +96,7 @@ class Dialect:
         long_frame: MAV_FRAME of positions in COMMAND_LONG. degrees: whether DO_REPOSITION's yaw is in degrees.
         home_first: whether item 0 of a mission is home. floats_first: whether items are requested by MISSION_REQUEST.
         goto_items: whether a MISSION_ITEM with current = 2 is a position to fly to at once.
+        throttle_middle: the throttle of MANUAL_CONTROL at which a rover stands, of 1000.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Dialect:
     home_first: bool
     floats_first: bool
     goto_items: bool
+    throttle_middle: float = 0.0
 
     def mode_of_custom(self, custom: int) -> Mode:
         """Return the mode of a whole custom_mode, as in SET_MODE. Raises Denied."""
@@ -142,6 +145,13 @@ class Dialect:
 
 DIALECTS: Registry[str, Dialect] = Registry(
     "dialect",
-    shipped=("sim_node.autopilot.builtin.px4", "sim_node.autopilot.builtin.ardupilot"),
+    shipped=tuple(
+        f"sim_node.autopilot.builtin.{name}" for name in ("px4", "ardupilot", "px4_rover", "ardupilot_rover")
+    ),
     group="sim_node.builtin",
 )
+
+
+def rover(like: str) -> str:
+    """Return the name of the dialect of an autopilot's rovers."""
+    return f"{like} rover"

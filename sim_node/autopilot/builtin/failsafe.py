@@ -76,6 +76,8 @@ class Failsafe:
         if action is Action.NONE:
             return
         mode = _MODES.get(action)
+        if mode is not None and mode not in flight.dialect.modes:
+            mode = Mode.HOLD  # a rover stops where another vehicle lands
         acts = mode is not None and flight.airborne and flight.mode not in _ON_THE_WAY[mode]
         name = f": {flight.dialect.modes[mode].name}" if acts and mode is not None else ""
         flight.report(CRITICAL if acts else WARNING, text + name)

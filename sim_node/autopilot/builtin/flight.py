@@ -1,4 +1,4 @@
-"""The flight itself: armed or not, in a mode, at a task; states in, motor commands out, on the simulator's clock."""
+"""The flight itself, or the drive: armed, in a mode, at a task; states in, commands out, on the simulator's clock."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from sim_node.autopilot.builtin.battery import Battery
+from sim_node.autopilot.builtin.craft import craft_of
 from sim_node.autopilot.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Mode, Refused, Unsupported
 from sim_node.autopilot.builtin.failsafe import Failsafe
 from sim_node.autopilot.builtin.fence import Fence, Item, rally_points
@@ -19,13 +20,10 @@ from sim_node.autopilot.builtin.settings import Parameter, Settings
 from sim_node.autopilot.builtin.state import observe
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.control import Controller
 from sim_node.frames import AttitudeEnu
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 
-# What motors do that are armed on the ground, of their speed.
-IDLE = 0.1
 # How often battery, fence and failsafes are looked at, on the simulator's clock.
 _WATCH_US = 100_000
 
@@ -34,6 +32,8 @@ class Flight:
     """One vehicle in flight or on the ground.
 
     Attributes:
+        craft: what its kind of vehicle does differently. airborne: whether it is in the air; a rover counts as that
+            while it is armed, as for PX4's land detector.
         states: (1, 13), a row of the controller's states, of the centre of mass. position, velocity: (3,), of
             base_link, ENU. reference: (11,), the setpoint. time_us: the simulator's, 0 before its first message.
         mission, fence, rally: what was uploaded. reached: the mission's item that was reached last, -1 for none.
@@ -55,28 +55,24 @@ class Flight:
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed
-        limits = np.array([[parameters.max_speed, parameters.yaw_rate]])
-        self._controller = Controller([parameters.airframe], limits, self.period, parameters.gravity)
-        self.max_thrust = parameters.airframe.lift / parameters.airframe.mass
+        self.craft = craft_of(parameters)
         self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
         self.reference, self.demands = np.zeros(11), np.zeros(5)
-        self.commands = np.zeros(len(parameters.airframe.positions))
         self.time_us, self._began_us, self._watched_us = 0, 0, 0
         self.places = GeoReference(parameters)
         self.mission = Mission(numbered(parameters.mission or (), dialect), first=int(dialect.home_first))
         self.fence, self.rally = Fence(), tuple[Item, ...]()
-        self.battery, self.failsafe = Battery(parameters.airframe, parameters.gravity), Failsafe()
+        self.battery, self.failsafe = Battery(), Failsafe()
         self._ground = GroundWatch()
         self.waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
-        self.task: Task = Hold()
+        self.task: Task = self.craft.hold()
         self._routine: Iterator[Task] = iter(())
         # Where a take-off leads, as long as it is not done: height above home, position and yaw. Where a landing leads.
         self.climb: tuple[float, FloatArray | None, float] | None = None
         self._land_at: FloatArray | None = None
         self.reached, self.finished = -1, False
         self._centre = np.array(parameters.centre)
-        self._running = np.ones(1, dtype=np.int64)
 
     # Commands
 
@@ -86,8 +82,8 @@ class Flight:
             return
         if not self.time_us:
             raise Refused("no state yet: nothing was received from the simulator")
-        x, y = self.tilt_of()
-        if max(abs(x), abs(y)) > math.radians(45.0):
+        roll, pitch, _ = quaternions.to_rpy(self.states[0, 3:7]).tolist()
+        if max(abs(roll), abs(pitch)) > math.radians(45.0):
             raise Refused(self.dialect.texts.arming_denied.format(reason="the vehicle does not stand upright"))
         if self.battery.remaining <= self.settings.battery_emergency:
             raise Refused(self.dialect.texts.arming_denied.format(reason="the battery is empty"))
@@ -96,28 +92,31 @@ class Flight:
         self.report(INFO, self.dialect.texts.armed.format(reason=reason))
         if self.mode in (Mode.RETURN, Mode.LAND) or (self.mode is Mode.TAKEOFF and self.climb is None):
             self.mode = Mode.HOLD
+        if not self.craft.flies:
+            self._anchor()
+            self.airborne = True
         self.begin()
 
     def disarm(self, *, force: bool = False, reason: str = "external command") -> None:
         """Stop the motors. Raises Refused in the air, unless forced."""
-        if self.armed and self.airborne and not force:
+        if self.craft.flies and self.armed and self.airborne and not force:
             raise Refused("in the air")
         if self.armed:
             self.armed = self.airborne = False
             self.climb = None
             self._ground.disarmed()
             self.report(INFO, self.dialect.texts.disarmed.format(reason=reason))
-            self._do(Hold())
+            self._do(self.craft.hold())
 
     def set_mode(self, mode: Mode) -> None:
         """Change the mode. Raises Refused where it is impossible now, Unsupported where the dialect has none of it."""
         if mode not in self.dialect.modes:
-            raise Unsupported(f"no mode {mode.name}")
+            raise Unsupported(f"no mode {mode.name}" + ("" if self.craft.flies else ": a rover stays on the ground"))
         why = ""
         if mode is Mode.MISSION and self.mission.is_empty:
             why = "no mission"
         elif mode in (Mode.RETURN, Mode.LAND) and not self.airborne:
-            why = "on the ground"
+            why = self._at_rest
         elif mode is Mode.TAKEOFF and self.airborne:
             why = "in the air already"
         if why:
@@ -141,6 +140,8 @@ class Flight:
         Raises:
             Refused: not armed or in the wrong mode, where the dialect wants that; or in the air.
         """
+        if not self.craft.flies:
+            raise Unsupported("a rover cannot take off; it drives as soon as it is armed")
         height = self.settings.takeoff_height if math.isnan(height) else height
         if not self.armed and not self.dialect.takes_off_when_armed:
             raise Refused("not armed")
@@ -167,16 +168,20 @@ class Flight:
             self._do(task)
 
     def go_to(self, goal: FloatArray, yaw: float = math.nan, speed: float | None = None) -> None:
-        """Fly to a position (3,), ENU, m, in the mode that the dialect has for it. Raises Refused."""
+        """Go to a position (3,), ENU, m, in the mode that the dialect has for it. Raises Refused."""
         if not self.airborne:
-            raise Refused("on the ground")
+            raise Refused(self._at_rest)
         self.set_mode(self.dialect.goto_mode)
-        self._do(Go(goal, yaw, speed=None if speed is None else min(speed, self.parameters.max_speed)))
+        self._do(self.craft.go(goal, yaw, speed=None if speed is None else min(speed, self.parameters.max_speed)))
+
+    def drive_by_hand(self, throttle: float, turn: float) -> None:
+        """Drive at parts of the largest speed and yaw rate, -1 to 1, turning counterclockwise, in the manual mode."""
+        self._do(self.craft.by_hand(throttle, turn))
 
     def turn(self, task: Task, yaw: float) -> None:
         """Turn by a task of its own, or on the way to a position. Raises Refused."""
         if not self.airborne:
-            raise Refused("on the ground")
+            raise Refused(self._at_rest)
         if self.mode not in (Mode.HOLD, Mode.GUIDED):
             raise Refused(f"not in {self.dialect.modes[self.mode].name}")
         if isinstance(self.task, Go):
@@ -258,28 +263,25 @@ class Flight:
         if self.airborne:
             if self.task.advance(self):
                 self._next()
-            elif self._ground.has_landed(self):
+            elif self.craft.flies and self._ground.has_landed(self):
                 self._touch_down()
         elif self.armed and (reason := self._ground.reason_to_disarm(self)):
             self.disarm(reason=reason)
-        if not self.airborne:
-            self.commands[:] = IDLE if self.armed else 0.0
-            return self.commands
-        if self.task.direct:
-            self._controller.turn(self.states, self.demands[None], self._running, self.commands)
+        if self.airborne:
+            self.craft.command(self)
         else:
-            self._controller.fly(self.states, self.reference[None], self._running, self.commands)
+            self.craft.stand(armed=self.armed)
         return self.commands
+
+    @property
+    def commands(self) -> FloatArray:
+        """The commands of the present period; see Craft."""
+        return self.craft.commands
 
     def above(self, height: float) -> FloatArray:
         """Return the position at a height above home, m, straight above or below."""
         home = self.places.home or (0.0, 0.0, 0.0)
         return np.array([self.states[0, 0], self.states[0, 1], home[2] + height])
-
-    def tilt_of(self) -> tuple[float, float]:
-        """Return roll and pitch, rad."""
-        roll, pitch, _ = quaternions.to_rpy(self.states[0, 3:7]).tolist()
-        return roll, pitch
 
     # What happens by itself
 
@@ -288,7 +290,7 @@ class Flight:
         seconds = (time_us - self._watched_us) * 1e-6 if 0 < self._watched_us < time_us else 0.0
         self._watched_us = time_us
         percent = int(100.0 * self.battery.remaining)
-        self.battery.drain(self.commands, min(seconds, 1.0), self.settings)
+        self.battery.drain(self.craft.load(), min(seconds, 1.0), self.settings)
         if int(100.0 * self.battery.remaining) != percent:
             self.changed()
         self.failsafe.watch(self)
@@ -313,7 +315,7 @@ class Flight:
             self.dialect.takeoff_mode: self._take_off,
         }
         self._routine = routines[self.mode]() if self.mode in routines and self.armed else iter(())
-        self._do(next(self._routine, None) or Hold())
+        self._do(next(self._routine, None) or self.craft.hold())
         self.changed()
 
     def _fly_mission(self) -> Iterator[Task]:
@@ -333,15 +335,11 @@ class Flight:
         yield Land() if place is None else LandAt(place, self)
 
     def _return(self) -> Iterator[Task]:
-        """Climb, fly to home or to a rally point that is nearer, and land there."""
+        """Go to home, or to a rally point that is nearer."""
         home = self.places.home or (0.0, 0.0, 0.0)
         here = self.states[0, :2].tolist()
         goals = [(home[0], home[1], home[2] + self.settings.return_height), *rally_points(self.rally, self.places)]
-        east, north, up = min(goals, key=lambda goal: math.dist(here, goal[:2]))
-        height = max(float(self.states[0, 2]), up)
-        for place in ((*here, height), (east, north, height)):
-            yield Go(np.array(place))
-        yield Land()
+        yield from self.craft.home(self, np.array(min(goals, key=lambda goal: math.dist(here, goal[:2]))))
 
     def _do(self, task: Task) -> None:
         if self.task.direct and not task.direct:
@@ -367,14 +365,17 @@ class Flight:
             self._stay()
         elif self.mode is Mode.TAKEOFF:
             self._stay()
+        elif self.mode is Mode.RETURN:
+            self.report(INFO, "home is reached")
+            self._do(self.craft.hold())
         elif isinstance(self.task, Hold) and self.mode in (Mode.HOLD, Mode.GUIDED):
-            self._do(Hold())
+            self._do(self.craft.hold())
 
     def _touch_down(self) -> None:
         """Stand on the ground, armed."""
         self.airborne, self.climb = False, None
         self._routine = iter(())
-        self._do(Hold())
+        self._do(self.craft.hold())
         self.report(INFO, self.dialect.texts.landed)
         self.changed()
 
@@ -382,8 +383,13 @@ class Flight:
         """Hold where the present task has led, to the last centimetre."""
         done = self.task
         self.set_mode(Mode.HOLD)
-        if isinstance(done, Go):
+        if isinstance(done, Go) and self.craft.flies:
             self._do(Go(done.goal, done.yaw))
+
+    @property
+    def _at_rest(self) -> str:
+        """Why a vehicle that is not under way refuses to go anywhere."""
+        return "on the ground" if self.craft.flies else "not armed"
 
     def _anchor(self) -> None:
         """Begin the reference where the vehicle is, as fast as it is."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.autopilot.builtin.dialect import INFO, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import Position, position_of_ints
-from sim_node.autopilot.builtin.tasks import Circle, Go, Hold, Land, Task, Turn
+from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Turn
 from sim_node.autopilot.codec import enum_name
 from sim_node.frames import Heading
 from sim_node.registry import Registry
@@ -29,6 +29,8 @@ DEFAULT_CIRCLE = 10.0  # m
 _LAND, _SET_HOME, _CONDITION_YAW, _LOITER_TURNS, _DELAY, _SPEED = 21, 179, 115, 18, 93, 178
 # Commands that fly to their position.
 _PLACED = (16, 17, _LOITER_TURNS, 19, _LAND, 22)
+# Commands that only what flies can carry out.
+_FLOWN = (_LAND, 22)
 # Of gimbals, cameras and grippers, which no vehicle here has: stored, and passed over with a text.
 SKIPPED = frozenset({195, 196, 197, 201, 202, 203, 204, 205, 206, 211, 214, 530, 531, 532, 1000, 1001, 2000, 2001, 2500,
                      2501})  # fmt: skip
@@ -127,6 +129,8 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
         return ""
     if command in SKIPPED:
         return ""
+    if command in _FLOWN and not flight.craft.flies:
+        return "a rover neither takes off nor lands"
     if command not in ITEMS:
         return f"MAV_CMD {command} is not supported here"
     if any(map(math.isinf, (*params, entry["z"]))):
@@ -142,6 +146,8 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
     if command not in _PLACED and not (command == _SET_HOME and params[0] != 1.0):
         return ""
     try:
+        if command == _LOITER_TURNS:
+            loiter_turns(entry, flight)
         flight.places.locate(_position(entry), flight.position)
     except Refused as refusal:
         return str(refusal)
@@ -181,7 +187,7 @@ def loiter_forever(entry: Item, flight: Flight) -> Task:
 def loiter_turns(entry: Item, flight: Flight) -> Task:
     """MAV_CMD_NAV_LOITER_TURNS: turns, radius m in param3, clockwise above zero."""
     radius = entry["param3"] if math.isfinite(entry["param3"]) and entry["param3"] else DEFAULT_CIRCLE
-    return Circle(_place(entry, flight), -radius, entry["param1"])
+    return flight.craft.circle(_place(entry, flight), -radius, entry["param1"])
 
 
 @item(22)
@@ -207,7 +213,7 @@ def go_home(entry: Item, flight: Flight) -> Task:
 @item(_DELAY, 112)
 def delay(entry: Item, flight: Flight) -> Task:
     """MAV_CMD_NAV_DELAY and MAV_CMD_CONDITION_DELAY: s."""
-    return Hold(max(0.0, entry["param1"]))
+    return flight.craft.hold(max(0.0, entry["param1"]))
 
 
 @item(_CONDITION_YAW)
@@ -273,14 +279,14 @@ def turn_of(params: Sequence[float], flight: Flight) -> Turn:
     rate = math.radians(rate) if math.isfinite(rate) and rate > 0.0 else 0.0
     if relative == 1.0:
         now = float(flight.reference[9])
-        return Turn(now + (sense or -1) * math.radians(degrees), rate, sense)
-    return Turn(Heading(degrees).to_enu().radians, rate, sense)
+        return flight.craft.turn(now + (sense or -1) * math.radians(degrees), rate, sense)
+    return flight.craft.turn(Heading(degrees).to_enu().radians, rate, sense)
 
 
 def _go(entry: Item, flight: Flight, *, hold: float, radius: float | None = None) -> Task:
     hold = hold if hold > 0.0 else 0.0
     radius = flight.settings.radius if radius is None else radius
-    return Go(_place(entry, flight), _yaw(entry, flight), hold=hold, radius=radius)
+    return flight.craft.go(_place(entry, flight), _yaw(entry, flight), hold=hold, radius=radius)
 
 
 def _yaw(entry: Item, flight: Flight) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.autopilot.builtin.dialect import NOTICE, WARNING, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
-from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt, Track
+from sim_node.autopilot.builtin.tasks import Accelerate, Go, Task, Tilt, Track
 from sim_node.autopilot.setpoints import (
     NO_ACCELERATION,
     NO_ATTITUDE,
@@ -84,7 +84,7 @@ class Setpoints:
             self._streams = False
             if flight.airborne:
                 autopilot.report(NOTICE, flight.dialect.texts.setpoints_lost)
-            flight.guide(Hold())
+            flight.guide(flight.craft.hold())
             if flight.mode is not flight.dialect.stream_end:
                 flight.set_mode(flight.dialect.stream_end)
 
@@ -104,8 +104,10 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     if frame not in (_LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET):
         raise Refused(f"MAV_FRAME {frame} is not supported")
 
+    along_body = frame in (_BODY, _BODY_OFFSET)
+
     def world(x: float, y: float, z: float) -> Enu:
-        if frame in (_LOCAL, _LOCAL_OFFSET):
+        if not along_body:
             return _enu(x, y, z)
         level = AttitudeEnu.of_yaw(AttitudeEnu(flight.states[0, 3:7].tolist()).yaw)
         return level.to_world(Frd((x, y, z)).to_flu())
@@ -113,7 +115,7 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     place = np.array(world(fields.x, fields.y, fields.z))
     if frame != _LOCAL:
         place += flight.position
-    return _target(autopilot, fields, place, world)
+    return _target(autopilot, fields, place, world, along_body=along_body)
 
 
 def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task:
@@ -131,10 +133,15 @@ def _enu(north: float, east: float, down: float) -> Enu:
 
 
 def _target(
-    autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Callable[[float, float, float], Enu]
+    autopilot: BuiltinAutopilot,
+    fields: Any,
+    place: FloatArray,
+    world: Callable[[float, float, float], Enu],
+    *,
+    along_body: bool = False,
 ) -> Task:
     """Return the task of a target: position and velocity, or one of them, else its acceleration. Raises Refused."""
-    mask, parameters = fields.type_mask, autopilot.parameters
+    mask, parameters, flight = fields.type_mask, autopilot.parameters, autopilot.flight
     # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
     if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
         raise Refused("forces are not supported")
@@ -150,11 +157,16 @@ def _target(
         if not np.abs(place).max() <= MAX_DISTANCE:
             raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
         if velocity is None or not (any(velocity) or any(acceleration or ())):
-            return Go(place, yaw)
+            return flight.craft.go(place, yaw)
+        if not flight.craft.flies:
+            raise Refused("a rover takes a position or a velocity, not both")
         return Track(place, velocity, acceleration or (0.0, 0.0, 0.0), yaw)
     if velocity is not None:
-        return Drift(velocity, rate, yaw)
+        heading = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw.radians
+        return flight.craft.drift(velocity, rate, yaw, along_body=along_body, heading=heading)
     if acceleration is not None:
+        if not flight.craft.flies:
+            raise Refused("a rover takes a position or a velocity, no acceleration")
         return Accelerate(acceleration, yaw)
     raise Refused(f"type_mask {mask} leaves neither position nor velocity nor acceleration whole")
 
@@ -171,6 +183,8 @@ def _velocity(velocity: tuple[float, float, float], most: float) -> tuple[float,
 
 def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     mask, flight = fields.type_mask, autopilot.flight
+    if not flight.craft.flies:
+        raise Refused("a rover has no attitude to choose; it takes positions and velocities")
     if mask & _NO_THRUST or not 0.0 <= fields.thrust <= 1.0:
         raise Refused("thrust of 0 to 1 is needed")
     rates = Flu((0.0, 0.0, 0.0))

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 AVAILABLE_MODES = "AVAILABLE_MODES"
 CUSTOM, ARMED = 1, 128  # MAV_MODE_FLAG
-_QUADROTOR, _HEXAROTOR, _OCTOROTOR = 2, 13, 14  # MAV_TYPE
-_TYPES = {4: _QUADROTOR, 6: _HEXAROTOR, 8: _OCTOROTOR}
 _STANDBY, _ACTIVE = 3, 4  # MAV_STATE
 _ON_GROUND, _IN_AIR, _TAKEOFF, _LANDING = 1, 2, 3, 4  # MAV_LANDED_STATE
 _NO_VOLTAGE, _NO_TEMPERATURE = 65535, 32767
@@ -41,7 +39,7 @@ def heartbeat(autopilot: BuiltinAutopilot) -> Fields:
     flight = autopilot.flight
     mode = flight.dialect.modes[flight.mode]
     return {
-        "type": _TYPES.get(len(flight.commands), 0),
+        "type": flight.craft.mav_type,
         "autopilot": flight.dialect.autopilot,
         "base_mode": CUSTOM | mode.base | (ARMED if flight.armed else 0),
         "custom_mode": mode.custom,
@@ -143,10 +141,10 @@ def ekf_status(autopilot: BuiltinAutopilot) -> Fields | None:
 
 @message("EXTENDED_SYS_STATE", 2.0)
 def extended_state(autopilot: BuiltinAutopilot) -> Fields:
-    """On the ground, in the air, on the way up or down."""
+    """On the ground, in the air, on the way up or down. A rover is always on the ground."""
     flight = autopilot.flight
     landed = _ON_GROUND
-    if flight.airborne:
+    if flight.airborne and flight.craft.flies:
         landed = _LANDING if isinstance(flight.task, Land) else _IN_AIR
         below = flight.position[2] < (flight.places.home[2] if flight.places.home else 0.0) + 0.5
         if landed == _IN_AIR and below and isinstance(flight.task, Go):

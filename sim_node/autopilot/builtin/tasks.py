@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.control import Airframe
 from sim_node.control.trajectories import approach, glide, turn_to
 from sim_node.frames import AttitudeEnu
 from sim_node.geometry import quaternions
@@ -256,7 +257,7 @@ class Tilt:
 
     def lifts(self, flight: Flight) -> bool:
         """Where its thrust carries the vehicle."""
-        return self.thrust * flight.max_thrust > flight.parameters.gravity
+        return self.thrust * _max_thrust(flight) > flight.parameters.gravity
 
     def advance(self, flight: Flight) -> bool:
         """Never done."""
@@ -265,9 +266,16 @@ class Tilt:
             self.attitude = quaternions.multiply(self.attitude, turned)
         up = quaternions.rotate(self.attitude, np.array([0.0, 0.0, 1.0]))
         x, y, z, w = self.attitude.tolist()
-        flight.demands[:3] = self.thrust * flight.max_thrust * up
+        flight.demands[:3] = self.thrust * _max_thrust(flight) * up
         flight.demands[3:] = AttitudeEnu((x, y, z, w)).yaw.radians, self.rates[2]
         return False
+
+
+def _max_thrust(flight: Flight) -> float:
+    """Return the acceleration that full thrust gives, m/s²."""
+    airframe = flight.parameters.airframe
+    assert isinstance(airframe, Airframe), "a rover refuses attitudes"
+    return airframe.lift / airframe.mass
 
 
 class Land:

@@ -95,8 +95,9 @@ def gps_raw(autopilot: BuiltinAutopilot) -> Fields | None:
 
 @message("SERVO_OUTPUT_RAW", 5.0)
 def servo_output(autopilot: BuiltinAutopilot) -> Fields:
-    """Commands of 0 to 1 as pulses of 1000 to 2000 us."""
-    pulses = [round(1000.0 + 1000.0 * command) for command in autopilot.flight.commands.tolist()]
+    """Commands of 0 to 1, or of -1 to 1, as pulses of 1000 to 2000 us."""
+    rest = autopilot.flight.craft.neutral
+    pulses = [round(1000.0 + 1000.0 * (rest + (1.0 - rest) * part)) for part in autopilot.flight.commands.tolist()]
     fields = {f"servo{number}_raw": pulse for number, pulse in enumerate(pulses[:16], start=1)}
     return fields | {"time_usec": autopilot.flight.time_us & 0xFFFFFFFF}
 
@@ -107,11 +108,12 @@ def hud(autopilot: BuiltinAutopilot) -> Fields:
     flight = autopilot.flight
     vx, vy, vz = _velocity(autopilot)
     speed, commands = math.hypot(vx, vy), flight.commands
+    throttle = commands.mean() if flight.craft.flies else abs(commands[0])
     return {
         "airspeed": speed,
         "groundspeed": speed,
         "heading": round(_heading(autopilot)) % 360,
-        "throttle": round(100.0 * float(commands.mean())),
+        "throttle": round(100.0 * float(throttle)),
         "alt": flight.places.sea_level(flight.places.ellipsoid(flight.position)[2]),
         "climb": -vz,
     }

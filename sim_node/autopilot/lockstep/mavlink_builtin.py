@@ -16,7 +16,6 @@ from sim_node.frames import AttitudeEnu, Enu
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError
 from sim_node.world.autopilots import Vehicle
-from sim_node.world.bases import Base
 from sim_node.world.problems import Problem
 
 # How often to report that the simulation is waiting (s).
@@ -69,9 +68,6 @@ class MavlinkBuiltin(Px4):
 
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
-        if isinstance(vehicle, Base):
-            key = f"{vehicle.place.key}.autopilot.type"
-            raise WorldError([Problem(vehicle.place.where, key, "the built-in autopilot flies multirotors only")])
         _check_key(vehicle)
         process = Process(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
         return cls(instance, *outputs_of(vehicle), process)
