@@ -6,7 +6,7 @@ import math
 
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.commands import Command, set_mode_for
-from sim_node.autopilot.modes import guided_name, mode_name
+from sim_node.autopilot.modes import ROVERS, guided_name, mode_name
 from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.transaction import Outgoing, Transaction
@@ -45,7 +45,10 @@ class Goto(Transaction):
             return self._mode.receive(message, now_ns)
         if message.name == "LOCAL_POSITION_NED" and self._engaged:
             fields = message.fields
-            left = math.dist((fields.x, fields.y, fields.z), self._target)
+            here = fields.x, fields.y, fields.z
+            # A rover stays on the ground, whatever the height of its target.
+            axes = 2 if self._vehicle.heartbeat and self._vehicle.heartbeat.type in ROVERS else 3
+            left = math.dist(here[:axes], self._target[:axes])
             if left <= self._tolerance:
                 return self.end(True, f"reached, {left:.2f} m from the target")
         return []

@@ -22,7 +22,7 @@ _PX4_AUTO = {
 }  # fmt: skip
 _AUTO = 4
 # MAV_TYPE by the enum with its modes. All other types are copters.
-_PLANES, _ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
+_PLANES, ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 
 
@@ -79,7 +79,7 @@ def _customs(autopilot: int, type: int) -> dict[str, int]:
         return mains | {name: _AUTO << 16 | sub << 24 for sub, name in _PX4_AUTO.items()}
     if autopilot == GENERIC:
         return {}
-    kind = "PLANE" if type in _PLANES else "ROVER" if type in _ROVERS else "SUB" if type in _SUBS else "COPTER"
+    kind = "PLANE" if type in _PLANES else "ROVER" if type in ROVERS else "SUB" if type in _SUBS else "COPTER"
     prefix = f"{kind}_MODE_"
     entries = enum_values(f"{kind}_MODE")
     return {name.removeprefix(prefix): value for name, value in entries.items() if not name.endswith("ENUM_END")}
