@@ -39,6 +39,19 @@ vehicles:
 """
 
 
+ROVER = """\
+origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
+time: {{step: 0.004}}
+physics: {{integrator: implicitfast, timestep: 0.002}}
+ground: {{friction: 0.9}}
+bases:
+  - name: v
+    model: rover
+    transforms: truth
+    autopilot: {{type: mavlink_builtin, instance: {instance}, like: {like}, links: [{links}]}}
+"""
+
+
 class Flown:
     """A simulation in a loop. `until` looks at its ground truth, 60 times a simulated second.
 
@@ -46,10 +59,10 @@ class Flown:
         texts: what the autopilot's process and the simulation say.
     """
 
-    def __init__(self, folder: Path, like: str = "px4", links: str = "", speed: float = 2.0) -> None:
+    def __init__(self, folder: Path, like: str = "px4", links: str = "", speed: float = 2.0, text: str = WORLD) -> None:
         self.instance = free_instance()
         world = folder / f"{like}.yaml"
-        world.write_text(WORLD.format(instance=self.instance, like=like, links=links))
+        world.write_text(text.format(instance=self.instance, like=like, links=links))
         self.texts: list[str] = []
         self._simulation = Simulation(load(world), seed=5)
         attach_autopilots(self._simulation, self.texts.append)

@@ -1,0 +1,85 @@
+"""Every function of DroneKit that a rover is driven by."""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import sys
+import time
+
+# DroneKit is of 2019; Python has had these names in collections.abc alone since 3.10.
+for name in ("MutableMapping", "Mapping", "Iterable", "Callable"):
+    if not hasattr(collections, name):
+        setattr(collections, name, getattr(collections.abc, name))
+
+import dronekit  # noqa: E402
+from pymavlink import mavutil  # noqa: E402
+from stepwise import did  # noqa: E402
+
+
+def until(fits, what: str) -> None:  # type: ignore[no-untyped-def]
+    deadline = time.monotonic() + 120.0
+    while not fits():
+        if time.monotonic() > deadline:
+            sys.exit(f"not within two minutes: {what}")
+        time.sleep(0.05)
+
+
+def mode(vehicle, name: str) -> None:  # type: ignore[no-untyped-def]
+    vehicle.mode = dronekit.VehicleMode(name)
+    until(lambda: vehicle.mode.name == name, name)
+
+
+def velocity(vehicle, ahead: float, turn: float) -> None:  # type: ignore[no-untyped-def]
+    """Along the body, m/s, and a yaw rate clockwise, rad/s."""
+    frame, mask = mavutil.mavlink.MAV_FRAME_BODY_NED, 0b0000010111000111
+    vehicle.send_mavlink(
+        vehicle.message_factory.set_position_target_local_ned_encode(
+            0, 0, 0, frame, mask, 0, 0, 0, ahead, 0, 0, 0, 0, 0, 0, turn
+        )
+    )
+
+
+vehicle = dronekit.connect(f"udpin:{sys.argv[1]}", wait_ready=True, timeout=60)
+did("connect", version=str(vehicle.version))
+until(lambda: vehicle.is_armable, "armable")
+did("health", type=vehicle._vehicle_type)
+vehicle.parameters["WP_SPEED"] = 1.5
+did("parameters", value=vehicle.parameters["WP_SPEED"])
+mode(vehicle, "GUIDED")
+vehicle.armed = True
+until(lambda: vehicle.armed, "armed")
+did("arm")
+home = vehicle.location.global_relative_frame
+vehicle.simple_goto(dronekit.LocationGlobalRelative(home.lat + 4.5e-5, home.lon, 0.0))
+did("goto")
+vehicle.groundspeed = 1.0
+vehicle.simple_goto(dronekit.LocationGlobalRelative(home.lat, home.lon, 0.0))
+did("goto slowly")
+velocity(vehicle, 1.0, 0.5)
+did("velocity")
+mode(vehicle, "HOLD")
+did("hold")
+
+commands = vehicle.commands
+commands.download()
+commands.wait_ready()
+commands.clear()
+frame = mavutil.mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT
+for north, east in ((4.5e-5, 0.0), (4.5e-5, 6.5e-5)):
+    place = home.lat + north, home.lon + east, 0
+    commands.add(dronekit.Command(0, 0, 0, frame, mavutil.mavlink.MAV_CMD_NAV_WAYPOINT, 0, 0, 0, 0, 0, 0, *place))
+commands.upload()
+commands.download()
+commands.wait_ready()
+did("mission transfer", items=[[item.x, item.y] for item in commands])
+commands.next = 1
+mode(vehicle, "AUTO")
+until(lambda: commands.next == 2, "the last item")
+did("mission")
+mode(vehicle, "RTL")
+did("return")
+vehicle.armed = False
+until(lambda: not vehicle.armed, "disarmed")
+did("disarm")
+vehicle.close()
