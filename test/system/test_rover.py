@@ -90,7 +90,7 @@ def test_it_drives_goto_setpoints_and_a_mission_through_the_bridge_alone(tmp_pat
         def on_the_arc() -> bool:
             drive.publish(arc)
             twist = truth[-1][1].twist.twist
-            return abs(twist.linear.x - 1.0) < 0.02 and abs(twist.angular.z - 0.5) < 0.02
+            return math.hypot(twist.linear.x - 1.0, twist.angular.z - 0.5) < 0.02
 
         ears.spin_until(on_the_arc, what="the arc")
         assert mode[-1][1].data == "OFFBOARD"
