@@ -74,7 +74,16 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
     "force element",
     shipped=tuple(
         f"sim_node.physics.{name}"
-        for name in ("actuators", "ball_springs", "buoyancy", "constant_force", "drag", "vehicles", "bases")
+        for name in (
+            "actuators",
+            "ball_springs",
+            "buoyancy",
+            "constant_force",
+            "drag",
+            "point_gravity",
+            "vehicles",
+            "bases",
+        )
     ),
     group="sim_node.forces",
 )

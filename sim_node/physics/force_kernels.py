@@ -26,6 +26,8 @@ DRAG_LINEAR, DRAG_QUADRATIC, DRAG_ANGULAR_LINEAR, DRAG_ANGULAR_QUADRATIC, DRAG_L
 DRAG_COLUMNS = 15
 BUOYANCY_LIFT, BUOYANCY_LEVER, BUOYANCY_SURFACE, BUOYANCY_HEIGHT, BUOYANCY_ROUND = 0, 3, 6, 7, 8
 BUOYANCY_COLUMNS = 9
+# After the three numbers of the centre.
+GRAVITY_MU, GRAVITY_ACCELERATION = 3, 4
 
 
 @kernel(nogil=True)
@@ -90,6 +92,26 @@ def push_buoyancy(bodies, table, lead, xmat, xipos, cvel, com, wrenches):
         lift = _at(table, k, BUOYANCY_LIFT)
         force = lift[0] * under, lift[1] * under, lift[2] * under
         _add(wrenches, b, force, (0.0, 0.0, 0.0), _turned(w, lead, lever))
+
+
+@kernel(nogil=True)
+def push_gravity(bodies, masses, table, lead, xipos, cvel, com, wrenches):
+    """Attract bodies of masses (B,) to each centre with m (mu / r^2 + a), where they will be `lead` later."""
+    for k in range(bodies.shape[0]):
+        b, root = bodies[k, 0], bodies[k, 1]
+        arm = xipos[b, 0] - com[root, 0], xipos[b, 1] - com[root, 1], xipos[b, 2] - com[root, 2]
+        swing = cross(cvel[b, 0], cvel[b, 1], cvel[b, 2], *arm)
+        x = xipos[b, 0] + lead * (cvel[b, 3] + swing[0])
+        y = xipos[b, 1] + lead * (cvel[b, 4] + swing[1])
+        z = xipos[b, 2] + lead * (cvel[b, 5] + swing[2])
+        for c in range(table.shape[0]):
+            dx, dy, dz = table[c, 0] - x, table[c, 1] - y, table[c, 2] - z
+            square = dx * dx + dy * dy + dz * dz
+            if square > 0.0:
+                pull = masses[b] * (table[c, GRAVITY_MU] / square + table[c, GRAVITY_ACCELERATION]) / math.sqrt(square)
+                wrenches[b, 0] += pull * dx
+                wrenches[b, 1] += pull * dy
+                wrenches[b, 2] += pull * dz
 
 
 @kernel(nogil=True)

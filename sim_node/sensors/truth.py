@@ -42,7 +42,8 @@ class FrameState:
     time_ns: int = 0
 
     def __post_init__(self) -> None:
-        self.gravity = np.broadcast_to(self.gravity, (len(self.pose), 3))
+        if np.shape(self.gravity) != (len(self.pose), 3):
+            self.gravity = np.array(np.broadcast_to(self.gravity, (len(self.pose), 3)), dtype=np.float64)
         for part in ("pose", "twist", "acceleration", "gravity"):
             # As kernels require; an array that is so already stays the caller's own.
             setattr(self, part, np.ascontiguousarray(getattr(self, part), dtype=np.float64))

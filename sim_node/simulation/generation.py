@@ -22,6 +22,7 @@ from sim_node.simulation.co_simulators import Coupled
 from sim_node.simulation.frames import declare_frames, refuse_sensor
 from sim_node.simulation.truth import Truth
 from sim_node.world.frame_table import FrameTable
+from sim_node.world.gravity import free_fall
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
@@ -68,6 +69,7 @@ class Generation:
         # Without bodies nothing falls, and held objects weigh as under standard gravity.
         falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         self.gravity = world.physics.gravity if falls else DOWN
+        self._fall = free_fall(world, self.gravity)
         measuring = world if sensors else replace(world, sensors=())
         self.suite = Suite(measuring, self.environment, self.gravity, split, seed)
         self._truth = self.truth_of(self.suite.frames, self.suite.state)
@@ -251,7 +253,7 @@ class Generation:
         Raises:
             KeyError: There is no such frame.
         """
-        return Truth(self.frames, self.engines, self.columns, names, state, self.poses)
+        return Truth(self.frames, self.engines, self.columns, names, state, self.poses, self._fall)
 
     def twists(self) -> FloatArray:
         """Return the twists (N, 6) of all frames in the fixed frame."""

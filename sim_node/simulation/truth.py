@@ -43,6 +43,7 @@ class Truth:
 
     Args:
         poses: (N, 7), the run's; only static rows are read.
+        fall: Gives the accelerations of free fall at positions; None if gravity is the same everywhere.
 
     Attributes:
         unknown: Rows of frames whose motion no engine knows; their twists and accelerations are NaN.
@@ -56,8 +57,9 @@ class Truth:
         names: Sequence[str],
         state: FrameState,
         poses: FloatArray,
+        fall: Callable[[FloatArray], FloatArray] | None = None,
     ) -> None:
-        self._frames, self._columns = frames, columns
+        self._frames, self._columns, self._fall = frames, columns, fall
         self._state, self._poses = state, poses
         self.unknown: list[int] = []
         self._observers: list[Callable[[], None]] = []
@@ -101,6 +103,8 @@ class Truth:
             self._state.pose[places] = moved.pose
             self._state.twist[places] = moved.twist
             self._state.acceleration[places] = moved.acceleration
+        if self._fall is not None:
+            self._state.gravity[:] = self._fall(self._state.pose[:, :3])
 
     def _observe(self, engine: DynamicEngine, rows: Sequence[int], state: FrameState, places: Sequence[int]) -> None:
         if rows:

@@ -5,6 +5,7 @@ from sim_node.world.bodies import Body, Geometry, Inertial, LoopClosure, Physics
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameNotFound, FrameTable
+from sim_node.world.gravity import PointGravity
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import Actuator, Mimic, Stop
 from sim_node.world.layout import Layout, lay_out
@@ -64,6 +65,7 @@ __all__ = [
     "Physics",
     "Pilot",
     "Place",
+    "PointGravity",
     "Problem",
     "Process",
     "RedirectedMateConnector",

@@ -192,6 +192,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
         ),
         "sim_node.world.parts.transmissions",
         "sim_node.world.parts.contact_materials",
+        "sim_node.world.parts.gravity",
         "sim_node.world.parts.signals",
         "sim_node.world.parts.scene",
         "sim_node.scene.part",

@@ -19,6 +19,7 @@ from sim_node.formats.openplx.tree import BODY, SYSTEM
 from sim_node.formats.openplx.values import components
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
+from sim_node.world.gravity import PointGravity
 from sim_node.world.model import World
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
@@ -26,6 +27,7 @@ from sim_node.world.readers.report import Report, Setting
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
+POINT_GRAVITY = "Simulation.PointGravitationalField"
 
 
 def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str | None) -> World | None:
@@ -39,7 +41,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     try:
         system, actuators, transmissions, pairs, signals, materials = mechanism_of(chosen, report)
         system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
-        physics = _physics(chosen, report)
+        physics, attraction = _gravity(chosen, report)
     except Fault as fault:
         _report_fault(fault, report)
         return None
@@ -53,6 +55,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         "contact_exclusions": pairs,
         "signals": signals,
         "contact_materials": materials,
+        "gravity_fields": attraction,
     }
     return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, parts=parts, source=str(shown))
 
@@ -116,21 +119,27 @@ def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Obj
     return None
 
 
-def _physics(root: Object, report: Report) -> Physics:
-    """Return the physics with the gravity of an Environment, or with the default."""
+def _gravity(root: Object, report: Report) -> tuple[Physics, tuple[PointGravity, ...]]:
+    """Return the physics and the centres of gravity of an Environment, or the default."""
     field = root.value("gravity") if root.is_a(ENVIRONMENT) else None
     if not isinstance(field, Object):
-        return Physics()
+        return Physics(), ()
     if field.is_a(UNIFORM_GRAVITY):
         physics = Physics(gravity=np.array(components(value_of(field, "vector"))))
         report.settings.append(Setting(field.place, ("physics", "gravity"), physics.gravity))
-        return physics
+        return physics, ()
+    if field.is_a(POINT_GRAVITY):
+        # Of the same magnitude everywhere, as OpenPLX defines it.
+        centre, magnitude = np.array(components(value_of(field, "center"))), float(value_of(field, "magnitude"))
+        point = PointGravity(centre, acceleration=magnitude, place=field.place)
+        report.settings.append(Setting(field.place, ("gravity_fields",), (point,)))
+        return Physics(gravity=np.zeros(3)), (point,)
     if field.kind != "Simulation.GravitationalField":
         where = field.place.where
         report.about(where.file).warning(
             f"a {field.kind} is not simulated; it is ignored", (where.line, where.column), field.path
         )
-    return Physics()
+    return Physics(), ()
 
 
 def _report_fault(fault: Fault, report: Report) -> None:

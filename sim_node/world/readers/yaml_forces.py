@@ -19,6 +19,7 @@ from sim_node.world.force_checks import (
     MIN_SCALE_LENGTH,
 )
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Gusts, Wind
+from sim_node.world.gravity import MAX_ACCELERATION, MAX_MU, PointGravity
 from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import Place
 from sim_node.world.readers.keys import (
@@ -128,6 +129,15 @@ WIND_KEYS = Keys(
         "gusts": GUST_KEYS,
     }
 )
+GRAVITY_KEYS = Keys(
+    {
+        "type": word("", "gravity"),
+        "center": vector("The point that attracts all bodies, in the fixed frame, m.", 3, MAX_DISTANCE),
+        "mu": number("Standard gravitational parameter G M, m^3/s^2.", -MAX_MU, MAX_MU),
+        "acceleration": number("Acceleration at any distance, m/s^2.", -MAX_ACCELERATION, MAX_ACCELERATION),
+    },
+    at_least_one=(("mu", "acceleration"),),
+)
 
 
 def _force_keys() -> dict[str, Form]:
@@ -217,6 +227,22 @@ def read_wind(entry: Value, context: Context) -> None:
     wind = Wind(mean, **_given(of), place=entry.place)
     context.add(wind)
     entry.sets(wind, "wind")
+
+
+@force("gravity", GRAVITY_KEYS)
+def read_gravity(entry: Value, context: Context) -> None:
+    """Read a centre that attracts all bodies."""
+    table = entry.table(GRAVITY_KEYS)
+    if "mu" not in table and "acceleration" not in table:
+        entry.error("mu (m^3/s^2) or acceleration (m/s^2) is needed")
+    center = _vector(table, "center", MAX_DISTANCE)
+    of = {
+        "mu": _number(table, "mu", -MAX_MU, MAX_MU),
+        "acceleration": _number(table, "acceleration", -MAX_ACCELERATION, MAX_ACCELERATION),
+    }
+    field = PointGravity(np.zeros(3) if center is None else center, **_given(of), place=entry.place)
+    context.add(field)
+    entry.sets((field,), "gravity_fields")
 
 
 def _gusts(value: Value | None, mean_speed: float) -> Gusts | None:
