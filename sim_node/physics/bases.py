@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node.columns import Column, Columns
 from sim_node.control.bases import BaseType, Kinematics
-from sim_node.control.bases.motion import advance, arcs
+from sim_node.control.bases.motion import arcs
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.force_elements import force_element
 from sim_node.physics.handles import BaseRecord
@@ -50,6 +50,8 @@ class Bases:
     def __init__(self, bases: tuple[Base, ...], compiled: Compiled, data: MjData, columns: Columns) -> None:
         import mujoco
 
+        # Imported here: worlds without bases do not need compiled kernels.
+        from sim_node.control.bases.motion_kernels import approach_twists, count_odometry, unexpired
         from sim_node.physics.joint_drives import drives_of
 
         model = compiled.model
@@ -89,7 +91,8 @@ class Bases:
         turned = [group.qd for group in self._groups if group.is_kinematic]
         self._held = np.concatenate([self._body_qd.ravel(), *turned])
         # What the bases do in this timestep, and their wheels.
-        self._twists = np.zeros((len(bases), 3))
+        self._twists, self._wanted, self._change = (np.zeros((len(bases), 3)) for _ in range(3))
+        self._unexpired, self._approach, self._count = unexpired, approach_twists, count_odometry
         self.vehicles = {
             base.name: BaseRecord(
                 self._command[row], self._odometry[row], base.shape, base.timeout, self._now, _truth(data, *places[row])
@@ -105,16 +108,11 @@ class Bases:
 
     def act(self) -> None:
         """Make the targets of wheels, or the forces that hold what moves as commanded, from the commands."""
-        command, setpoint = self._command, self._setpoint
-        wanted = command[:, :3] * (command[:, 3:] > self._data.time + _EPSILON_S)
+        wanted, setpoint, change = self._wanted, self._setpoint, self._change
+        self._unexpired(self._command, float(self._data.time) + _EPSILON_S, wanted)
         for group in self._groups:
             wanted[group.rows] = group.kinematics.nearest(wanted[group.rows])
-        over = np.hypot(wanted[:, 0], wanted[:, 1]) / self._fastest[:, 0]
-        over = np.maximum(over, np.abs(wanted[:, 2]) / self._fastest[:, 1])
-        wanted /= np.maximum(over, 1.0)[:, None]
-        change = np.clip(wanted - setpoint, -self._most, self._most)
-        setpoint += change
-        self._twists[:] = setpoint
+        self._approach(wanted, self._fastest, self._most, setpoint, change)
         for group in self._groups:
             twists = self._twists[group.rows] = group.kinematics.nearest(setpoint[group.rows])
             group.command(*group.kinematics.inverse(twists), self._data)
@@ -125,8 +123,7 @@ class Bases:
         """Move what is kinematic by exact arcs, and count the odometry of all bases."""
         if len(self._kinematic):
             self._carry()
-        data, timestep, odometry = self._data, self._timestep, self._odometry
-        twists = self._twists
+        data, timestep, twists = self._data, self._timestep, self._twists
         for group in self._groups:
             if len(group.wheels):
                 if group.is_kinematic:
@@ -135,11 +132,7 @@ class Bases:
                 rates = group.mean(angles - self._angles[group.places]) / timestep
                 self._angles[group.places] = angles
                 twists[group.rows] = group.kinematics.forward(rates, group.steering(data))
-        moved = arcs(twists, timestep)
-        advance(odometry[:, :3], moved)
-        odometry[:, 3:6] = twists
-        odometry[:, 6] += np.hypot(moved[:, 0], moved[:, 1])
-        odometry[:, 7] += np.abs(moved[:, 2])
+        self._count(twists, timestep, self._odometry)
 
     def _now(self) -> float:
         return float(self._data.time)

@@ -338,9 +338,13 @@ class RigidBodyEngine:
 
     def _settle(self) -> None:
         """Let force elements act on the new state."""
-        for name, force_element in self._settling.items():
-            with FORCE_ELEMENTS.blaming(name):
+        settling = ""
+        try:
+            for settling, force_element in self._settling.items():  # noqa: B007  who failed, if one does
                 force_element.settle()
+        except Exception as error:
+            FORCE_ELEMENTS.blame(settling, error)
+            raise
 
     def _evaluate(self) -> None:
         """Compute all motion and forces of the present state, and restore what the next step starts from.
