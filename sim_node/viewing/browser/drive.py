@@ -70,6 +70,8 @@ class LoopSteering:
         """See Steering."""
         found = {}
         for base in self._loop.simulation.world.of(Base):
+            if base.autopilot is not None:
+                continue  # which commands it at every step
             reachable = type(base.shape).kinematics([base.shape]).nearest(np.array([[0.0, 1.0, 0.0]]))
             limits = base.limits
             speed, turn = min(limits.linear, 1e3), min(limits.angular, 1e3)

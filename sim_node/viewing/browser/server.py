@@ -12,6 +12,7 @@ from viser._messages import SetOrientationMessage, SetPositionMessage, SetSceneN
 from websockets.asyncio.server import ServerConnection
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.browser.gamepad_page import GamepadPage
 from sim_node.viewing.browser.page_messages import refusal
 from sim_node.viewing.browser.panels_page import PanelsPage
 from sim_node.viewing.browser.same_origin import own_pages_only
@@ -29,7 +30,8 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         # A page may close between the list of pages and a message to it.
         warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
         self.panels_page = PanelsPage()
-        with own_pages_only(self._refusal, _log.warning, self.panels_page):
+        self.gamepad_page = GamepadPage(self.panels_page)
+        with own_pages_only(self._refusal, _log.warning, self.gamepad_page):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
         self.set_dark(False)
         self.gui.set_panel_label(title)

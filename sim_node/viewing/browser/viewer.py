@@ -45,7 +45,6 @@ class Viewer:
 
     Attributes:
         editor: Changes the world; None if the page cannot. Set it before the first scene.
-        steering: Drives bases and joints; None if the page cannot. Set it before the first scene.
         schematic: What is drawn besides the scene, and how panels are laid out; None for the plain page.
         fields: Fields of topics for the formulas of the schematic, or None. Set it before the first scene.
         panels: What shows the schematic, after the first scene.
@@ -60,7 +59,6 @@ class Viewer:
         self.lock = RLock()
         self.transport: Transport | None = None
         self.editor: Editor | None = None
-        self.steering: Steering | None = None
         self.scene: Scene | None = None
         self.schematic: Schematic | None = None
         self.fields: Fields | None = None
@@ -76,6 +74,15 @@ class Viewer:
         self._sensors_tab: viser.GuiTabHandle | None = None
         self._sources: SourcesTab | None = None
         self._sources_tab: viser.GuiTabHandle | None = None
+
+    @property
+    def steering(self) -> Steering | None:
+        """Drives bases and joints; None if the page cannot. Set it before the first scene."""
+        return self.server.gamepad_page.steering
+
+    @steering.setter
+    def steering(self, steering: Steering | None) -> None:
+        self.server.gamepad_page.steering = steering
 
     def set_scene(
         self,

@@ -1,0 +1,155 @@
+"""A gamepad at the browser: a script in the viewer's page reads it, and a socket of its own drives a base.
+
+viser has no access to gamepads, so the page that it serves gets one more script.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Awaitable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from websockets.asyncio.server import ServerConnection
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from sim_node.simulation import Refused
+from sim_node.viewing.browser.drive import Steering
+from sim_node.viewing.browser.panels_page import MAX_MESSAGE, PanelsPage, Respond
+
+SCRIPT = Path(__file__).with_name("gamepad.js")
+SCRIPT_PATH, SOCKET = "/gamepad.js", "/gamepad"
+# A base whose page says nothing for so long brakes, s: the page is hidden, hangs, or is cut off.
+DEAD_MAN_S = 0.5
+_TITLE = b"</title>"
+_TAG = b'<script src="%s" defer></script>' % SCRIPT_PATH.encode()
+_AXES = ("ahead", "left", "turn")
+
+
+class Sticks(NamedTuple):
+    """What a page asks for: how far each stick is moved, -1 to 1, or a stop of everything."""
+
+    base: str
+    ahead: float
+    left: float
+    turn: float
+    stop: bool
+
+    @property
+    def centred(self) -> bool:
+        """Whether nothing is to move."""
+        return not (self.ahead or self.left or self.turn)
+
+
+class GamepadPage:
+    """Serves the script and its socket while there is something to drive; all else is for other pages.
+
+    Args:
+        others: The other pages of the server.
+
+    Attributes:
+        steering: Drives bases, or None.
+    """
+
+    def __init__(self, others: PanelsPage) -> None:
+        self.steering: Steering | None = None
+        self._others = others
+
+    def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
+        """Return the response to a request: pages of people with the script, and the script itself."""
+        path = request.path.partition("?")[0]
+        upgrades = request.headers.get("Upgrade", "").lower() == "websocket"
+        if self.steering is None or upgrades or path not in ("/", "/plain", SCRIPT_PATH):
+            return self._others.answer(connection, request, other)
+        if path == SCRIPT_PATH:
+            return _response(_script(), "text/javascript; charset=utf-8")
+        # Not compressed, so that it can be changed.
+        headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
+        found = self._others.answer(connection, replace(request, headers=headers), other)
+        if not isinstance(found, Response) or _TITLE not in bytes(found.body):
+            return found
+        return _response(bytes(found.body).replace(_TITLE, _TITLE + _TAG, 1), "text/html; charset=utf-8")
+
+    def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
+        """Return what serves a connection of the script; for others, what other pages do."""
+        request = connection.request
+        if self.steering is None or request is None or request.path != SOCKET:
+            return self._others.handler(connection)
+        return _serve(connection, self.steering)
+
+
+async def _serve(connection: ServerConnection, steering: Steering) -> None:
+    """Drive as a page asks, until it is closed; stop what it drove once it falls silent, and at the end."""
+    driven = ""
+    try:
+        bases = await asyncio.to_thread(steering.bases)
+        names = [{"name": name, "sideways": stick.sideways} for name, stick in bases.items()]
+        await connection.send(json.dumps({"bases": names}))
+        while True:
+            try:
+                data = await asyncio.wait_for(connection.recv(), DEAD_MAN_S if driven else None)
+            except TimeoutError:
+                driven = await _brake(steering, driven)
+                continue
+            sticks = sticks_of(data)
+            if sticks is None:
+                continue
+            if sticks.stop:
+                driven = ""
+                await asyncio.to_thread(steering.stop)
+            elif (stick := (await asyncio.to_thread(steering.bases)).get(sticks.base)) is not None:
+                if driven and driven != sticks.base:
+                    await _brake(steering, driven)
+                axes = sticks.ahead * stick.speed, sticks.left * stick.speed, sticks.turn * stick.turn
+                driven = "" if sticks.centred else sticks.base
+                await asyncio.to_thread(steering.drive, sticks.base, *axes)
+    except (ConnectionClosed, Refused, KeyError):  # the page is gone, the run has ended, or a change removed the base
+        pass
+    finally:
+        await _brake(steering, driven)
+
+
+async def _brake(steering: Steering, base: str) -> str:
+    """Let a base brake, if one is named. Return the name of no base."""
+    if base:
+        with suppress(Refused, KeyError):  # the run has ended, or a change has removed it
+            await asyncio.to_thread(steering.drive, base, 0.0, 0.0, 0.0)
+    return ""
+
+
+def sticks_of(data: str | bytes) -> Sticks | None:
+    """Return what a message of a page asks for; None for what is none of the script's."""
+    if len(data) > MAX_MESSAGE:
+        return None
+    try:
+        message = json.loads(data)
+        base, axes = message["base"], [message[axis] for axis in _AXES]
+        stop = message.get("stop", False)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    if not isinstance(base, str) or not isinstance(stop, bool):
+        return None
+    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in axes):
+        return None
+    if not all(math.isfinite(each) and -1.0 <= each <= 1.0 for each in axes):
+        return None
+    ahead, left, turn = map(float, axes)
+    return Sticks(base, ahead, left, turn, stop)
+
+
+@cache
+def _script() -> bytes:
+    return SCRIPT.read_bytes()
+
+
+def _response(body: bytes, kind: str) -> Response:
+    headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"})
+    return Response(HTTPStatus.OK, "OK", headers, body)
