@@ -20,6 +20,7 @@ BENCHES = (
     "vehicles",
     "robots",
     "viewer",
+    "panels",
     "bridge",
     "bridge_node",
     "bridge_silence",

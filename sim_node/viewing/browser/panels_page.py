@@ -81,6 +81,8 @@ class PanelsPage:
 
     async def _serve(self, connection: ServerConnection, content: Content) -> None:
         listening = asyncio.create_task(_listen(connection, content))
+        now = asyncio.get_running_loop().time
+        due = now()
         try:
             shown = None
             cursors: dict[int, int] = {}
@@ -90,7 +92,8 @@ class PanelsPage:
                     shown, cursors = version, {}
                     await connection.send(json.dumps(content.layout()))
                 await connection.send(json.dumps(content.since(cursors)))
-                await asyncio.sleep(1.0 / RATE)
+                due = max(due + 1.0 / RATE, now())
+                await asyncio.sleep(due - now())
         except ConnectionClosed:
             return
         finally:
