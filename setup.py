@@ -119,7 +119,7 @@ setup(
         NAME: ["py.typed"],
         f"{NAME}.cli": ["templates/**/*"],
         f"{NAME}.frames": ["egm96_15.npz"],
-        f"{NAME}.viewing.browser": ["panels.html", "gamepad.js"],
+        f"{NAME}.viewing.browser": ["gamepad.js", "page.js", "panels.html"],
         f"{NAME}.wire": ["standard_messages.txt"],
         f"{NAME}.schematic": ["eql.lark"],
         f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],

@@ -12,6 +12,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.live_drawings import LiveDrawings
 from sim_node.nodes.live_fields import LiveFields
+from sim_node.nodes.live_messages import LiveMessages
 from sim_node.nodes.participant import participant, spinning
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.rate_limit import RateLimit
@@ -51,6 +52,7 @@ class LiveView:
         self._fields = LiveFields(self._node, viewer.schematic)
         self._fields.find()
         viewer.fields = self._fields.fields
+        self._messages = viewer.texts = LiveMessages(self._node)
         viewer.set_scene(self._frames, self._poses)
         self._ended = threading.Event()
         self._drawing = threading.Thread(target=self._draw, name="draw", daemon=True)
@@ -71,7 +73,9 @@ class LiveView:
                 update_at = time.monotonic() + POLL_S
                 self._topics.subscribe()
                 self._fields.subscribe()
+                self._messages.find()
                 self._update_scene()
+            self._messages.subscribe()
             self._read_poses()
             drawings = self._topics.taken(self._frames, self._sources)
             measurements: Latest = {name: (drawing, self._poses) for name, drawing in drawings.items()}

@@ -17,6 +17,7 @@ from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_drawings import BagDrawings
+from sim_node.session.bag_messages import BagMessages
 from sim_node.session.bag_world import shapes_on
 from sim_node.session.topic_fields import TopicFields
 from sim_node.text import MAX_LINE, shown
@@ -70,8 +71,8 @@ class BagView:
         self._fields = viewer.fields = TopicFields(wanted, report)
         for topic in self._bag.topics:
             self._fields.add(topic)
-        shown_topics = {*self._drawings.types, *self._fields.wanted}
-        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in shown_topics]
+        self._messages = viewer.texts = BagMessages(self._bag)
+        self._topics = [topic.name for topic in self._bag.topics]
         playback = Playback(self._bag, topics=self._topics)
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         self._set_scene(self._era)
@@ -200,6 +201,7 @@ class BagView:
 
     def _receive(self, row: int, data: bytes) -> None:
         topic = self._bag.topics[row]
+        self._messages.receive(topic.name, data)
         if topic.name in self._fields.wanted:
             self._fields.receive(topic.name, data)
         if topic.type == TYPE:

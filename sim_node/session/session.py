@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -183,7 +184,7 @@ class Session:
                 sinks = (*sinks, *scripted.sinks(lambda: self.loop.stop()))
             loop = Loop(
                 simulation,
-                (*sinks, *self._sinks, *view),
+                (*sinks, *self._sinks, *self._make_texts(), *view),
                 publish_rate=self._publish_rate,
                 real_time_factor=self._real_time_factor,
                 paused=self._paused,
@@ -311,6 +312,17 @@ class Session:
             from sim_node.recording.recorder import absolute
             from sim_node.session.topic_fields import TopicFields
         return TopicFields(wanted, self._warn, self._publishing.resolve or absolute)
+
+    def _make_texts(self) -> tuple[Sink, ...]:
+        """Return what reads messages for the viewer, if there is one, and rosbags to decode them."""
+        if self.viewer is None or find_spec("rosbags") is None:
+            return ()
+        # Imported here because other runs do not need it.
+        from sim_node.recording.recorder import absolute
+        from sim_node.session.run_messages import RunMessages
+
+        texts = self.viewer.texts = RunMessages(self._publishing.resolve or absolute)
+        return (texts,)
 
     def _make_view(self, opened: ExitStack, fields: TopicFields | None) -> tuple[ViewSink, ...]:
         if self._view is False:

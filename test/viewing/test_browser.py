@@ -267,21 +267,21 @@ def test_numbers_of_sensors_are_written_out(tmp_path: Path) -> None:
 
 
 def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
-    from sim_node.viewing.browser.plots import SAMPLES, Plot
+    from sim_node.viewing.browser.plots import SAMPLES, SIGNALS, Plot
 
     class Gui:
         def add_uplot(self, data: object, series: object, **more: object) -> Gui:
             return self
 
-    plot = Plot(Gui(), "a", 0, "velocity (m/s)")
+    plot = Plot(Gui(), "a", 0, "velocity (m/s)", SIGNALS["velocity (m/s)"])
     for k in range(2 * SAMPLES):
-        plot.sample(0.1 * k, np.array([[0.3 * k, 0, -0.1 * k, 0, 0, 0, 1.0]]))
+        plot.sample(0.1 * k, np.array([0.3 * k, 0, -0.1 * k, 0, 0, 0, 1.0]))
     plot.show()
     time_s, *velocity = plot.handle.data
     assert len(time_s) == SAMPLES
     assert time_s[-1] == pytest.approx(0.1 * (2 * SAMPLES - 1))
     assert np.stack(velocity, axis=1) == pytest.approx(np.tile([3.0, 0.0, -1.0], (SAMPLES, 1)))
-    plot.sample(0.0, np.array([[0, 0, 0, 0, 0, 0, 1.0]]))
+    plot.sample(0.0, np.array([0, 0, 0, 0, 0, 0, 1.0]))
     plot.show()
     assert len(plot.handle.data[0]) == 0
 

@@ -103,7 +103,7 @@ def test_plots_of_what_stays_go_on(run: tuple[Loop, Viewer]) -> None:
     loop, viewer = run
     with opened(viewer.url) as page:
         for frame in ("ball", "load"):
-            choose(page, "Frame", frame)
+            choose(page, "Plot", frame)
             page.send(
                 {"type": "GuiUpdateMessage", "uuid": page.element("Add plot")["uuid"], "updates": {"value": True}}
             )

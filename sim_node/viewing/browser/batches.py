@@ -33,6 +33,8 @@ def solid(kind: str) -> Mesh:
     return Mesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
 
 
+# Factor of shapes that are hidden.
+_HIDDEN = 1e-6
 # viser's order of a quaternion, as indices of a pose.
 WXYZ = [6, 3, 4, 5]
 
@@ -108,6 +110,14 @@ class Batches:
         members = self._members.get(number, [])
         if self._pick is not None and instance is not None and instance < len(members):
             self._pick(members[instance])
+
+    def hide(self, hidden: BoolArray) -> None:
+        """Hide the shapes of some frames (N,), and show the others: those that are hidden are too small to be seen."""
+        for batch in self._batches.values():
+            members = self._members[batch.number]
+            scales = np.array([shape.scale for shape in members], dtype=np.float32)
+            scales[hidden[[shape.row for shape in members]]] = _HIDDEN
+            batch.handle.batched_scales = scales
 
     def handles(self) -> list[Any]:
         """Return viser's handle of each batch."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.viewing.browser.layout import Setting, element
 from sim_node.viewing.browser.overlays import MODES
 from sim_node.viewing.browser.scene import Scene
 
@@ -28,6 +29,8 @@ class Look:
         self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
         self._shadows = gui.add_checkbox("Shadows", True, hint="switch them off if the page is slow")
         self._dark = gui.add_checkbox("Dark", False)
+        copy = gui.add_button("Copy link", hint="the address of this page with its camera and settings")
+        copy.on_click(self._link)
         self._default_trails: str = self._trails.value
         self._follow.on_update(self._change_follow)
         self._turning.on_update(self._change_follow)
@@ -38,6 +41,27 @@ class Look:
         self._shadows.on_update(self._change_shadows)
         self._dark.on_update(self._change_dark)
         self._change_trails(None)
+
+    def settings(self) -> dict[str, Setting]:
+        """Return the options by their names in addresses."""
+        options = {
+            "follow": self._follow,
+            "turn": self._turning,
+            "names": self._names,
+            "axes": self._axes,
+            "size": self._size,
+            "trails": self._trails,
+            "shadows": self._shadows,
+            "dark": self._dark,
+        }
+        return {name: element(handle) for name, handle in options.items()}
+
+    def _link(self, event: Any) -> None:
+        """Give the script of the page its camera, in the terms of viser's addresses."""
+        camera = event.client.camera
+        vectors = {"Position": camera.position, "LookAt": camera.look_at, "Up": camera.up_direction}
+        address = {f"initialCamera{name}": ",".join(f"{part:.6g}" for part in at) for name, at in vectors.items()}
+        self._server.panels_page.layout.link({**address, "initialCameraFov": f"{camera.fov:.6g}"})
 
     def change(self) -> None:
         """Follow a change of the scene: choices stay if their frames do."""

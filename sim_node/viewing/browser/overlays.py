@@ -23,6 +23,7 @@ class Axes:
 
     def __init__(self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, in_root: FloatArray) -> None:
         self._lengths = lengths
+        self._factor, self._hidden = 1.0, np.zeros(len(frames), dtype=bool)
         self._sets: list[tuple[Any, BoolArray]] = []
         self._moving = ~frames.still
         for name, rows in (("still", frames.still), ("moving", self._moving)):
@@ -47,8 +48,15 @@ class Axes:
 
     def resize(self, factor: float) -> None:
         """Scale all of them."""
+        self._factor = factor
+        lengths = np.where(self._hidden, 1e-6, factor) * self._lengths
         for handle, rows in self._sets:
-            handle.batched_scales = (factor * self._lengths[rows]).astype(np.float32)
+            handle.batched_scales = lengths[rows].astype(np.float32)
+
+    def hide(self, hidden: BoolArray) -> None:
+        """Hide those of some frames (N,), and show the others."""
+        self._hidden = hidden
+        self.resize(self._factor)
 
     def remove(self) -> None:
         """Remove them from the page."""
@@ -129,14 +137,16 @@ class Names:
         self._above[:, 2] = np.where(tops > 0.0, tops + _GAP * view.distance, 0.0)
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
+        self._mode, self._hidden = "none", np.zeros(len(frames), dtype=bool)
         # Initial mode.
         self.first = "main" if len(main) <= FEW else "none"
 
     def choose(self, mode: str, in_root: FloatArray) -> None:
         """Select one of MODES, at poses (N, 7) in the fixed frame."""
+        self._mode = mode
         for _, label in self._labels:
             label.remove()
-        texts = self._texts(self._rows[mode], in_root)
+        texts = self._texts([row for row in self._rows[mode] if not self._hidden[row]], in_root)
         places = in_root[:, :3] + self._above
         apart = apart_in(self._view, list(texts.values()), places[list(texts)]) if mode == "main" else range(len(texts))
         chosen = [row for number, row in enumerate(texts) if number in apart][:MAX_NAMES]
@@ -154,6 +164,12 @@ class Names:
             )
             for row in chosen
         ]
+
+    def hide(self, hidden: BoolArray, in_root: FloatArray) -> None:
+        """Hide those of some frames (N,), and show the others."""
+        if not np.array_equal(hidden, self._hidden):
+            self._hidden = hidden
+            self.choose(self._mode, in_root)
 
     def show(self, in_root: FloatArray) -> None:
         """Send the positions of moving frames."""

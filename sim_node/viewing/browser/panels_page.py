@@ -17,7 +17,10 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-PAGE = Path(__file__).with_name("panels.html")
+from sim_node.viewing.browser.layout_socket import SOCKET as LAYOUT
+from sim_node.viewing.browser.layout_socket import LayoutSocket
+
+PAGE, SCRIPT = Path(__file__).with_name("panels.html"), Path(__file__).with_name("page.js")
 SOCKET = "/panels"
 VIEWPORT = re.compile(r"/viewport/(\d{1,4})/?")
 # Updates per second, and the time between two of them, s.
@@ -47,34 +50,40 @@ Respond = Callable[[ServerConnection, Request], Any]
 
 
 class PanelsPage:
-    """Serves the page while it has content; else everything is viser's.
+    """Serves the page while it has content, and viser's page with a script; all else is viser's.
 
     Attributes:
         content: What it shows, or None.
+        layout: Keeps the layout of viser's page in its address.
     """
 
     def __init__(self) -> None:
         self.content: Content | None = None
+        self.layout = LayoutSocket()
 
     def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
         """Return the response to a request, as viser's own for what is not here."""
         path = request.path.partition("?")[0]
-        if self.content is None or request.headers.get("Upgrade", "").lower() == "websocket":
+        if request.headers.get("Upgrade", "").lower() == "websocket":
             return other(connection, request)
-        if path == "/":
+        if path == "/" and self.content is not None:
             return _response(_page(), "text/html; charset=utf-8")
-        if path == "/plain" or VIEWPORT.fullmatch(path):
+        is_viewport = self.content is not None and VIEWPORT.fullmatch(path)
+        if path in ("/", "/plain") or is_viewport:
             # Not compressed, so that it can be changed.
             headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
             found = other(connection, replace(request, path="/", headers=headers))
-            if path != "/plain" and isinstance(found, Response):
-                return _response(bytes(found.body).replace(b"</head>", _HIDDEN, 1), "text/html; charset=utf-8")
+            if isinstance(found, Response) and found.status_code == HTTPStatus.OK:
+                added = _HIDDEN if is_viewport else _script()
+                return _response(bytes(found.body).replace(b"</head>", added, 1), "text/html; charset=utf-8")
             return found
         return other(connection, request)
 
     def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
         """Return what serves a connection of the page's own; None for viser's."""
         request = connection.request
+        if request is not None and request.path == LAYOUT:
+            return self.layout.serve(connection)
         if self.content is None or request is None or request.path != SOCKET:
             return None
         return self._serve(connection, self.content)
@@ -125,6 +134,11 @@ def viewport_of(connection: ServerConnection | None) -> int | None:
 @cache
 def _page() -> bytes:
     return PAGE.read_bytes()
+
+
+@cache
+def _script() -> bytes:
+    return b"<script>" + SCRIPT.read_bytes() + b"</script></head>"
 
 
 def _response(body: bytes, kind: str) -> Response:

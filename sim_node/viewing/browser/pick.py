@@ -60,6 +60,18 @@ class Picked:
             self._shown_text = self._answer.content = text
             self._answer.visible = True
 
+    @property
+    def chosen(self) -> str:
+        """The frame whose shape was clicked, or an empty text; set one to choose it."""
+        return "" if self._shape is None else self._shape[0]
+
+    @chosen.setter
+    def chosen(self, name: str) -> None:
+        shapes = self._scene.shapes
+        found = next((shape for shape in shapes if self._scene.frames.names[shape.row] == name), None)
+        if found is not None:
+            self._pick(found)
+
     def _pick(self, shape: Shape) -> None:
         with self._lock:
             self._shape = self._scene.frames.names[shape.row], shape.mass

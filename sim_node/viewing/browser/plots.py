@@ -2,61 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.stream import Latest
+from sim_node.viewing.messages.drawing import Drawing
 
 # Samples of a plot; minimum simulated time between two, s; maximum number of plots.
 SAMPLES, APART_S, MAX_SHOWN = 600, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
 
-# By name: the labels of its numbers, and their computation from a pose (7,), the previous one and the seconds between.
-Signal = tuple[tuple[str, ...], Callable[[FloatArray, FloatArray, float], FloatArray]]
+
+class Signal(NamedTuple):
+    """Labels of the numbers of a signal, and their computation: from the values of its source now, from those of the
+    last sample, and from the seconds between.
+    """
+
+    labels: tuple[str, ...]
+    read: Callable[[FloatArray, FloatArray, float], FloatArray]
+
+
+# Of a frame, from its pose (7,) in the fixed frame.
 SIGNALS: dict[str, Signal] = {
-    "position (m)": (("x", "y", "z"), lambda pose, before, dt: pose[:3]),
-    "orientation (degrees)": (("roll", "pitch", "yaw"), lambda p, before, dt: np.degrees(quaternions.to_rpy(p[3:]))),
-    "velocity (m/s)": (("vx", "vy", "vz"), lambda pose, before, dt: (pose[:3] - before[:3]) / dt),
+    "position (m)": Signal(("x", "y", "z"), lambda pose, before, dt: pose[:3]),
+    "orientation (degrees)": Signal(
+        ("roll", "pitch", "yaw"), lambda pose, before, dt: np.degrees(quaternions.to_rpy(pose[3:]))
+    ),
+    "velocity (m/s)": Signal(("vx", "vy", "vz"), lambda pose, before, dt: (pose[:3] - before[:3]) / dt),
 }
 
 
-class Plot:
-    """One signal of one frame, in the fixed frame, over time. name, row: of the frame."""
+def signals_of(labels: tuple[str, ...]) -> dict[str, Signal]:
+    """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`."""
+    groups: dict[str, list[int]] = {}
+    for number, label in enumerate(labels):
+        stem = label.rpartition("_")[0] or label.rpartition(" ")[0] or label
+        groups.setdefault(stem, []).append(number)
+    found: dict[str, Signal] = {}
+    for stem, numbers in groups.items():
+        together = [numbers] if 1 < len(numbers) <= len(COLOURS) else [[number] for number in numbers]
+        for some in together:
+            chosen = tuple(labels[number] for number in some)
+            found[stem if len(some) > 1 else chosen[0]] = Signal(chosen, _reader(some))
+    return found
 
-    def __init__(self, gui: Any, name: str, row: int, signal: str) -> None:
-        self.name, self.row = name, row
-        labels, self._of = SIGNALS[signal]
-        self._samples = np.zeros((0, 1 + len(labels)))
+
+def _reader(numbers: list[int]) -> Callable[[FloatArray, FloatArray, float], FloatArray]:
+    return lambda values, before, dt: values[numbers]
+
+
+class Plot:
+    """One signal over time.
+
+    Args:
+        gui: viser's panel.
+        source: Name of the frame or the sensor.
+        row: Of the frame; None for a sensor.
+        name: Of the signal.
+        signal: The signal.
+    """
+
+    def __init__(self, gui: Any, source: str, row: int | None, name: str, signal: Signal) -> None:
+        self.source, self.row, self.name, self.signal = source, row, name, signal
+        self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
         self._time = 0.0
         series = [{"label": "s"}] + [
-            {"label": label, "stroke": colour, "width": 1.5} for label, colour in zip(labels, COLOURS, strict=True)
+            {"label": label, "stroke": colour, "width": 1.5}
+            for label, colour in zip(signal.labels, COLOURS, strict=False)
         ]
         self.handle = gui.add_uplot(
             tuple(np.zeros(0) for _ in series),
             tuple(series),
-            title=f"{name}: {signal}",
+            title=f"{source}: {name}",
             aspect=1.6,
             scales={"x": {"time": False}},
         )
 
-    def sample(self, time_s: float, in_root: FloatArray) -> None:
+    def sample(self, time_s: float, values: FloatArray) -> None:
         """Add a sample if enough time has passed; if time goes back, start again."""
-        pose = np.array(in_root[self.row])
         gone = time_s - self._time
         if self._before is not None and 0.0 <= gone < APART_S * (1.0 - 1e-6):
             return
         if self._before is None or gone < 0.0:
             self._samples = self._samples[:0]
         else:
-            sample = np.concatenate([[time_s], self._of(pose, self._before, gone)])
+            sample = np.concatenate([[time_s], self.signal.read(values, self._before, gone)])
             self._samples = np.concatenate([self._samples[-SAMPLES + 1 :], sample[None]])
-        self._before, self._time = pose, time_s
+        self._before, self._time = np.array(values, dtype=np.float64), time_s
 
     def show(self) -> None:
         """Send the samples."""
@@ -64,52 +103,104 @@ class Plot:
 
 
 class Plots:
-    """A tab to choose a frame and a signal, add its plot, and remove all plots."""
+    """A tab to choose a frame or a sensor and a signal, add its plot, and remove all plots.
 
-    def __init__(self, gui: Any, scene: Scene, lock: RLock) -> None:
-        self._gui, self._scene, self._lock = gui, scene, lock
+    Args:
+        gui: viser's panel.
+        scene: The scene.
+        lock: Held while the scene is changed.
+        sensors: Labels of the numbers of sensors, by name.
+    """
+
+    def __init__(self, gui: Any, scene: Scene, lock: RLock, sensors: Mapping[str, tuple[str, ...]]) -> None:
+        self._gui, self._scene, self._lock, self._sensors = gui, scene, lock, dict(sensors)
         self._plots: list[Plot] = []
-        self._frame = gui.add_dropdown("Frame", self._names())
-        self._signal = gui.add_dropdown("Signal", tuple(SIGNALS))
+        self._source = gui.add_dropdown("Plot", self._names(), hint="a frame or a sensor")
+        self._signal = gui.add_dropdown("Signal", tuple(self._signals(self._source.value)))
+        self._source.on_update(self._choose)
         gui.add_button("Add plot").on_click(self._add)
         gui.add_button("Remove plots").on_click(self._remove)
         self._folder = gui.add_folder("Plots")
 
-    def change(self) -> None:
-        """Follow a change of the scene: plots of frames that stay go on, those of others are removed."""
-        frames = self._scene.frames
+    def change(self, sensors: Mapping[str, tuple[str, ...]]) -> None:
+        """Follow a change of the scene: plots of what stays go on, others are removed."""
+        before, self._sensors = self._sensors, dict(sensors)
+        frames, kept = self._scene.frames, []
         for plot in self._plots:
-            if plot.name in frames.names:
-                plot.row = frames.index(plot.name)
-            else:
+            name = plot.source
+            if plot.row is not None and name in frames.names:
+                plot.row = frames.index(name)
+            elif plot.row is not None or before[name] != self._sensors.get(name):
                 plot.handle.remove()
-        self._plots = [plot for plot in self._plots if plot.name in frames.names]
-        if (names := self._names()) != self._frame.options:
-            self._frame.options = names
+                continue
+            kept.append(plot)
+        self._plots = kept
+        if (names := self._names()) != self._source.options:
+            self._source.options = names
+            self._choose(None)
 
-    def _names(self) -> tuple[str, ...]:
-        """Return the names of all frames, the main moving ones first."""
-        frames = self._scene.frames
-        first = [row for row in self._scene.main if not frames.still[row]]
-        return tuple(frames.names[row] for row in dict.fromkeys([*first, *range(len(frames))]))
-
-    def sample(self, time_ns: int, in_root: FloatArray) -> None:
-        """Sample all plotted signals; poses (N, 7) in the fixed frame."""
+    def sample(self, time_ns: int, in_root: FloatArray, measurements: Latest) -> None:
+        """Sample all plotted signals: poses (N, 7) in the fixed frame, and measurements by name."""
         for plot in self._plots:
-            plot.sample(time_ns / 1e9, in_root)
+            if plot.row is not None:
+                plot.sample(time_ns / 1e9, in_root[plot.row])
+            elif plot.source in measurements:
+                values, _ = measurements[plot.source]
+                if not isinstance(values, Drawing):
+                    plot.sample(time_ns / 1e9, values)
 
     def show(self) -> None:
         """Send the plots."""
         for plot in self._plots:
             plot.show()
 
+    @property
+    def shown(self) -> list[str]:
+        """The plots, each as `SIGNAL of SOURCE`; set those that there are: others are removed."""
+        return [f"{plot.name} of {plot.source}" for plot in self._plots]
+
+    @shown.setter
+    def shown(self, wanted: list[str]) -> None:
+        with self._lock:
+            for plot in [plot for plot in self._plots if f"{plot.name} of {plot.source}" not in wanted]:
+                plot.handle.remove()
+                self._plots.remove(plot)
+            for text in wanted:
+                name, _, source = text.partition(" of ")
+                if text not in self.shown and len(self._plots) < MAX_SHOWN and source in self._names():
+                    self._plot(source, name)
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the names of all frames, the main moving ones first, then those of sensors that are no frames."""
+        frames = self._scene.frames
+        first = [row for row in self._scene.main if not frames.still[row]]
+        names = [frames.names[row] for row in dict.fromkeys([*first, *range(len(frames))])]
+        return tuple(dict.fromkeys([*names, *self._sensors]))
+
+    def _signals(self, source: str) -> dict[str, Signal]:
+        """Return the signals of a frame, a sensor, or of both, if a sensor's frame has its name."""
+        of_frame = SIGNALS if source in self._scene.frames.names else {}
+        return {**signals_of(self._sensors.get(source, ())), **of_frame}
+
+    def _choose(self, event: Any) -> None:
+        signals = tuple(self._signals(self._source.value))
+        if signals and signals != self._signal.options:
+            self._signal.options = signals
+
+    def _plot(self, source: str, name: str) -> None:
+        signal = self._signals(source).get(name)
+        if signal is None:
+            return
+        row = self._scene.frames.index(source) if name in SIGNALS else None
+        with self._folder:
+            self._plots.append(Plot(self._gui, source, row, name, signal))
+
     def _add(self, event: Any) -> None:
         if len(self._plots) >= MAX_SHOWN:
             event.client.add_notification("Not done", f"at most {MAX_SHOWN} plots can be shown", auto_close_seconds=5.0)
             return
-        name = self._frame.value
-        with self._lock, self._folder:
-            self._plots.append(Plot(self._gui, name, self._scene.frames.index(name), self._signal.value))
+        with self._lock:
+            self._plot(self._source.value, self._signal.value)
 
     def _remove(self, event: Any) -> None:
         with self._lock:

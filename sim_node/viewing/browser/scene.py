@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.browser.drawings import Drawings
 from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows
@@ -36,6 +36,7 @@ class Scene:
     Attributes:
         main: Rows of the most important frames.
         drawings: Topics of a bag or of the graph.
+        shapes: The shapes on its frames.
 
     Args:
         scene: viser's scene.
@@ -66,6 +67,7 @@ class Scene:
         self.views: dict[str, tuple[int, View]] = {}
         self._view_nodes: dict[str, tuple[int, SensorTopicView]] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
+        self._sensor_roots: dict[str, Any] = {}
         self._begin(frames, in_root, shapes, places, sky)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
@@ -115,6 +117,7 @@ class Scene:
         points = points_of(in_root, shapes, places)
         self.extent: Extent = around(points)
         self._points, self._reaches = points, 0
+        self.shapes = tuple(shapes)
         self.view = start_view(points)
         self._tops = tops_of(in_root, shapes)
         self.in_root = in_root
@@ -130,17 +133,31 @@ class Scene:
         for name in [name for name, (_, view) in self._view_nodes.items() if not _is_same(topic_views.get(name), view)]:
             number, _ = self._view_nodes.pop(name)
             del self.views[name]
-            self._scene.remove_by_name(f"{ROOT}/sensors/{number}")
+            self._sensor_roots.pop(name).remove()
         used = {number for number, _ in self._view_nodes.values()}
         free = (number for number in count() if number not in used)
         for name, each in topic_views.items():
             if name not in self._view_nodes:
                 self._view_nodes[name] = number, _ = next(free), each
                 node = f"{ROOT}/sensors/{number}"
-                view = VIEWS[each.type](self._scene, node, each.fields, self.extent.radius)
+                self._sensor_roots[name] = self._scene.add_frame(node, show_axes=False)
+                view = VIEWS[each.type](self._scene, f"{node}/view", each.fields, self.extent.radius)
             else:
                 view = self.views[name][1]
             self.views[name] = self.frames.index(each.frame), view
+
+    def carriers(self) -> list[int]:
+        """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
+        rows = {shape.row for shape in self.shapes if shape.kind != "plane"} | {row for row, _ in self.views.values()}
+        return sorted(rows - {0})
+
+    def hide(self, hidden: BoolArray) -> None:
+        """Hide the shapes, sensors, axes and names of some frames (N,), and show the others."""
+        self._batches.hide(hidden)
+        self.axes.hide(hidden)
+        self.names.hide(hidden, self.in_root)
+        for name, (row, _) in self.views.items():
+            self._sensor_roots[name].visible = not hidden[row]
 
     def on_pick(self, pick: Callable[[Shape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""

@@ -19,6 +19,8 @@ _ANCHORS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], 
 _RAY = (230, 60, 40)
 # Depth shown as the lightest grey, m; horizontal field of view of images of unknown cameras, rad.
 _DEPTH, _FIELD_OF_VIEW = 10.0, 1.2
+# Columns of an image on a frustum, at most.
+_COLUMNS = 320
 
 
 class View(Protocol):
@@ -135,16 +137,21 @@ class Picture:
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
         """Show an image at display size: colours (height, width, 3), or depths (height, width) in grey."""
-        step = max(1, values.shape[1] // 320)
-        small = values[::step, ::step]
-        if small.ndim == 2:
-            grey = np.clip(1.0 - np.nan_to_num(small, posinf=np.inf) / _DEPTH, 0.0, 1.0)
-            small = np.repeat((grey * 255.0).astype(np.uint8)[..., None], 3, axis=-1)
-        self._frustum.image = np.ascontiguousarray(small)
+        self._frustum.image = as_colours(values, _COLUMNS)
 
     def remove(self) -> None:
         """Remove it from the page."""
         self._node.remove()
+
+
+def as_colours(values: npt.NDArray[Any], columns: int) -> npt.NDArray[np.uint8]:
+    """Return an image with about `columns` columns at most: colours, or depths (height, width), m, in grey."""
+    step = max(1, values.shape[1] // columns)
+    small = values[::step, ::step]
+    if small.ndim == 2:
+        grey = np.clip(1.0 - np.nan_to_num(small, posinf=np.inf) / _DEPTH, 0.0, 1.0)
+        small = np.repeat((grey * 255.0).astype(np.uint8)[..., None], 3, axis=-1)
+    return np.ascontiguousarray(small)
 
 
 def by_distance(distances: FloatArray) -> npt.NDArray[np.uint8]:

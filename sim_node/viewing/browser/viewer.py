@@ -13,7 +13,10 @@ from sim_node.schematic import Schematic
 from sim_node.simulation import Loop, Snapshot
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Edit, Editor
+from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.browser.layout import Layout, Setting, element, listed
 from sim_node.viewing.browser.look import Look
+from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
 from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
@@ -25,6 +28,7 @@ from sim_node.viewing.browser.sources_tab import SourcesTab
 from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.surroundings import sky_radius
+from sim_node.viewing.browser.switches import Switches
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
@@ -34,6 +38,7 @@ from sim_node.world import FrameTable, World
 
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
+IMAGE_TYPES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 
 
 class Viewer:
@@ -48,6 +53,7 @@ class Viewer:
         schematic: What is drawn besides the scene, and how panels are laid out; None for the plain page.
         fields: Fields of topics for the formulas of the schematic, or None. Set it before the first scene.
         panels: What shows the schematic, after the first scene.
+        texts: Reads the messages of topics as text, or None. Set it before the first scene.
 
     Raises:
         PagePortInUse: The port cannot be opened.
@@ -63,6 +69,8 @@ class Viewer:
         self.schematic: Schematic | None = None
         self.fields: Fields | None = None
         self.panels: Panels | None = None
+        self.texts: MessageTexts | None = None
+        self.layout = Layout()
         self._title = title
         self._closed = False
         self._instant: Instant | None = None
@@ -74,6 +82,9 @@ class Viewer:
         self._sensors_tab: viser.GuiTabHandle | None = None
         self._sources: SourcesTab | None = None
         self._sources_tab: viser.GuiTabHandle | None = None
+        self._images: ImagesTab | None = None
+        self._images_tab: viser.GuiTabHandle | None = None
+        self._messages: MessagesTab | None = None
 
     @property
     def steering(self) -> Steering | None:
@@ -121,12 +132,13 @@ class Viewer:
                 scene = self.scene = Scene(
                     self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky
                 )
-                self._add_panel(scene)
+                self._add_panel(scene, labels or {})
             else:
                 self._instant = None
                 scene.change(frames, in_root, shapes, places, topic_views, sources or (), sky)
                 self._look.change()
-                self._plots.change()
+                self._plots.change(labels or {})
+                self._switches.change()
                 self._lookup.change()
                 if self._edit is not None:
                     self._edit.change()
@@ -141,6 +153,8 @@ class Viewer:
                 self.panels.change(frames, in_root, labels or {}, world)
             self._set_labels({name: each for name, each in (labels or {}).items() if name not in (topic_views or {})})
             self._set_sources(scene, sources or {})
+            self._set_cameras(_cameras(topic_views or {}, sources or {}))
+            self._keep_layout()
             self._begin_at(scene)
             camera = self.server.initial_camera
             camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 2.5 * sky_radius(scene.extent))
@@ -163,7 +177,9 @@ class Viewer:
                 self._edit.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
-            self._plots.sample(instant.time_ns, in_root)
+            self._plots.sample(instant.time_ns, in_root, instant.measurements)
+            if self._images is not None:
+                self._images.update(instant.measurements)
             if self.panels is not None:
                 self.panels.show(instant.time_ns, in_root, instant.measurements)
             if self._readouts is not None:
@@ -189,7 +205,7 @@ class Viewer:
             self._closed = True
             self.server.stop()
 
-    def _add_panel(self, scene: Scene) -> None:
+    def _add_panel(self, scene: Scene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
         self._controls = Controls(gui, self.transport)
         self._picked = Picked(gui, scene, self.lock)
@@ -197,9 +213,13 @@ class Viewer:
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
-            self._plots = Plots(gui, scene, self.lock)
+            self._plots = Plots(gui, scene, self.lock, labels)
         with self._tabs.add_tab("Frames", viser.Icon.HIERARCHY):
             self._lookup = Lookup(gui, scene)
+            self._switches = Switches(gui, scene, self.lock)
+        if self.texts is not None:
+            with self._tabs.add_tab("Messages", viser.Icon.MESSAGE):
+                self._messages = MessagesTab(gui, self.texts)
         if self.editor is not None:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
                 self._edit = Edit(self.server, scene, self.lock, self.editor)
@@ -208,6 +228,48 @@ class Viewer:
                 self._drive = DriveTab(self.server, self.steering)
         self._readouts, self._sensors_tab = None, None
         self._sources, self._sources_tab = None, None
+        self._images, self._images_tab = None, None
+
+    def _keep_layout(self) -> None:
+        """Find the settings of the panel, some of which are gone or new."""
+        found = {**self._look.settings(), "plots": listed(lambda: self._plots.shown, self._set_plots)}
+        found["hide"] = listed(lambda: self._switches.hidden, self._set_hidden)
+        found["frame"] = Setting(lambda: self._picked.chosen, self._set_chosen)
+        if self._images is not None:
+            found["camera"] = element(self._images.camera)
+        if self._messages is not None:
+            found["topic"] = element(self._messages.topic)
+        if self._sources is not None:
+            sources = self._sources
+            found["off"] = listed(lambda: sorted(sources.hidden), lambda names: sources.hide(set(names)))
+        for name in set(self.layout) - found.keys():
+            self.layout.drop(name)
+        for name, setting in found.items():
+            self.layout.keep(name, setting)
+        socket = self.server.panels_page.layout
+        socket.read, socket.write = lambda: (list(self.layout), self.layout.now()), self.layout.set
+
+    def _set_plots(self, shown: list[str]) -> None:
+        self._plots.shown = shown
+
+    def _set_hidden(self, hidden: list[str]) -> None:
+        self._switches.hidden = hidden
+
+    def _set_chosen(self, frame: str) -> None:
+        self._picked.chosen = frame
+
+    def _set_cameras(self, cameras: tuple[str, ...]) -> None:
+        """Add, change or remove the tab with images."""
+        if not cameras:
+            if self._images_tab is not None:
+                self._images_tab.remove()
+            self._images, self._images_tab = None, None
+        elif self._images is None:
+            self._images_tab = self._tabs.add_tab("Images", viser.Icon.CAMERA)
+            with self._images_tab:
+                self._images = ImagesTab(self.server.gui, cameras)
+        else:
+            self._images.change(cameras)
 
     def _set_labels(self, labels: Mapping[str, tuple[str, ...]]) -> None:
         """Add, change or remove the tab with numbers of sensors."""
@@ -250,6 +312,16 @@ class Viewer:
             self._readouts.show()
         if self._sources is not None:
             self._sources.show()
+        if self._images is not None:
+            self._images.show()
+        if self._messages is not None:
+            self._messages.show()
+
+
+def _cameras(topic_views: Mapping[str, SensorTopicView], sources: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the cameras among the sensors of a run and the topics of a bag or the graph."""
+    of_run = [name for name, view in topic_views.items() if view.type in IMAGE_TYPES]
+    return (*of_run, *(name for name, kind in sources.items() if kind in IMAGE_TYPES))
 
 
 class ViewSink:

@@ -1,0 +1,77 @@
+"""The tab with the images of a camera."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.viewing.browser.sensor_views import as_colours
+from sim_node.viewing.browser.stream import Latest
+from sim_node.viewing.messages.drawing import Drawing, Picture
+
+# Columns of an image in the tab, at most.
+_COLUMNS = 480
+
+
+class ImagesTab:
+    """Shows the newest image of the chosen camera.
+
+    Args:
+        gui: viser's panel.
+        names: Cameras of a run, or topics of images; one or more.
+    """
+
+    def __init__(self, gui: Any, names: Sequence[str]) -> None:
+        self._gui = gui
+        self._fresh: dict[str, npt.NDArray[Any]] = {}
+        self._last: dict[str, npt.NDArray[Any]] = {}
+        self.camera = gui.add_dropdown("Camera", tuple(names))
+        self.camera.on_update(lambda event: self._fresh.update(self._last))
+        self._about = gui.add_markdown("no image yet")
+        self._image: Any = None
+        self._shown_text = ""
+
+    def change(self, names: Sequence[str]) -> None:
+        """Show other cameras: one or more. The chosen one stays if it is among them."""
+        if tuple(names) != self.camera.options:
+            self.camera.options = tuple(names)
+
+    def update(self, measurements: Latest) -> None:
+        """Keep the newest image of each camera."""
+        for name in self.camera.options:
+            if name in measurements:
+                pixels = _pixels(measurements[name][0])
+                if pixels is not None:
+                    self._fresh[name] = self._last[name] = pixels
+
+    def show(self) -> None:
+        """Send the image of the chosen camera if it is new."""
+        name = self.camera.value
+        pixels = self._fresh.pop(name, None)
+        if pixels is None:
+            if name not in self._last:
+                self._tell("no image yet")
+                if self._image is not None:
+                    self._image.visible = False
+            return
+        shown = as_colours(pixels, _COLUMNS)
+        if self._image is None:
+            self._image = self._gui.add_image(shown, label=None, format="jpeg", jpeg_quality=80)
+        else:
+            self._image.image = shown
+            self._image.visible = True
+        self._tell(f"{pixels.shape[1]} x {pixels.shape[0]} pixels{' of depth' if pixels.ndim == 2 else ''}")
+
+    def _tell(self, text: str) -> None:
+        if text != self._shown_text:
+            self._shown_text = self._about.content = text
+
+
+def _pixels(value: npt.NDArray[Any] | Drawing) -> npt.NDArray[Any] | None:
+    """Return the image of a measurement or a drawing, if there is one."""
+    if isinstance(value, Drawing):
+        return next((item.pixels for item in value.items if isinstance(item, Picture)), None)
+    return np.asarray(value)

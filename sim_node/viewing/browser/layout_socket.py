@@ -1,0 +1,65 @@
+"""Keeps the layout of pages in their addresses, over a WebSocket of their script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+SOCKET = "/layout"
+# Time between two looks at the layout, s; longest request of a page, characters.
+PERIOD_S, MAX_MESSAGE = 0.25, 20_000
+
+
+class LayoutSocket:
+    """Sends the layout to the scripts of pages whenever it changes, and sets what the address of a new page says.
+
+    Attributes:
+        read: Returns the names of all settings, and those that have changed, as text. None before there is a panel.
+        write: Sets some of them.
+    """
+
+    def __init__(self) -> None:
+        self.read: Callable[[], tuple[list[str], dict[str, str]]] | None = None
+        self.write: Callable[[Mapping[str, str]], None] | None = None
+        self._links = 0
+        self._camera: dict[str, str] = {}
+
+    def link(self, camera: Mapping[str, str]) -> None:
+        """Tell the scripts of all pages the camera of one: that in which the button was pressed takes it."""
+        self._camera, self._links = dict(camera), self._links + 1
+
+    async def serve(self, connection: ServerConnection) -> None:
+        """Serve the script of a page until it is closed."""
+        listening = asyncio.create_task(self._listen(connection))
+        shown: Any = None
+        links = self._links
+        try:
+            while True:
+                now = None if self.read is None else self.read()
+                if now is not None and now != shown:
+                    shown = now
+                    await connection.send(json.dumps({"names": now[0], "now": now[1]}))
+                if self._links != links:
+                    links = self._links
+                    await connection.send(json.dumps({"camera": self._camera}))
+                await asyncio.sleep(PERIOD_S)
+        except ConnectionClosed:
+            return
+        finally:
+            listening.cancel()
+
+    async def _listen(self, connection: ServerConnection) -> None:
+        """Set what a page asks for; ignore what is no request of it."""
+        async for data in connection:
+            try:
+                wanted = json.loads(data)["set"] if len(data) <= MAX_MESSAGE else None
+            except (ValueError, TypeError, KeyError, RecursionError):
+                continue
+            if isinstance(wanted, dict) and self.write is not None:
+                # Settings take locks; this thread serves all pages.
+                await asyncio.to_thread(self.write, wanted)

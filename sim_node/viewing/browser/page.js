@@ -1,0 +1,80 @@
+// Added to viser's page: keeps the layout in the address, and names what assistive technology cannot name.
+(() => {
+  "use strict";
+  const CAMERA = /^initialCamera/;
+  let names = [], now = {}, copyAsked = 0, socket = null, tabWanted = new URLSearchParams(location.search).get("tab");
+
+  function address(change) {
+    const query = new URLSearchParams(location.search);
+    change(query);
+    // viser writes the query again without escapes: what we write must be read in the same way.
+    const text = query.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%7C", "|");
+    history.replaceState(null, "", location.pathname + (text ? "?" + text : ""));
+  }
+
+  function take(message) {
+    if (message.names) {
+      ({ names, now } = message);
+      address((query) => {
+        for (const name of names) query.delete(name);
+        for (const [name, value] of Object.entries(now)) query.set(name, value);
+      });
+    }
+    if (message.camera && Date.now() - copyAsked < 5000) {
+      copyAsked = 0;
+      address((query) => {
+        for (const name of [...query.keys()]) if (CAMERA.test(name)) query.delete(name);
+        for (const [name, value] of Object.entries(message.camera)) query.set(name, value);
+      });
+      navigator.clipboard?.writeText(location.href).catch(() => {});
+    }
+  }
+
+  function connect() {
+    socket = new WebSocket(`ws://${location.host}/layout`);
+    // Of a page that was open before, the address has the settings that a new server lacks.
+    socket.onopen = () => {
+      const wanted = Object.fromEntries(new URLSearchParams(location.search));
+      if (Object.keys(wanted).length) socket.send(JSON.stringify({ set: wanted }));
+    };
+    socket.onmessage = (event) => take(JSON.parse(event.data));
+    socket.onclose = () => setTimeout(connect, 2000);
+  }
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("button")?.textContent.trim() === "Copy link") copyAsked = Date.now();
+  }, true);
+
+  // Tabs are of each page alone.
+  function tabs() {
+    return [...document.querySelectorAll('[role="tab"]')];
+  }
+
+  function followTabs() {
+    if (tabWanted) {
+      const wanted = tabs().find((tab) => tab.textContent.trim() === tabWanted);
+      if (!wanted) return;
+      tabWanted = null;
+      if (wanted.getAttribute("aria-selected") !== "true")
+        for (const kind of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"])
+          wanted.dispatchEvent(new (kind.startsWith("pointer") ? PointerEvent : MouseEvent)(kind, { bubbles: true, button: 0 }));
+      return;
+    }
+    const all = tabs(), front = all.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+    if (front < 0) return;
+    const text = front > 0 ? all[front].textContent.trim() : null;
+    if (new URLSearchParams(location.search).get("tab") !== text)
+      address((query) => (text ? query.set("tab", text) : query.delete("tab")));
+  }
+
+  let due = false;
+  new MutationObserver(() => {
+    if (due) return;
+    due = true;
+    setTimeout(() => {
+      due = false;
+      followTabs();
+    }, 200);
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["aria-selected"] });
+  connect();
+})();
