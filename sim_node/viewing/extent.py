@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.meshes import Shape
+from sim_node.viewing.plans import sampled
 from sim_node.world import World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
@@ -39,14 +40,16 @@ def points_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) 
     return np.concatenate(corners)
 
 
-def tops_of(in_root: FloatArray, shapes: Sequence[Shape]) -> FloatArray:
-    """Return how far (N,) the shapes on frames at poses (N, 7) in the fixed frame reach above the frames, m."""
-    tops = np.zeros(len(in_root))
+def boxes_of(frames: int, shapes: Sequence[Shape]) -> FloatArray:
+    """Return the corners (N, 8, 3) of boxes around the shapes of frames, in their axes, m; NaN where there are none."""
+    lows, highs = np.full((frames, 3), np.inf), np.full((frames, 3), -np.inf)
     for shape in shapes:
         if shape.kind not in ("plane", "terrain"):
-            corners = poses.apply(poses.compose(in_root[shape.row], shape.pose), _box(shape))
-            tops[shape.row] = max(tops[shape.row], float(corners[:, 2].max() - in_root[shape.row, 2]))
-    return tops
+            corners = poses.apply(shape.pose, _box(shape))
+            lows[shape.row] = np.minimum(lows[shape.row], corners.min(axis=0))
+            highs[shape.row] = np.maximum(highs[shape.row], corners.max(axis=0))
+    boxes = np.where(_CORNERS, highs[:, None], lows[:, None])
+    return np.where(np.isfinite(boxes), boxes, np.nan)
 
 
 def around(points: FloatArray) -> Extent:
@@ -59,8 +62,9 @@ def around(points: FloatArray) -> Extent:
 def places_of(world: World, layout: Layout) -> FloatArray:
     """Return points (P, 3) in the fixed frame around everything a world has and will have, without planes.
 
-    Keyframes and waypoints count with all their positions, shapes with their sizes. What rotates may do so in any
-    direction: it counts as a sphere, what stands still as a box. Motion of slides and falling bodies is not predicted.
+    Keyframes and waypoints count with all their positions, shapes with their sizes. What rotates on a joint may do so
+    in any direction: it counts as a sphere, what stands still as a box. Motion of slides and falling bodies is not
+    predicted.
     """
     return np.concatenate(list(_corners(world, layout)))
 
@@ -72,14 +76,22 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
     yield rooted[frames.still, :3]
     motions = dict(layout.moving)
     tops, lengths = _swings(layout)
-    reach = dict.fromkeys(set(tops) - {-1}, 0.0)
+    known = _on_keyframes(layout, tops)
+    ways = sampled(layout)[:, known]
+    place = {row: number for number, row in enumerate(np.flatnonzero(known).tolist())}
+    yield ways[..., :3].reshape(-1, 3)
+    reach = dict.fromkeys(set(np.array(tops)[~known].tolist()) - {-1}, 0.0)
     for row, top in enumerate(tops):
-        if top >= 0:
+        if top in reach:
             reach[top] = max(reach[top], lengths[row])
     for body in world.bodies:
         row = frames.index(body.name)
         for size, part in ((_size(part), part) for part in body.shapes):
-            if size > 0.0 and tops[row] >= 0:
+            if size > 0.0 and known[row]:
+                half = _half(part)
+                corners = poses.compose(ways[:, place[row]], part.pose)[:, None]
+                yield poses.apply(corners, np.where(_CORNERS, half, -half)).reshape(-1, 3)
+            elif size > 0.0 and tops[row] >= 0:
                 far = lengths[row] + float(np.linalg.norm(part.pose[:3])) + size
                 reach[tops[row]] = max(reach[tops[row]], far)
             elif size > 0.0:
@@ -94,6 +106,13 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
             row = frames.index(vehicle.body)
             places = np.array([waypoint.position for waypoint in vehicle.pilot.waypoints])
             yield _around(poses.apply(rooted[frames.parents[row]], places), reach.get(row, 0.0))
+
+
+def _on_keyframes(layout: Layout, tops: list[int]) -> BoolArray:
+    """Return which frames (N,) move, together with all that moves with them, by keyframes alone."""
+    on_keyframes = {row for row, _ in layout.moving}
+    others = {top for row, top in enumerate(tops) if not layout.frames.static[row] and row not in on_keyframes}
+    return np.array([top >= 0 and top not in others for top in tops], dtype=bool)
 
 
 def _swings(layout: Layout) -> tuple[list[int], list[float]]:

@@ -101,11 +101,11 @@ def test_the_image_of_a_camera_is_in_the_panel(tmp_path: Path) -> None:
     view.seek(5 * 10**8)
     with opened(viewer.url) as page:
         assert list(page.element("Camera")["props"]["options"]) == ["/front/compressed"]
-        page.until(lambda page: page.has("GuiImageMessage"))
         page.until(lambda page: any("32 x 16 pixels" in str(m) for m in page.messages))
         image = next(m for m in page.messages if m["type"] == "GuiImageMessage")
-        data = [m["updates"]["_data"] for m in page.all("GuiUpdateMessage", uuid=image["uuid"])]
-        shown = np.asarray(Image.open(io.BytesIO(bytes(data[-1] if data else image["props"]["_data"]))))
+        updates = [m["updates"] for m in page.all("GuiUpdateMessage", uuid=image["uuid"])]
+        data = [each["_data"] for each in updates if "_data" in each]
+        shown = np.asarray(Image.open(io.BytesIO(bytes(data[-1]))))
     view.close()
     assert shown.shape == (16, 32, 3)
     assert np.abs(shown.astype(int) - [0, 200, 0]).max() <= 6
@@ -125,7 +125,7 @@ def test_signals_of_a_sensor_are_its_vectors_and_its_single_numbers() -> None:
 def test_a_sensor_is_plotted(session: Session) -> None:
     with opened(url(session)) as page:
         choose(page, "Plot", "cart/imu")
-        page.until(lambda page: any("force" in str(m.get("updates")) for m in page.all("GuiUpdateMessage")))
+        page.until(lambda page: any("force" in m["updates"].get("options", ()) for m in page.all("GuiUpdateMessage")))
         choose(page, "Signal", "force")
         choose(page, "Add plot", True)
         page.until(lambda page: any("cart/imu: force" in str(m) for m in page.messages))

@@ -17,18 +17,20 @@ from sim_node.viewing.shapes import shapes_of
 from sim_node.world import World, lay_out
 from sim_node.world.scene import Ground, Sky
 
-ZENITH, HORIZON = np.array([0.2, 0.4, 1.0]), np.array([1.0, 0.6, 0.2])
+ZENITH, HORIZON, GROUND = np.array([0.2, 0.4, 1.0]), np.array([1.0, 0.6, 0.2]), np.array([0.1, 0.2, 0.3])
 
 
 def test_the_sky_is_seen_from_within_and_goes_from_the_horizon_to_the_zenith() -> None:
-    data = dome(ZENITH, HORIZON)
+    data = dome(ZENITH, HORIZON, GROUND)
     (mesh,) = trimesh.load_scene(io.BytesIO(data), file_type="glb").geometry.values()
     assert (np.einsum("ij,ij->i", mesh.triangles_center, mesh.face_normals) < 0.0).all()
     assert np.linalg.norm(mesh.vertices, axis=1) == pytest.approx(1.0, abs=1e-6)
     colours = mesh.visual.to_color().vertex_colors[:, :3] / 255.0
     height = mesh.vertices[:, 2]
     assert colours[height > 0.999] == pytest.approx(np.tile(ZENITH, ((height > 0.999).sum(), 1)), abs=0.02)
-    assert colours[height <= 0.0] == pytest.approx(np.tile(HORIZON, ((height <= 0.0).sum(), 1)), abs=0.02)
+    level = np.abs(height) < 1e-6
+    assert colours[level] == pytest.approx(np.tile(HORIZON, (level.sum(), 1)), abs=0.03)
+    assert colours[height < -0.2] == pytest.approx(np.tile(GROUND, ((height < -0.2).sum(), 1)), abs=0.02)
     # The glTF extension by which no light changes the colours.
     (length,) = struct.unpack("<I", data[12:16])
     (material,) = json.loads(data[20 : 20 + length])["materials"]

@@ -25,13 +25,13 @@ class ImagesTab:
     """
 
     def __init__(self, gui: Any, names: Sequence[str]) -> None:
-        self._gui = gui
         self._fresh: dict[str, npt.NDArray[Any]] = {}
         self._last: dict[str, npt.NDArray[Any]] = {}
         self.camera = gui.add_dropdown("Camera", tuple(names))
         self.camera.on_update(lambda event: self._fresh.update(self._last))
         self._about = gui.add_markdown("no image yet")
-        self._image: Any = None
+        # Made here, where the tab is: later elements would be outside of it.
+        self._image = gui.add_image(np.zeros((1, 1, 3), np.uint8), format="jpeg", jpeg_quality=80, visible=False)
         self._shown_text = ""
 
     def change(self, names: Sequence[str]) -> None:
@@ -54,15 +54,10 @@ class ImagesTab:
         if pixels is None:
             if name not in self._last:
                 self._tell("no image yet")
-                if self._image is not None:
-                    self._image.visible = False
+                self._image.visible = False
             return
-        shown = as_colours(pixels, _COLUMNS)
-        if self._image is None:
-            self._image = self._gui.add_image(shown, label=None, format="jpeg", jpeg_quality=80)
-        else:
-            self._image.image = shown
-            self._image.visible = True
+        self._image.image = as_colours(pixels, _COLUMNS)
+        self._image.visible = True
         self._tell(f"{pixels.shape[1]} x {pixels.shape[0]} pixels{' of depth' if pixels.ndim == 2 else ''}")
 
     def _tell(self, text: str) -> None:

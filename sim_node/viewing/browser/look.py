@@ -27,6 +27,7 @@ class Look:
         self._axes = gui.add_checkbox("Axes", True)
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
         self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
+        self._plans = gui.add_checkbox("Plans", True, hint="ways of keyframes and missions")
         self._shadows = gui.add_checkbox("Shadows", True, hint="switch them off if the page is slow")
         self._dark = gui.add_checkbox("Dark", False)
         copy = gui.add_button("Copy link", hint="the address of this page with its camera and settings")
@@ -38,6 +39,7 @@ class Look:
         self._axes.on_update(self._change_axes)
         self._size.on_update(self._change_axes)
         self._trails.on_update(self._change_trails)
+        self._plans.on_update(self._change_plans)
         self._shadows.on_update(self._change_shadows)
         self._dark.on_update(self._change_dark)
         self._change_trails(None)
@@ -51,6 +53,7 @@ class Look:
             "axes": self._axes,
             "size": self._size,
             "trails": self._trails,
+            "plans": self._plans,
             "shadows": self._shadows,
             "dark": self._dark,
         }
@@ -77,6 +80,7 @@ class Look:
         self._change_names(None)
         self._change_axes(None)
         self._change_trails(None)
+        self._change_plans(None)
 
     def _followable(self) -> tuple[str, ...]:
         """Return the names of moving frames, the main ones first, after NOTHING."""
@@ -107,6 +111,10 @@ class Look:
         with self._lock:
             self._scene.axes.set_visible(self._axes.value)
             self._scene.axes.resize(self._size.value)
+
+    def _change_plans(self, event: Any) -> None:
+        with self._lock:
+            self._scene.plans.set_visible(self._plans.value)
 
     def _change_shadows(self, event: Any) -> None:
         with self._lock:

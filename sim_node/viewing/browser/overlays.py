@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import BoolArray, FloatArray, IntArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.meshes import Shape, linear
 from sim_node.viewing.view import View
@@ -125,16 +126,16 @@ class Names:
         node: The node of the names.
         frames: The frames.
         main: Rows of the most important frames.
-        tops: (N,) how far the shapes of the frames reach above them, m.
+        boxes: (N, 8, 3) corners of boxes around the shapes of the frames, in their axes, m; NaN where there are none.
         view: Where a page begins.
     """
 
     def __init__(
-        self, scene: Any, node: str, frames: FrameTable, main: list[int], tops: FloatArray, view: View
+        self, scene: Any, node: str, frames: FrameTable, main: list[int], boxes: FloatArray, view: View
     ) -> None:
         self._scene, self._node, self._frames, self._view = scene, node, frames, view
-        self._above = np.zeros((len(frames), 3))
-        self._above[:, 2] = np.where(tops > 0.0, tops + _GAP * view.distance, 0.0)
+        self._boxes, self._solid = np.nan_to_num(boxes), np.isfinite(boxes[:, 0, 0])
+        self._above = np.where(self._solid, _GAP * view.distance, 0.0)
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
         self._mode, self._hidden = "none", np.zeros(len(frames), dtype=bool)
@@ -147,7 +148,7 @@ class Names:
         for _, label in self._labels:
             label.remove()
         texts = self._texts([row for row in self._rows[mode] if not self._hidden[row]], in_root)
-        places = in_root[:, :3] + self._above
+        places = self._places(in_root)
         apart = apart_in(self._view, list(texts.values()), places[list(texts)]) if mode == "main" else range(len(texts))
         chosen = [row for number, row in enumerate(texts) if number in apart][:MAX_NAMES]
         self._labels = [
@@ -173,9 +174,18 @@ class Names:
 
     def show(self, in_root: FloatArray) -> None:
         """Send the positions of moving frames."""
-        for row, label in self._labels:
-            if not self._frames.still[row]:
-                label.position = in_root[row, :3] + self._above[row]
+        moving = [(row, label) for row, label in self._labels if not self._frames.still[row]]
+        if moving:
+            rows = np.array([row for row, _ in moving])
+            for (_, label), place in zip(moving, self._places(in_root[rows], rows), strict=True):
+                label.position = place
+
+    def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
+        """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or at its origin."""
+        corners = poses.apply(in_root[:, None], self._boxes[rows])
+        middle = corners.mean(axis=1)
+        middle[:, 2] = corners[..., 2].max(axis=1) + self._above[rows]
+        return np.where(self._solid[rows][:, None], middle, in_root[:, :3])
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
         """Return the label of each row that has one."""
@@ -268,3 +278,33 @@ class Trails:
 
     def _segments(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         return np.stack([self._points[:, :-1], self._points[:, 1:]], axis=2).reshape(-1, 2, 3)
+
+
+# Colour of plans, which is seen by day and by night.
+_PLAN = (118, 132, 155)
+
+
+class Plans:
+    """Thin lines along which frames will move."""
+
+    def __init__(self, scene: Any, node: str) -> None:
+        self._scene, self._node = scene, node
+        self._handle: Any = None
+
+    def change(self, ways: Sequence[FloatArray]) -> None:
+        """Replace the lines, each through points (K, 3), m."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+        segments = [np.stack([way[:-1], way[1:]], axis=1) for way in ways]
+        if segments:
+            points = np.concatenate(segments).astype(np.float32)
+            colour = tuple(linear(np.array(_PLAN) / 255.0).tolist())
+            self._handle = self._scene.add_line_segments(
+                self._node, points, colour, thickness=1.0, thickness_units="screen"
+            )
+
+    def set_visible(self, visible: bool) -> None:
+        """Show or hide them."""
+        if self._handle is not None:
+            self._handle.visible = visible

@@ -67,6 +67,30 @@
       address((query) => (text ? query.set("tab", text) : query.delete("tab")));
   }
 
+  // viser's elements have their names beside them, where assistive technology does not find them.
+  function named(element) {
+    return element.getAttribute("aria-label") || element.labels?.length || element.getAttribute("aria-labelledby");
+  }
+
+  function nameElements() {
+    document.getElementById("root")?.setAttribute("role", "main");
+    for (const element of document.querySelectorAll('input, [role="slider"]')) {
+      if (named(element)) continue;
+      for (let above = element.parentElement, k = 0; above && k < 9; above = above.parentElement, k++) {
+        const label = above.querySelector("label");
+        if (!label) continue;
+        element.setAttribute("aria-label", label.textContent.trim());
+        break;
+      }
+    }
+    for (const image of document.querySelectorAll("img:not([alt])")) image.alt = "image of the camera";
+    for (const button of document.querySelectorAll("button")) {
+      if (named(button) || button.textContent.trim() || button.title) continue;
+      const closes = button.className.includes("CloseButton");
+      button.setAttribute("aria-label", closes ? "Close" : "Connection and scene tree");
+    }
+  }
+
   let due = false;
   new MutationObserver(() => {
     if (due) return;
@@ -74,6 +98,7 @@
     setTimeout(() => {
       due = false;
       followTabs();
+      nameElements();
     }, 200);
   }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["aria-selected"] });
   connect();

@@ -14,12 +14,12 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.browser.drawings import Drawings
-from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows
+from sim_node.viewing.browser.overlays import Axes, Names, Plans, Trails, lengths, main_rows
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View, place
 from sim_node.viewing.browser.start import start_view
 from sim_node.viewing.browser.surroundings import Surroundings
-from sim_node.viewing.extent import Extent, around, points_of, tops_of
+from sim_node.viewing.extent import Extent, around, boxes_of, points_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import FrameTable
@@ -47,6 +47,7 @@ class Scene:
         topic_views: Sensors of a world to show, by the names of their measurements.
         sources: Names of the topics to show.
         sky: The sky that the world gives.
+        plans: Ways (K, 3) along which frames will move, m.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Scene:
         topic_views: Mapping[str, SensorTopicView] | None = None,
         sources: Collection[str] = (),
         sky: Sky | None = None,
+        plans: Sequence[FloatArray] = (),
     ) -> None:
         self._scene = scene
         self._followed: int | None = None
@@ -69,6 +71,8 @@ class Scene:
         self._root = scene.add_frame(ROOT, show_axes=False)
         self._sensor_roots: dict[str, Any] = {}
         self._begin(frames, in_root, shapes, places, sky)
+        self.plans = Plans(scene, f"{ROOT}/plans")
+        self.plans.change(plans)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
@@ -93,6 +97,7 @@ class Scene:
         topic_views: Mapping[str, SensorTopicView] | None = None,
         sources: Collection[str] = (),
         sky: Sky | None = None,
+        plans: Sequence[FloatArray] = (),
     ) -> None:
         """Replace the content, as of the constructor. What stays is not sent again.
 
@@ -102,6 +107,7 @@ class Scene:
         self.names.choose("none", self.in_root)
         self.axes.remove()
         self._begin(frames, in_root, shapes, places, sky)
+        self.plans.change(plans)
         self._batches.change(shapes, frames.still, in_root)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
@@ -119,14 +125,14 @@ class Scene:
         self._points, self._reaches = points, 0
         self.shapes = tuple(shapes)
         self.view = start_view(points)
-        self._tops = tops_of(in_root, shapes)
+        self._boxes = boxes_of(len(frames), shapes)
         self.in_root = in_root
         self.surroundings.change(shapes, in_root, self.extent, sky)
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
         self.axes = Axes(self._scene, f"{ROOT}/axes", frames, sizes, in_root)
-        self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._tops, self.view)
+        self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""

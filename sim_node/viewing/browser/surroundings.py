@@ -27,7 +27,9 @@ _CELLS, _HAZE = 8.0, 12.0
 _MIN_SKY, _SKY = 400.0, 40.0
 # Darkness of a shadow on the ground, and of lines on a ground with a colour of its own.
 _SHADOW, _LINE_SHADE, _BOLD_SHADE = 0.35, 0.9, 0.75
-_STEPS = 64
+_STEPS = 181
+# Depth of the haze below the horizon, as a fraction of a right angle.
+_GROUND_HAZE = 0.08
 
 
 class Palette(NamedTuple):
@@ -99,11 +101,12 @@ class Surroundings:
             self._scene.remove_by_name(f"{self._node}/{number}")
         self._grounds = count
         palette, sky = DARK if self._dark else LIGHT, Sky() if self._dark else self._sky
+        own = bool(planes) and not self._dark and tuple(planes[0].colour) != PLAIN
         zenith = palette.zenith if sky.zenith is None else sky.zenith
         horizon = palette.horizon if sky.horizon is None else sky.horizon
         self._scene.add_glb(
             SKY,
-            dome(np.array(zenith), np.array(horizon)),
+            dome(np.array(zenith), np.array(horizon), np.array(planes[0].colour[:3] if own else palette.ground)),
             scale=sky_radius(extent),
             position=extent.centre,
             cast_shadow=False,
@@ -135,18 +138,26 @@ class Surroundings:
         )
 
 
-def dome(zenith: FloatArray, horizon: FloatArray) -> bytes:
-    """Return a sphere of radius 1, seen from within, as GLB: the horizon's colour up to there, and the zenith's above.
+def dome(zenith: FloatArray, horizon: FloatArray, ground: FloatArray) -> bytes:
+    """Return a sphere of radius 1, seen from within, as GLB: from the zenith to the horizon, and the ground below.
 
-    No light changes its colours (KHR_materials_unlit). zenith, horizon: (3,) in sRGB, 0 to 1.
+    The ground begins in haze, and what falls below a ground of lines is seen before it. No light changes the colours
+    (KHR_materials_unlit).
+
+    Args:
+        zenith: (3,) in sRGB, 0 to 1.
+        horizon: (3,)
+        ground: (3,)
     """
-    sphere = trimesh.creation.uv_sphere(radius=1.0, count=(33, 32))
+    sphere = trimesh.creation.uv_sphere(radius=1.0, count=(91, 32))
     # As in pictures: linear with the elevation.
-    share = np.linspace(1.0, 0.0, _STEPS)[:, None, None]
-    pixels = np.round(255.0 * (horizon + share * (zenith - horizon))).astype(np.uint8)
+    share = np.linspace(1.0, -1.0, _STEPS)[:, None, None]
+    below = np.clip(-share / _GROUND_HAZE, 0.0, 1.0)
+    colours = horizon + np.clip(share, 0.0, 1.0) * (zenith - horizon) + below * (ground - horizon)
+    pixels = np.round(255.0 * colours).astype(np.uint8)
     elevation = np.arcsin(np.clip(sphere.vertices[:, 2], -1.0, 1.0)) / (0.5 * math.pi)
     # The middles of the first and the last pixel are at the ends.
-    v = (0.5 + np.clip(elevation, 0.0, 1.0) * (_STEPS - 1)) / _STEPS
+    v = (0.5 + 0.5 * (1.0 + elevation) * (_STEPS - 1)) / _STEPS
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=Image.fromarray(pixels), metallicFactor=0.0, roughnessFactor=1.0
     )

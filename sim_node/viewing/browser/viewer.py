@@ -32,6 +32,7 @@ from sim_node.viewing.browser.switches import Switches
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
+from sim_node.viewing.plans import plans_of
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import SENSOR, Fields
 from sim_node.world import FrameTable, World
@@ -105,6 +106,7 @@ class Viewer:
         labels: Mapping[str, tuple[str, ...]] | None = None,
         sources: Mapping[str, str] | None = None,
         world: World | None = None,
+        plans: Sequence[FloatArray] = (),
     ) -> None:
         """Set the scene and its panel, or change them: what stays keeps its settings, and cameras do not move.
 
@@ -117,6 +119,7 @@ class Viewer:
             labels: Labels of the numbers of sensors, by name.
             sources: Types of the topics whose messages are shown as drawings, by name.
             world: The world, for the formulas of a schematic; None for a bag or a graph.
+            plans: Ways (K, 3) along which frames will move, in the fixed frame, m.
 
         Raises:
             WorldError: The schematic names what does not exist.
@@ -130,12 +133,12 @@ class Viewer:
                 if self.panels is not None:
                     self.panels.forget_drawn()
                 scene = self.scene = Scene(
-                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky
+                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky, plans
                 )
                 self._add_panel(scene, labels or {})
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views, sources or (), sky)
+                scene.change(frames, in_root, shapes, places, topic_views, sources or (), sky, plans)
                 self._look.change()
                 self._plots.change(labels or {})
                 self._switches.change()
@@ -355,7 +358,8 @@ class ViewSink:
         def set_scene() -> None:
             layout = layout_of(world)
             shapes, places = shapes_of(world, frames), places_of(world, layout)
-            self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels, world=world)
+            plans = plans_of(world, layout)
+            self._viewer.set_scene(frames, layout.poses, shapes, places, views, labels, world=world, plans=plans)
 
         if self._viewer.schematic is None:
             self._viewer.schematic = world.schematic
