@@ -141,7 +141,7 @@ class Flight:
             Refused: not armed or in the wrong mode, where the dialect wants that; or in the air.
         """
         if not self.craft.flies:
-            raise Unsupported("a rover cannot take off; it drives as soon as it is armed")
+            raise Unsupported("a rover cannot take off")
         height = self.settings.takeoff_height if math.isnan(height) else height
         if not self.armed and not self.dialect.takes_off_when_armed:
             raise Refused("not armed")
