@@ -219,16 +219,20 @@ def test_a_client_flies_it(name: str, tmp_path: Path) -> None:
         assert client.end() == 0
 
 
-def test_the_page_lists_what_each_client_is_tested_with() -> None:
-    """A table of functions by clients: docs/autopilot.md."""
-    table = re.search(r"^\| Function \|(.*)\|\n\|[-|]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+def listed(title: str) -> dict[str, set[str]]:
+    """What each client does by a table of docs/autopilot.md: functions by clients."""
+    table = re.search(rf"^\| {title} \|(.*)\|\n\|[-|]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     assert table
     names = [cell.strip() for cell in table[1].split("|")]
-    listed: dict[str, set[str]] = {name: set() for name in names}
+    found: dict[str, set[str]] = {name: set() for name in names}
     for line in table[2].splitlines():
         function, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         for name, cell in zip(names, cells, strict=True):
             assert cell in ("yes", "")
             if cell:
-                listed[name].add(function)
-    assert listed == {name: set(does) for name, (_, _, does) in CLIENTS.items()}
+                found[name].add(function)
+    return found
+
+
+def test_the_page_lists_what_each_client_is_tested_with() -> None:
+    assert listed("Function") == {name: set(does) for name, (_, _, does) in CLIENTS.items()}

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilot.builtin.ardupilot_rover import ARDUPILOT_ROVER
 from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.builtin.dialect import Mode
 from sim_node.autopilot.builtin.mission import DO_JUMP, ITEMS, SKIPPED
 from sim_node.autopilot.builtin.px4 import PX4
+from sim_node.autopilot.builtin.px4_rover import PX4_ROVER
 from sim_node.autopilot.builtin.streams import MESSAGES
 from sim_node.autopilot.codec import enum_name
 
@@ -26,10 +27,27 @@ def test_modes() -> None:
     rows = re.findall(r"^\| `([\w.]+)` \| (\d+) \| (?:`(\w+)`)? ?\| ?(\d*) ?\|", section("Modes"), re.MULTILINE)
     shown = {(name, int(number), other, int(custom or -1)) for name, number, other, custom in rows}
     wanted = set()
-    for mode in Mode:
-        ours, theirs = PX4.modes[mode], ARDUPILOT.modes.get(mode)
+    for mode, ours in PX4.modes.items():
+        theirs = ARDUPILOT.modes.get(mode)
         wanted.add((ours.name, ours.custom, theirs.name if theirs else "", theirs.custom if theirs else -1))
     assert shown == wanted
+
+
+def test_modes_of_rovers() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| (\d+) \| `(\w+)` \| (\d+) \|", section("Rovers"), re.MULTILINE)
+    assert {(name, int(number)) for name, number, _, _ in rows} == {each[1::-1] for each in PX4_ROVER.modes.values()}
+    assert {(name, int(number)) for _, _, name, number in rows} == {
+        each[1::-1] for each in ARDUPILOT_ROVER.modes.values()
+    }
+
+
+def test_parameters_of_rovers() -> None:
+    """All that multirotors do not have, and none that rovers do not have either."""
+    rows = re.findall(r"^\| (`[A-Z]\w+`[^|\d]*) \| (`[A-Z]\w+`[^|\d]*) \| [^`\d]", section("Rovers"), re.MULTILINE)
+    for column, (dialect, flown) in enumerate(((PX4_ROVER, PX4), (ARDUPILOT_ROVER, ARDUPILOT))):
+        told = {name for row in rows for name in re.findall(r"`(\w+)`", row[column])}
+        settable = {name for name, parameter in dialect.parameters.items() if not parameter.read_only}
+        assert settable - set(flown.parameters) <= told <= settable
 
 
 def test_commands() -> None:

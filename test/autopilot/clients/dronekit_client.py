@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import collections
-import collections.abc
 import sys
-import time
 
-# DroneKit is of 2019; Python has had these names in collections.abc alone since 3.10.
-for name in ("MutableMapping", "Mapping", "Iterable", "Callable"):
-    if not hasattr(collections, name):
-        setattr(collections, name, getattr(collections.abc, name))
-
-import dronekit  # noqa: E402
-from pymavlink import mavutil  # noqa: E402
-from stepwise import did  # noqa: E402
-
-
-def until(fits, what: str) -> None:  # type: ignore[no-untyped-def]
-    deadline = time.monotonic() + 120.0
-    while not fits():
-        if time.monotonic() > deadline:
-            sys.exit(f"not within two minutes: {what}")
-        time.sleep(0.05)
+# isort: split  (DroneKit needs the names that it puts back)
+import dronekit
+from for_dronekit import until
+from pymavlink import mavutil
+from stepwise import did
 
 
 def velocity(vehicle, north: float, east: float, down: float) -> None:  # type: ignore[no-untyped-def]
