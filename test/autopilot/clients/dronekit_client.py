@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 
-# isort: split  (DroneKit needs the names that it puts back)
-import dronekit
+# Before DroneKit, which needs the names that it puts back.
 from for_dronekit import until
+
+# isort: split
+import dronekit
 from pymavlink import mavutil
 from stepwise import did
 
