@@ -14,6 +14,7 @@ from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopi
 from sim_node.autopilot.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
 from sim_node.autopilot.parser import Parser
 from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
 from sim_node.world.autopilots import Vehicle
 
 FIRST_PORT = 4560
@@ -71,8 +72,11 @@ class Px4:
         Returns:
             The autopilot, not open yet.
         """
+        from sim_node.autopilot.lockstep.px4_rover import Px4Rover
+
         assert vehicle.autopilot is not None
-        return cls(vehicle.autopilot.instance, *outputs_of(vehicle))
+        kind = cls if isinstance(vehicle, Multirotor) else Px4Rover
+        return kind(vehicle.autopilot.instance, *outputs_of(vehicle))
 
     def open(self) -> None:
         """Listen. Raises OSError if the port is in use."""
