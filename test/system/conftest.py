@@ -1,4 +1,4 @@
-"""Makes the helpers beside the tests importable, and opens browsers."""
+"""Makes the helpers beside the tests importable, opens browsers, and claims what a machine has once."""
 
 import shutil
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claims import claim_alone
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "autopilot"), str(HERE.parent / "recording"), str(HERE.parent / "viewing")]
@@ -33,3 +34,9 @@ def browser() -> Iterator[Any]:
         )
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def autopilots() -> None:
+    """Real ones, one at a time on a machine: PX4 has ports of its own for its first ten instances alone."""
+    claim_alone("real autopilots")

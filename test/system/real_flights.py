@@ -1,8 +1,5 @@
 """PX4 and ArduPilot themselves in lockstep with a run, flown over MAVLink, in simulated time: how busy the machine is
 changes nothing.
-
-They are too large to come with the project: PX4_DIR and ARDUPILOT_DIR name checkouts in which they are built for
-software in the loop.
 """
 
 from __future__ import annotations
@@ -10,16 +7,18 @@ from __future__ import annotations
 import math
 import os
 import signal
+import struct
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from real_kinds import ALTITUDE, LATITUDE, LONGITUDE, ROVER, Kind
 from waiting import until
 
 from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
@@ -27,27 +26,17 @@ from sim_node.frames.altitudes import coarse_geoid_undulation
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
-LATITUDE, LONGITUDE, ALTITUDE = -35.363262, 149.165238, 584.0
 # Metres per degree there, by WGS84's radii of curvature.
 _E2, _A = 6.69437999014e-3, 6378137.0
 _W = math.sqrt(1.0 - _E2 * math.sin(math.radians(LATITUDE)) ** 2)
 NORTH = math.radians(1.0) * (_A * (1.0 - _E2) / _W**3 + ALTITUDE)
 EAST = math.radians(1.0) * (_A / _W + ALTITUDE) * math.cos(math.radians(LATITUDE))
-# Height (m) of base_link above the ground that it stands on.
-STANDS = 0.13
-# Its altitude above the sea there, as the simulated GPS has it.
-ABOVE_SEA = ALTITUDE + STANDS - float(coarse_geoid_undulation(LATITUDE, LONGITUDE))
+# Altitude of the origin above the sea, as the simulated GPS has it.
+ABOVE_SEA = ALTITUDE - float(coarse_geoid_undulation(LATITUDE, LONGITUDE))
 WORLD = """
 origin: {{latitude: {latitude}, longitude: {longitude}, altitude: {altitude}}}
 time: {{step: {step}}}
-physics: {{integrator: euler, timestep: 0.001}}
-bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
-vehicles:
-  - name: v
-    model: iris
-    sensors: {sensors}
-    pose: {{position: [0, 0, 0.13], rpy_deg: [0, 0, 90]}}
-    autopilot: {{type: {kind}, instance: {instance}}}
+{vehicle}
 {more}
 """
 # Time between two looks at messages (s).
@@ -71,39 +60,6 @@ class Estimate(NamedTuple):
     vertical: float
 
 
-@dataclass(frozen=True)
-class Kind:
-    """How one of the autopilots is started, and the words that it is flown by.
-
-    step: of the world (s). base_mode and modes: of MAV_CMD_DO_SET_MODE. start: begins a mission from the ground.
-    """
-
-    name: str
-    directory: str
-    step: float
-    modes: dict[str, tuple[int, int]]
-
-    def command(self, instance: int) -> list[str]:
-        root = os.environ[self.directory]
-        if self.name == "px4":
-            build = f"{root}/build/px4_sitl_default"
-            return [f"{build}/bin/px4", "-i", str(instance), "-d", f"{build}/etc"]
-        parameters = f"{root}/Tools/autotest/default_params"
-        return [
-            f"{root}/build/sitl/bin/arducopter", "--model", "JSON:127.0.0.1", "-I", str(instance), "--wipe",
-            "--speedup", "20", "--home", f"{LATITUDE},{LONGITUDE},{ALTITUDE},0",
-            "--defaults", f"{parameters}/copter.parm,{parameters}/copter-X.parm",
-        ]  # fmt: skip
-
-    def url(self, instance: int) -> str:
-        return f"udpin:127.0.0.1:{14540 + instance}" if self.name == "px4" else f"tcp:127.0.0.1:{5760 + 10 * instance}"
-
-
-# PX4: main and sub modes (px4_custom_mode.h); ArduCopter: its mode numbers.
-PX4 = Kind("px4", "PX4_DIR", 0.004, {"mission": (4, 4), "land": (4, 6), "hold": (4, 3), "return": (4, 5)})
-ARDUPILOT = Kind("ardupilot", "ARDUPILOT_DIR", 0.001, {"hold": (4, 0), "mission": (3, 0), "land": (9, 0)})
-
-
 class Flight:
     """A run whose vehicle `v` one of them flies.
 
@@ -114,13 +70,22 @@ class Flight:
         latest: The latest message of each type.
     """
 
-    def __init__(self, kind: Kind, folder: Path, *, sensors: str = "true", more: str = "", seed: int = 0) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        folder: Path,
+        *,
+        sensors: str = "true",
+        more: str = "",
+        seed: int = 0,
+        parameters: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         self.kind, self.instance = kind, 0
         path = folder / "world.yaml"
         path.write_text(
             WORLD.format(
-                latitude=LATITUDE, longitude=LONGITUDE, altitude=ALTITUDE, step=kind.step, kind=kind.name,
-                instance=self.instance, sensors=sensors, more=more,
+                latitude=LATITUDE, longitude=LONGITUDE, altitude=ALTITUDE, step=kind.step, more=more,
+                vehicle=kind.vehicle.format(kind=kind.name, instance=self.instance, sensors=sensors),
             )
         )  # fmt: skip
         self.simulation = Simulation(load(path), seed=seed)
@@ -133,10 +98,13 @@ class Flight:
         self._acknowledged: list[tuple[int, int]] = []
         self._chunks: dict[int, str] = {}
         self._next_heartbeat = 0.0
-        environment = {**os.environ, "PX4_SYS_AUTOSTART": "10016", "PX4_SIM_MODEL": "none_iris"}
+        environment = {**os.environ, **kind.environment}
+        environment |= {f"PX4_PARAM_{name}": str(value) for name, value in parameters.items()}
+        listed = folder / "more.parm"
+        listed.write_text("".join(f"{name} {value}\n" for name, value in parameters.items()))
         with open(folder / "autopilot.log", "wb") as log:
             self.process = subprocess.Popen(
-                kind.command(self.instance), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                kind.command(self.instance, listed), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         self._link: Any = mavutil.mavlink_connection(
@@ -144,13 +112,16 @@ class Flight:
         )
 
     def begin(self) -> None:
-        """Go on until it is in lockstep and sends fixes; ArduPilot, until its estimator knows the position by them."""
+        """Go on until it is in lockstep and sends fixes; ArduPilot, until its estimator knows the position by them.
+
+        PX4's rovers are in lockstep while they drive only.
+        """
         # It starts in its own time, by the wall clock: until then a step now and then keeps the run young.
         until(self._connected, f"{self.kind.name} in lockstep", 0.02)
-        if self.kind is ARDUPILOT:
+        if not self.kind.is_px4:
             self._link.mav.request_data_stream_send(self._system, 1, mavlink.MAV_DATA_STREAM_ALL, 10, 1)
         self.until(lambda: "GPS_RAW_INT" in self.latest, 60.0, "sending")
-        if self.kind is ARDUPILOT:
+        if not self.kind.is_px4:
             # It arms before that, and then refuses to take off.
             self.until(self._knows_position, 120.0, "sure of its position")
 
@@ -162,7 +133,7 @@ class Flight:
         wait = self.co_simulator.wait
         self.simulation.step(1 if not wait.peer else round(_LOOK / self.kind.step))
         self._look()
-        return wait.lockstep
+        return bool(wait.peer) if self.kind.is_px4 and self.kind.vehicle is ROVER else wait.lockstep
 
     def close(self) -> None:
         with suppress(ProcessLookupError):
@@ -175,15 +146,15 @@ class Flight:
     def place(self) -> np.ndarray:
         """Metres east, north, up of where it stood, in truth."""
         position = self.simulation.snapshot().poses[self._row][:3]
-        return np.asarray(position - [0.0, 0.0, STANDS])
+        return np.asarray(position - [0.0, 0.0, self.kind.stands])
 
     @property
     def estimate(self) -> np.ndarray:
         """The same, as it believes. The origin of PX4's local positions is off by its GPS' error when it was set."""
-        if self.kind is PX4:
+        if self.kind.is_px4:
             on_earth = self.latest["GLOBAL_POSITION_INT"]
             east, north = (on_earth.lon * 1e-7 - LONGITUDE) * EAST, (on_earth.lat * 1e-7 - LATITUDE) * NORTH
-            return np.array([east, north, on_earth.alt * 1e-3 - ABOVE_SEA])
+            return np.array([east, north, on_earth.alt * 1e-3 - ABOVE_SEA - self.kind.stands])
         local = self.latest["LOCAL_POSITION_NED"]
         return np.array([local.y, local.x, -local.z])
 
@@ -223,6 +194,17 @@ class Flight:
             assert self.time - begin < seconds, f"command {number} is refused: {self.texts[-8:]}"
             self.run(0.1)
 
+    def stream(self, number: int, rate: float) -> None:
+        """Ask for a message at a rate (Hz)."""
+        self.insist(mavlink.MAV_CMD_SET_MESSAGE_INTERVAL, number, 1e6 / rate)
+
+    def set_integer(self, name: str, value: int) -> None:
+        """Set a parameter of PX4, whose integers come with their bytes in a float."""
+        (as_float,) = struct.unpack("<f", struct.pack("<i", value))
+        self.latest.pop("PARAM_VALUE", None)
+        self._link.mav.param_set_send(self._system, 1, name.encode(), as_float, mavlink.MAV_PARAM_TYPE_INT32)
+        self.until(lambda: "PARAM_VALUE" in self.latest, 5.0, f"{name} set")
+
     def mode(self, name: str) -> None:
         """Switch to a mode."""
         main, sub = self.kind.modes[name]
@@ -233,7 +215,7 @@ class Flight:
 
     def take_off(self, height: float) -> None:
         """From the ground, armed, and wait until it is there."""
-        if self.kind is PX4:
+        if self.kind.is_px4:
             above_sea = self.latest["GLOBAL_POSITION_INT"].alt * 1e-3 + height
             self.insist(mavlink.MAV_CMD_NAV_TAKEOFF, *[math.nan] * 6, above_sea)
         else:
@@ -241,23 +223,28 @@ class Flight:
         self.until(lambda: self.place[2] > height - 0.6, 40.0, f"{height} m up")
 
     def go_to(self, east: float, north: float, up: float) -> None:
-        """Fly there above home, and wait until it believes to be there."""
+        """Go there, up above home, and wait until it believes to be there."""
+        self.go_there(east, north, up)
+        goal = np.array([east, north, up])
+        axes = 2 if self.kind.vehicle is ROVER else 3
+        self.until(lambda: np.linalg.norm((self.estimate - goal)[:axes]) < 0.8, 60.0, f"at {goal}")
+        self.run(5.0)
+
+    def go_there(self, east: float, north: float, up: float) -> None:
+        """Begin to."""
         latitude, longitude = degrees(east, north)
         # Above home; PX4 takes it above sea level only.
         frame, height = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT, up
-        if self.kind is PX4:
-            frame, height = mavlink.MAV_FRAME_GLOBAL, ABOVE_SEA + up
+        if self.kind.is_px4:
+            frame, height = mavlink.MAV_FRAME_GLOBAL, ABOVE_SEA + self.kind.stands + up
         self._link.mav.command_int_send(
             self._system, 1, frame, mavlink.MAV_CMD_DO_REPOSITION, 0, 0, -1.0, 1.0, 0.0, math.nan,
             round(latitude * 1e7), round(longitude * 1e7), height,
         )  # fmt: skip
-        goal = np.array([east, north, up])
-        self.until(lambda: np.linalg.norm(self.estimate - goal) < 0.8, 60.0, f"at {goal}")
-        self.run(5.0)
 
     def upload(self, items: Sequence[tuple[int, float, float, float]]) -> None:
         """Send a mission: MAV_CMD, metres east, north and up of home."""
-        if self.kind is not PX4:
+        if not self.kind.is_px4:
             items = [(mavlink.MAV_CMD_NAV_WAYPOINT, 0.0, 0.0, 0.0), *items]  # its first is home
         for message in ("MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK"):
             self.latest.pop(message, None)
@@ -278,7 +265,7 @@ class Flight:
 
     def fly_mission(self) -> None:
         """From the ground, disarmed, to the landing that it ends with."""
-        if self.kind is PX4:
+        if self.kind.is_px4:
             self.mode("mission")
             self.arm()
         else:

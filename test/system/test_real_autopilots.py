@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from claims import claim_alone, free_port
+from claims import free_port
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
@@ -245,12 +245,6 @@ class Pilot:
 
     def landed(self) -> None:
         self.ears.spin_until(self.on_ground, f"{self.one.name} disarmed on the ground")
-
-
-@pytest.fixture
-def autopilots() -> None:
-    """One fleet at a time on a machine: PX4 has ports of its own for its first ten instances alone."""
-    claim_alone("real autopilots")
 
 
 FLEETS = {

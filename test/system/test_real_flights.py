@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from claims import claim_alone
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
-from real_flights import ARDUPILOT, PX4, Flight, Kind, flight
+from real_flights import Flight, flight
+from real_kinds import ARDUPILOT, PX4, Kind, built
 
 WARNING = mavlink.MAV_SEVERITY_WARNING
 PERFECT = """sensors:
@@ -25,21 +24,6 @@ THERE = [(TAKEOFF, 0, 0, 8), (WAYPOINT, 15, 0, 8), (WAYPOINT, 15, 15, 12), (WAYP
 BACK = [(TAKEOFF, 0, 15, 8), (WAYPOINT, 10, 15, 8), (LAND, 0, 0, 0)]
 
 pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("autopilots")]
-
-
-@pytest.fixture
-def autopilots() -> None:
-    """One at a time on a machine: PX4 has ports of its own for its first ten instances alone."""
-    claim_alone("real autopilots")
-
-
-def built(kind: Kind) -> Any:
-    missing = kind.directory not in os.environ
-    return pytest.param(
-        kind,
-        id=kind.name,
-        marks=pytest.mark.skipif(missing, reason=f"set {kind.directory} to a checkout with a SITL build"),
-    )
 
 
 def seconds_to_arm(folder: Path, **settings: Any) -> float:
