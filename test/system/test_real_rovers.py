@@ -21,7 +21,8 @@ pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("autopilots")]
 PARAMETERS = {
     "px4": {
         "RD_WHEEL_TRACK": 0.864, "RO_MAX_THR_SPEED": 2.0, "RO_SPEED_LIM": 1.5, "RO_ACCEL_LIM": 1.5,
-        "RO_DECEL_LIM": 1.5, "RO_YAW_RATE_LIM": 85.0, "NAV_ACC_RAD": 0.2, "EKF2_GPS_POS_X": -0.25, "EKF2_GPS_POS_Z": -0.8,
+        "RO_DECEL_LIM": 1.5, "RO_YAW_RATE_LIM": 85.0, "NAV_ACC_RAD": 0.2,
+        "EKF2_GPS_POS_X": -0.25, "EKF2_GPS_POS_Z": -0.8,
     },
     "ardupilot": {
         "CRUISE_SPEED": 1.2, "CRUISE_THROTTLE": 60, "WP_SPEED": 1.5, "WP_RADIUS": 0.3, "ATC_ACCEL_MAX": 1.0,
