@@ -194,6 +194,11 @@ def layout_of(component: Component) -> ComponentType:
     return component.type
 
 
+def is_component(annotation: Any) -> bool:
+    """Return whether a class is annotated with a component."""
+    return any(isinstance(mark, Component) for mark in getattr(annotation, "__metadata__", ()))
+
+
 def carrier_of(annotation: Any, where: Where | None = None, what: str = "") -> Carrier:
     """Return the component of an annotated class, and how its values are read.
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sim_node.ecs.components import Carrier, EntityId, ShapeIndexer, layout_of
+from sim_node.ecs.components import Carrier, Component, EntityId, ShapeIndexer, is_component, layout_of
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.schematic.eql import Call as Applied
 from sim_node.schematic.eql import Formula, Index, Name, Number, Row, Sum, Tree, written
@@ -23,18 +23,21 @@ class GraphEntity:
 
     Args:
         entity_id: The entity.
-        *components: What to draw: Component.index(X), or a part of it.
+        *components: What to draw: Component.index(X), a part of it, or X for all of it.
 
     Raises:
         EcsError: Something else is given.
     """
 
-    def __init__(self, entity_id: int, *components: ShapeIndexer) -> None:
+    def __init__(self, entity_id: int, *components: Any) -> None:
         where = caller()
-        if not components or not all(isinstance(each, ShapeIndexer) for each in components):
+        if not components or not all(isinstance(each, ShapeIndexer) or is_component(each) for each in components):
             message = "needs the entity and what to draw of it, as in Component.index(WorldPos)[4:]"
             raise EcsError(message, where, "GraphEntity")
-        self.entity, self.components = EntityId(entity_id), components
+        self.entity = EntityId(entity_id)
+        self.components = tuple(
+            each if isinstance(each, ShapeIndexer) else Component.index(each) for each in components
+        )
 
     def formulas(self, names: Mapping[EntityId, str], where: Where) -> tuple[Formula, ...]:
         """Return the formulas of its curves.

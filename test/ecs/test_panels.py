@@ -98,6 +98,15 @@ def test_texts_in_kdl_and_models_join_them(tmp_path: Path) -> None:
     assert schematic.objects[0].drawn == GlbModel(tmp_path / "jet.glb")
 
 
+def test_a_graph_of_a_component_draws_all_of_it(tmp_path: Path) -> None:
+    """Elodin 0.14 takes the class as well as its index."""
+    script = 'ball = world.spawn(el.Body(), name="ball")\nworld.spawn(el.Panel.graph(el.GraphEntity(ball, {})))'
+    [named] = loaded(tmp_path, script.format("el.WorldPos")).schematic.graphs()
+    [indexed] = loaded(tmp_path, script.format("el.Component.index(el.WorldPos)")).schematic.graphs()
+    assert [each.tree for each in named.curves] == [each.tree for each in indexed.curves]
+    assert len(named.curves) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
