@@ -15,6 +15,7 @@ from sim_node.autopilot.ports import PortInUse, with_free_instances
 from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import World, load
+from sim_node.world.autopilots import autopiloted
 from sim_node.world.locate import DEFAULT_WORLD
 
 UDP, TCP = socket.SOCK_DGRAM, socket.SOCK_STREAM
@@ -53,16 +54,25 @@ def guided(tmp_path: Path, autopilot: str) -> World:
 
 
 def instance(world: World) -> int:
-    (vehicle,) = world.vehicles
-    assert vehicle.autopilot is not None
-    return int(vehicle.autopilot.instance)
+    ((_, autopilot),) = autopiloted(world)
+    return autopilot.instance
 
 
-@pytest.mark.parametrize(("kind", "first", "bridged"), [(TCP, 4560, False), (UDP, 14800, False), (UDP, 14540, True)])
-def test_an_instance_that_was_not_chosen_gives_way(kind: socket.SocketKind, first: int, bridged: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "first", "bridged", "name"),
+    [
+        (TCP, 4560, False, DEFAULT_WORLD),
+        (UDP, 14800, False, DEFAULT_WORLD),
+        (UDP, 14540, True, DEFAULT_WORLD),
+        (TCP, 4560, False, "rover"),
+    ],
+)
+def test_an_instance_that_was_not_chosen_gives_way(
+    kind: socket.SocketKind, first: int, bridged: bool, name: str
+) -> None:
     """Ports by the instance as docs/autopilot.md has them; a bridge of this process listens on the ground's."""
     told: list[str] = []
-    world = load(DEFAULT_WORLD)
+    world = load(name)
     with taken_instance(world, kind, first) as free:
         found = instance(with_free_instances(world, told.append, bridged=bridged))
     assert found != free
