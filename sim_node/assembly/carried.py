@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.joints import JOINTS
+from sim_node.world.mate_types import MateType
 from sim_node.world.systems import Mate, RigidBody
 
 # Assembled positions may be beyond limits by this much, m or rad.
@@ -70,8 +72,7 @@ def jointed(assembly: Assembly, row: int, hung: Hung, roots: list[int]) -> dict[
         q, sign = -q, -1.0
     elif not hung.side:
         rates = _seen_from_the_other(mate, between, rates)
-    turned = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
-    axes = np.array(turned).reshape(-1, 3)
+    axes = quaternions.rotate(far[3:], sign * _axes(mate.type))
     if mate.type.parts[-1].kind == "ball":
         # From the connector's axes to the body's.
         q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
@@ -80,7 +81,7 @@ def jointed(assembly: Assembly, row: int, hung: Hung, roots: list[int]) -> dict[
         "parent": parent,
         "pose": mount,
         "joint": joint.name,
-        "axes": axes / np.linalg.norm(axes, axis=1, keepdims=True),
+        "axes": axes,
         "anchor": far[:3],
         "q": q,
         "qd": rates,
@@ -89,6 +90,12 @@ def jointed(assembly: Assembly, row: int, hung: Hung, roots: list[int]) -> dict[
         "stop": mate.stop if mate.limits is not None else None,
         "friction_loss": None if mate.friction_loss is None else np.array(mate.friction_loss),
     }
+
+
+@cache
+def _axes(mate: MateType) -> FloatArray:
+    """Return the axes (K, 3) of a mate's slides and hinges."""
+    return np.array([part.axis for part in mate.parts if part.axis is not None]).reshape(-1, 3)
 
 
 def _turns_as_given(mate: Mate, q: FloatArray) -> FloatArray:

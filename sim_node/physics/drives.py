@@ -30,9 +30,20 @@ _FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
 
 
 def integrator_of(world: World) -> str:
-    """Return how a world is integrated: with implicit drives not by rk4, whose stages have rows of their own."""
+    """Return how a world is integrated: with implicit drives not by rk4, whose stages have rows of their own.
+
+    With sliders not implicitly either: those integrators add up all forces again and divide the sum by the mass of a
+    slider, which hardly has any, so that their rounding counts.
+    """
     found = world.physics.integrator
-    return "implicitfast" if found == "rk4" and any(each.implicit for each in world.actuators) else found
+    if found == "rk4" and any(each.implicit for each in world.actuators):
+        found = "implicitfast"
+    return "euler" if found in ("implicit", "implicitfast") and has_sliders(world) else found
+
+
+def has_sliders(world: World) -> bool:
+    """Return whether loops of sliding mates hold bodies of hardly any mass, see `assembly.motion`."""
+    return any(held.kind == "lock" for held in world.loop_closures)
 
 
 def name_of(actuator: Actuator) -> str:

@@ -83,6 +83,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
             "point_gravity",
             "vehicles",
             "bases",
+            "loop_drift",
         )
     ),
     group="sim_node.forces",

@@ -34,6 +34,12 @@ loop_closure = LOOP_CLOSURES.add
 
 def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
     """Add a world's loop closures to its model. Raises ValueError for a kind without a constraint here."""
+    if world.loop_closures and spec.option.integrator != mujoco.mjtIntegrator.mjINT_RK4:
+        # Islands have copies of the rows that loop_drift writes.
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+        # Like the implicit integrators, implicit damping adds up the forces on sliders again; see integrator_of.
+        if any(held.kind == "lock" for held in world.loop_closures):
+            spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     for held in world.loop_closures:
         rows = [layout.frames.index(name) for name in held.frames]
         if any(row not in offsets for row in rows):

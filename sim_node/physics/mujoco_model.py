@@ -32,7 +32,7 @@ from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 from sim_node.world.model_settings import physics_of, touches
-from sim_node.world.problems import Problem, Where, WorldError, WorldWarning
+from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
 from sim_node.world.surfaces import Surface
 
 _JOINTS = {
@@ -105,7 +105,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for name, value in physics.options.items():
         setattr(spec.option, name, value)
     spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
-    spec.option.integrator = _INTEGRATORS[integrator_of(world)]
+    spec.option.integrator = _INTEGRATORS[_integrator(world)]
     spec.option.gravity = physics.gravity
     shapes = [shape for body in world.bodies for shape in body.shapes]
     if world.ground is not None:
@@ -162,6 +162,17 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     compiled = _compiled(spec, world, layout, free, offsets, followed)
     _refuse_undefined(compiled, light)
     return compiled
+
+
+def _integrator(world: World) -> str:
+    """Return the integrator; warn if it is not the one that the world states."""
+    found, stated = integrator_of(world), world.physics.integrator
+    if found == "euler" and stated in ("implicit", "implicitfast"):
+        place = world.physics.place
+        message = f"loops of sliding mates are integrated by euler instead of {stated}"
+        where = Where(world.source) if place == NO_PLACE else place.where
+        warnings.warn(WorldWarning(str(Problem(where, "physics.integrator", message))), stacklevel=2)
+    return found
 
 
 def _refuse_undefined(compiled: Compiled, light: list[Body]) -> None:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 
+# Vectors whose lengths differ from 1 by no more are unit up to rounding.
+UNIT = 4e-15
 # The largest time, and its description.
 MAX_NS = 2**63 - 1
 RANGE = f"{MAX_NS // 10**9} s (int64 nanoseconds, about 292 years)"
@@ -74,6 +76,9 @@ def directions(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: 
     Raises ValueError for other shapes and for vectors without a direction.
     """
     given = floats(values, shape, owner, what)
+    # A body has few axes, for which numpy takes ten times as long.
+    if given.ndim == 2 and len(given) <= 3 and all(abs(math.hypot(*row) - 1.0) <= UNIT for row in given.tolist()):
+        return given
     largest = np.abs(given).max(axis=-1, initial=0.0, keepdims=True)
     if not np.all(np.isfinite(largest) & (largest > 0.0)):
         raise ValueError(f"{owner!r}: an axis needs a direction, found {given.tolist()}")
@@ -81,7 +86,7 @@ def directions(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: 
     exponents = np.frexp(largest)[1]
     scaled = np.ldexp(given, -exponents)
     lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
-    is_unit = np.abs(np.ldexp(lengths, np.clip(exponents, -2, 2)) - 1.0) <= 4e-15
+    is_unit = np.abs(np.ldexp(lengths, np.clip(exponents, -2, 2)) - 1.0) <= UNIT
     unit = np.where(is_unit, given, scaled / lengths)
     return floats(unit, unit.shape, owner, what)
 

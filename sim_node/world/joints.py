@@ -108,8 +108,10 @@ def link_pose(rest: FloatArray, joints: Iterable[LinkJoint], q: Mapping[str, Flo
             turn = value
             if joint.kind == "hinge":
                 turn = quaternions.from_axis_angle(joint.axis, float((value - joint.neutral)[0]))
-            about = joint.anchor - quaternions.rotate(turn, joint.anchor)
-            pose = poses.compose(pose, np.concatenate([about, turn]))
+            # Mates turn about their own origin, and start from the rest pose: most of them need no arithmetic.
+            about = joint.anchor - quaternions.rotate(turn, joint.anchor) if joint.anchor.any() else joint.anchor
+            moved = np.concatenate([about, turn])
+            pose = moved if pose is poses.IDENTITY else poses.compose(pose, moved)
     return pose
 
 

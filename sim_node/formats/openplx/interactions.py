@@ -83,18 +83,21 @@ def friction_of(of: Object, name: str) -> tuple[float, float] | float:
 
     Raises Ignored for friction that depends on the forces in the mate.
     """
-    friction = of.value(name) if of.has(name) else None
-    if not isinstance(friction, Object):
-        return 0.0
     dissipation = "Physics.Interactions.Dissipation."
+
+    def is_default() -> bool:
+        found = of.value(name)
+        return not isinstance(found, Object) or found.kind == f"{dissipation}DefaultFriction"
+
+    if not of.has(name) or of.learn("frictionless", name, is_default):
+        return 0.0
+    friction = of.value(name)
     if friction.is_a(f"{dissipation}ConstantLimitFriction"):
         return above(friction, "limit")
     if friction.is_a(f"{dissipation}AsymmetricLimitFriction"):
         return -abs(value_of(friction, "negative_limit")), abs(value_of(friction, "positive_limit"))
     if friction.is_a(f"{dissipation}DryConstantNormalForceFriction"):
         return above(friction, "coefficient") * above(friction, "normal_force")
-    if friction.kind == f"{dissipation}DefaultFriction":
-        return 0.0
     raise Ignored(f"{with_article(friction.kind)} of {with_article(of.kind)} is not simulated")
 
 

@@ -62,7 +62,8 @@ class Model:
     """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
 
     lineage: the models that it inherits from, base models first, itself last. opaque: whether something in its lineage
-    is unknown. depth: the length of the chain of inheritance.
+    is unknown. depth: the length of the chain of inheritance. types: those of attributes, as far as they were asked
+    for. learned: what was found out about attributes that no line of an owner concerns, by question.
     """
 
     name: str
@@ -77,6 +78,8 @@ class Model:
     opaque: bool = False
     ancestors: frozenset[str] = frozenset()
     depth: int = 1
+    types: dict[str, SlotType | None] = field(default_factory=dict)
+    learned: dict[str, dict[str, bool]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Model {self.name}>"

@@ -163,12 +163,27 @@ class Object:
 
     def slot_type(self, name: str) -> SlotType | None:
         """Return the type of an attribute; None if there is no such attribute. Raises Fault."""
-        if name not in self._types:
+        # Without lines of owners, all objects of a model have the same types.
+        known = self._types if name in self.outer else self.model.types
+        if name not in known:
             types = [self.instances.models.slot_type(line[0]) for line in self.lines(name) if _declares(line)]
             for before, after in itertools.pairwise(types):
                 _check_specialises(before, after)
-            self._types[name] = types[-1] if types else None
-        return self._types[name]
+            known[name] = types[-1] if types else None
+        return known[name]
+
+    def learn(self, question: str, name: str, answer: Callable[[], bool]) -> bool:
+        """Return the answer to a question about an attribute, once for all objects of a model where it is the same.
+
+        It is the same if no line of an owner concerns the attribute, and all of its lines are of bundles.
+        """
+        lines = self.model.heads.get(name, ())
+        if name in self.outer or not all(entry.model is not None and "." in entry.model.name for entry in lines):
+            return answer()
+        known = self.model.learned.setdefault(question, {})
+        if name not in known:
+            known[name] = answer()
+        return known[name]
 
     def value(self, name: str) -> Any:
         """Return the value of an attribute. Raises Fault for unknown names and for values that cannot be evaluated."""

@@ -195,7 +195,7 @@ class _Gathering:
     def _take_signals(self, of: Object) -> None:
         """Take in the inputs that its type declares, and the outputs that are switched on."""
         self._signals += declared(of, INPUT)
-        self._signals += (output for output in declared(of, OUTPUT) if output.value("enabled") is True)
+        self._signals += declared(of, OUTPUT)
 
     def _found_signals(self) -> Iterator[NamedSignal]:
         """Yield all signals. Inputs that only a type declares are left out without a word where they have no effect."""

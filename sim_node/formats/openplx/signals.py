@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from sim_node.formats.openplx.drives import Drives
 from sim_node.formats.openplx.objects import Object
@@ -21,6 +22,7 @@ _TARGETS = {
     "Force1D": "effort",
 }
 _ENGAGEMENTS = {INPUT: ("FractionInput", "EngageInput"), OUTPUT: ("FractionOutput", "EngagedOutput")}
+_ACTING = (*(f"{_SIGNALS}{name}Input" for name in _TARGETS), *(f"{_SIGNALS}{name}" for name in _ENGAGEMENTS[INPUT]))
 # The motion of a mate that an output is about, and what it is of that.
 _MEASURED = {
     "AngleOutput": ("rotational", "position"),
@@ -31,14 +33,30 @@ _MEASURED = {
 
 
 def declared(of: Object, kind: str) -> Iterator[Object]:
-    """Yield the inputs, or the outputs, that a type of mate, motor, shaft or body declares."""
+    """Yield the inputs, or the enabled outputs, that a type of mate, motor, shaft or body declares."""
     for name in of.names():
-        type_ = of.slot_type(name)
-        if type_ is None or type_.array or not any(kind in getattr(each, "ancestors", ()) for each in type_.kinds):
-            continue
-        found = of.value(name)
-        if isinstance(found, Object) and found.owner is of and found.name == name:
-            yield found
+        stated = name in of.outer
+        if _is_signal(of, name, kind) if stated else of.learn(kind, name, partial(_acts, of, name, kind)):
+            found = of.value(name)
+            if not isinstance(found, Object) or found.owner is not of or found.name != name:
+                continue
+            if kind == INPUT or found.value("enabled") is True:
+                yield found
+
+
+def _is_signal(of: Object, name: str, kind: str) -> bool:
+    type_ = of.slot_type(name)
+    return type_ is not None and not type_.array and any(kind in getattr(each, "ancestors", ()) for each in type_.kinds)
+
+
+def _acts(of: Object, name: str, kind: str) -> bool:
+    """Return whether an attribute is an input that may have an effect, or an output that is enabled."""
+    if not _is_signal(of, name, kind):
+        return False
+    found = of.value(name)
+    if not isinstance(found, Object):
+        return False
+    return any(map(found.is_a, _ACTING)) if kind == INPUT else found.value("enabled") is True
 
 
 def signal_of(of: Object, drives: Drives) -> NamedSignal | None:

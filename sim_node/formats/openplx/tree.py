@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim_node.formats.openplx.drives import SHAFT, SHAFT_ACTUATOR
-from sim_node.formats.openplx.models import Entry, Fault
+from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.values import with_article
 
@@ -46,21 +46,31 @@ PHYSICAL = {
 
 def owned_of(of: Object) -> Iterator[Object]:
     """Return the owned objects that a physics tree can contain, in their order."""
+    # Of the attributes of all objects of a model that no line of an owner concerns, most are none of that.
+    known = of.model.learned.setdefault("physical", {})
     for name in of.names():
-        type_ = of.slot_type(name)
-        if type_ is None or type_.array or not _physical(type_.kinds):
+        if name in of.outer or name not in known:
+            physical = _is_part(of, name)
+            if name not in of.outer:
+                known[name] = physical
+        else:
+            physical = known[name]
+        if not physical:
             continue
         value = of.value(name)
         if isinstance(value, Object) and value.owner is of and value.name == name:
-            if not value.model.ancestors & PHYSICAL and _of_a_type(type_.entry):
-                continue
             _refuse_itself(value)
             yield value
 
 
-def _of_a_type(entry: Entry) -> bool:
-    """Return whether a type of the known bundles declares an attribute, as motors have their signals."""
-    return entry.model is not None and entry.model.name.partition(".")[0] in BUNDLES and "." in entry.model.name
+def _is_part(of: Object, name: str) -> bool:
+    """Return whether an attribute is an object of the tree, and not one that a type of the known bundles declares."""
+    type_ = of.slot_type(name)
+    if type_ is None or type_.array or not _physical(type_.kinds):
+        return False
+    declares = type_.entry.model
+    of_a_type = declares is not None and declares.name.partition(".")[0] in BUNDLES and "." in declares.name
+    return not of_a_type or any(getattr(kind, "ancestors", frozenset()) & PHYSICAL for kind in type_.kinds)
 
 
 def _physical(kinds: tuple[Any, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from sim_node.formats.openplx.objects import Object
@@ -26,7 +27,9 @@ class Unsimulated(NamedTuple):
 def unsimulated(mate: Object, connectors: list[Object]) -> Iterator[Unsimulated]:
     """Yield what is given of a mate and has no effect: compliance, another target distance, adaptive connectors."""
     for name in COMPLIANCE:
-        given = mate.value(name) if mate.has(name) else None
+        if not mate.has(name) or mate.learn("rigid", name, partial(_is_rigid, mate, name)):
+            continue
+        given = mate.value(name)
         if isinstance(given, Object) and (axis := _yielding_axis(given)):
             why = f"{with_article(mate.kind)} is rigid here; its {name}, {with_article(axis.kind)}, is ignored"
             yield Unsimulated(why, place_of(axis if _is_default(given) else given))
@@ -39,6 +42,11 @@ def unsimulated(mate: Object, connectors: list[Object]) -> Iterator[Unsimulated]
         if connector.is_a(ADAPTIVE):
             why = f"{with_article(connector.kind)} stays where it is given; it does not adapt to the other connector"
             yield Unsimulated(why, place_of(connector))
+
+
+def _is_rigid(mate: Object, name: str) -> bool:
+    given = mate.value(name)
+    return not isinstance(given, Object) or _yielding_axis(given) is None
 
 
 def _yielding_axis(given: Object) -> Object | None:
