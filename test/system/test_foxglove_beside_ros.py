@@ -15,19 +15,7 @@ from rosgraph_msgs.msg import Clock
 pytest.importorskip("foxglove", reason="needs foxglove-sdk")
 
 from foxglove_client import connected
-
-# A camera that looks at a red wall 2 m to the left, and goes along it at 1 m/s.
-WORLD = """
-world: served
-time: {step: 0.01}
-motions:
-  - frame: cart/base_link
-    keyframes: [{t: 0, position: [0, 0, 1]}, {t: 1000, position: [1000, 0, 1]}]
-bodies:
-  - {name: wall, pose: {position: [0, 2.5, 0]}, geometry: [{box: [4000, 1, 40], color: [1, 0, 0]}]}
-sensors:
-  - {name: cart/CAM, type: camera, pose: {rpy_deg: [0, 0, 90]}, rate: 5, width: 32, height: 24}
-"""
+from red_wall import WORLD
 
 
 @pytest.mark.usefixtures("ros_domain", "opengl")
