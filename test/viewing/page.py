@@ -62,14 +62,35 @@ class Page:
                 found = message.get("props", message.get("updates", {})).get(name, found)
         return found
 
+    def placed(self, node: str) -> np.ndarray:
+        """Where the first shape of a batch is [x y z qx qy qz qw]: the pose of the node times its own in it."""
+        position, turn = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        for message in self.messages:
+            if message["type"] == "SetPositionMessage" and message["name"] == node:
+                position = np.array(message["position"])
+            elif message["type"] == "SetOrientationMessage" and message["name"] == node:
+                turn = np.array(message["wxyz"])
+        (w, *v), (a, *u) = turn, np.asarray(self.prop(node, "batched_wxyzs"), dtype=float)[:4]
+        local = np.asarray(self.prop(node, "batched_positions"), dtype=float)[:3]
+        # Rotation by a quaternion, and the product of two (Hamilton).
+        there = position + local + 2.0 * np.cross(v, np.cross(v, local) + w * local)
+        return np.array([*there, *(w * np.array(u) + a * np.array(v) + np.cross(v, u)), w * a - np.dot(v, u)])
+
     def send(self, message: dict[str, Any]) -> None:
         """What a page sends when somebody uses it."""
         self._connection.send(msgspec.msgpack.encode(message))
 
-    def element(self, label: str) -> dict[str, Any]:
-        """The element of the panel with a label, once it is there."""
-        self.until(lambda page: any(m.get("props", {}).get("label") == label for m in page.messages))
-        return next(message for message in self.messages if message.get("props", {}).get("label") == label)
+    def element(self, label: str, kind: str = "") -> dict[str, Any]:
+        """The element of the panel with a label, once it is there; kind: a part of its type."""
+
+        def fitting() -> dict[str, Any] | None:
+            fits = (m for m in self.messages if m.get("props", {}).get("label") == label and kind in m["type"])
+            return next(fits, None)
+
+        self.until(lambda page: fitting() is not None)
+        found = fitting()
+        assert found is not None
+        return found
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def ball(page: Page) -> np.ndarray:
         for m in page.all("BatchedMeshesMessage")
         if m["props"]["batched_colors"].reshape(-1, 3).tolist() == [[255, 0, 255]]
     )
-    return np.asarray(page.prop(node, "batched_positions"))
+    return page.placed(node)[:3]
 
 
 def until_near(page: Page, position: list[float], within: float) -> None:

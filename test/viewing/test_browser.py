@@ -102,10 +102,7 @@ def test_a_shape_is_where_the_product_of_the_matrices_says(run: tuple[Loop, str]
             cart = matrix(np.array([0, 0.5 * t, 0, 0, 0, 0, 1.0]))
             crane = matrix(np.array([min(t, 2.0), 0, 2, 0, 0, np.sin(turn), np.cos(turn)]))
             expected = cart @ crane @ matrix(np.array([0.5, 0, 0, 0, 0, 0, 1.0]))
-            position = page.prop(node, "batched_positions")
-            w, x, y, z = page.prop(node, "batched_wxyzs")
-            assert position == pytest.approx(expected[:3, 3], abs=1e-5)
-            assert matrix(np.array([*position, x, y, z, w])) == pytest.approx(expected, abs=1e-5)
+            assert matrix(page.placed(node)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_geometry_is_sent_once_and_what_stands_still_never_again(run: tuple[Loop, str]) -> None:
@@ -118,9 +115,9 @@ def test_geometry_is_sent_once_and_what_stands_still_never_again(run: tuple[Loop
         assert len(list(page.all("BatchedMeshesMessage"))) == made
         assert still
         assert not any(page.has("SceneNodeUpdateMessage", name=name) for name in still)
-        updates = [set(m["updates"]) for m in page.all("SceneNodeUpdateMessage", name=box_node(page))]
-        assert updates
-        assert all(keys <= {"batched_positions", "batched_wxyzs"} for keys in updates)
+        assert not any(page.has("SetPositionMessage", name=name) for name in still)
+        assert not page.has("SceneNodeUpdateMessage", name=box_node(page)), "its node moves, with labels and frustums"
+        assert len(list(page.all("SetPositionMessage", name=box_node(page)))) >= 5
 
 
 def test_nothing_is_sent_while_nothing_moves(run: tuple[Loop, str]) -> None:
@@ -153,9 +150,8 @@ def test_a_click_on_a_shape_shows_its_frame_pose_mass_and_topics(tmp_path: Path)
         session.run(0.01)
         assert session.viewer is not None
         with opened(session.viewer.url) as page:
-            # Boxes that move are one batch: that of the crane, and that of the load.
-            boxes = next(m for m in page.all("BatchedMeshesMessage") if m["props"]["batched_colors"].size == 6)
-            click = {"type": "SceneNodeClickMessage", "name": boxes["name"], "instance_index": 1, "modifier": None}
+            boxes = [m["name"] for m in page.all("BatchedMeshesMessage") if page.placed(m["name"])[2] > 4.9]
+            click = {"type": "SceneNodeClickMessage", "name": boxes[0], "instance_index": 0, "modifier": None}
             ray = {"ray_origin": (0.0, 0.0, 9.0), "ray_direction": (0.0, 0.0, -1.0), "screen_pos": (0.5, 0.5)}
             page.send({**click, **ray, "owner": ""})
             page.until(lambda page: any("`load` in `map`" in str(m) for m in page.all("GuiUpdateMessage")))
@@ -215,8 +211,8 @@ def test_a_page_that_comes_late_sees_the_present(run: tuple[Loop, str]) -> None:
     with opened(url) as second, opened(url) as third:
         node = box_node(second)
         expected = [1.0 + 0.5 * np.cos(np.pi / 2), 0.5 + 0.5, 2.0]
-        assert second.prop(node, "batched_positions") == pytest.approx(expected, abs=1e-5)
-        assert third.prop(node, "batched_positions") == pytest.approx(expected, abs=1e-5)
+        assert second.placed(node)[:3] == pytest.approx(expected, abs=1e-5)
+        assert third.placed(node)[:3] == pytest.approx(expected, abs=1e-5)
 
 
 def test_following_a_frame_keeps_it_in_the_middle(run: tuple[Loop, str]) -> None:

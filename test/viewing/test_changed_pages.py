@@ -41,7 +41,7 @@ def node(page: Page, colour: list[int]) -> str | None:
         colours = message.get("props", {}).get("batched_colors") if isinstance(message.get("props"), dict) else None
         if colours is not None and colours.reshape(-1, 3).tolist() == [colour]:
             found = message["name"]
-        elif message["type"] == "RemoveSceneNodeMessage" and message["name"] == found:
+        elif message.get("name") == found and (colours is not None or message["type"] == "RemoveSceneNodeMessage"):
             found = None
     return found
 
@@ -88,8 +88,7 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
         assert not [m for m in new if m["type"] == "SetCameraPositionMessage" and not m.get("initial", False)]
         assert value(page, "Follow") in (None, "ball")
         loop.step(50)
-        page.until(lambda page: page.prop(ball, "batched_positions") is not None)
-        page.until(lambda page: page.prop(ball, "batched_positions")[2] < 49.0)
+        page.until(lambda page: page.placed(ball)[2] < 49.0)
         # What is gone is gone, what followed it follows nothing.
         choose(page, "Follow", "load")
         loop.change(yard("table"))
@@ -162,7 +161,7 @@ def test_a_bag_shows_the_world_of_each_time(tmp_path: Path) -> None:
                 assert ball is not None
                 page.until(
                     lambda page, ball=ball, height=height: np.allclose(  # type: ignore[misc]
-                        page.prop(ball, "batched_positions"), [0, 0, height], atol=0.3
+                        page.placed(ball)[:3], [0, 0, height], atol=0.3
                     )
                 )
             shown.seek(round(0.9e9))

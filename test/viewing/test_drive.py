@@ -32,7 +32,7 @@ def run() -> Iterator[Session]:
 
 
 def slide(page: Page, label: str, value: float) -> None:
-    page.send({"type": "GuiUpdateMessage", "uuid": page.element(label)["uuid"], "updates": {"value": value}})
+    page.send({"type": "GuiUpdateMessage", "uuid": page.element(label, "Slider")["uuid"], "updates": {"value": value}})
 
 
 def speed(run: Session) -> Any:
@@ -42,7 +42,7 @@ def speed(run: Session) -> Any:
 def test_sliders_drive_and_the_stop_stops(run: Session) -> None:
     assert run.viewer is not None
     with opened(run.viewer.url) as page:
-        ahead, lift = page.element("ahead, m/s")["props"], page.element("lift")["props"]
+        ahead, lift = page.element("ahead, m/s")["props"], page.element("lift", "Slider")["props"]
         assert (ahead["min"], ahead["max"]) == (-0.8, 0.8)  # the limit of the base
         assert (lift["min"], lift["max"]) == (0.0, 2.0)
         slide(page, "left, m/s", 0.4)

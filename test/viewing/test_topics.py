@@ -33,7 +33,7 @@ class Shown:
     def label(self, topic: str) -> str:
         """What the list of sources says of one."""
         said: list[str] = [m["updates"]["_markdown"] for m in self.page.messages if "_markdown" in m.get("updates", {})]
-        return next(line[2:] for line in said[-1].splitlines() if line.startswith(f"- {topic} "))
+        return next(line[2:] for text in reversed(said) for line in text.splitlines() if line.startswith(f"- {topic} "))
 
     def array(self, topic: str, part: str, name: str, shape: tuple[int, ...]) -> np.ndarray:
         return np.asarray(self.page.prop(f"{self.node(topic)}/{part}", name)).reshape(shape)
@@ -104,7 +104,7 @@ def test_markers_stay_until_they_are_deleted(shown: Shown) -> None:
     """The cube of 1 x 2 x 3 m is there, the sphere has been deleted."""
     node = f"{shown.node('/markers')}/solids/0"
     assert shown.array("/markers", "solids/0", "batched_scales", (3,)).tolist() == [1.0, 2.0, 3.0]
-    assert shown.array("/markers", "solids/0", "batched_positions", (3,)).tolist() == [4.0, 5.0, 6.0]
+    assert shown.page.placed(f"{shown.node('/markers')}/solids/0")[:3].tolist() == [4.0, 5.0, 6.0]
     assert not shown.page.has("BatchedMeshesMessage", name=node.replace("solids/0", "solids/1"))
 
 
@@ -115,7 +115,7 @@ def test_a_described_robot_is_on_its_links_and_what_is_missing_is_told(shown: Sh
         for m in shown.page.all("BatchedMeshesMessage")
         if m["props"]["batched_colors"].reshape(-1, 3).tolist() == [[255, 0, 255]]
     )
-    assert np.asarray(shown.page.prop(node, "batched_positions")) == pytest.approx([20.0, 0.0, 0.5])
+    assert shown.page.placed(node)[:3] == pytest.approx([20.0, 0.0, 0.5])
     assert np.asarray(shown.page.prop(node, "batched_scales")) == pytest.approx([2.0, 1.0, 0.25])
     [told] = [report for report in shown.reports if "robot_description" in report]
     assert "mast" in told

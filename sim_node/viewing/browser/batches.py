@@ -33,6 +33,8 @@ def solid(kind: str) -> Mesh:
     return Mesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
 
 
+# Moving frames that have nodes of their own, at most: each takes two messages for each instant.
+MAX_NODES = 64
 # Factor of shapes that are hidden.
 _HIDDEN = 1e-6
 # viser's order of a quaternion, as indices of a pose.
@@ -50,11 +52,30 @@ class _Batch(NamedTuple):
 class Batches:
     """The shapes of a scene below a node. Those on frames that do not move are sent once.
 
-    When shapes change, only the batches that they are in are sent again.
+    When shapes change, only the batches that they are in are sent again. Up to MAX_NODES moving frames have batches of
+    their own, which are moved as nodes: the page draws the pose of a node at once, and what is in a batch a picture
+    later, so that only nodes are where labels and frustums are.
+
+    Args:
+        scene: viser's scene.
+        node: The node.
+        shapes: The shapes.
+        still: Which frames (N,) do not move.
+        in_root: Poses (N, 7) of all frames in the fixed frame, m.
+        apart: Whether moving frames may have batches of their own.
     """
 
-    def __init__(self, scene: Any, node: str, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
-        self._scene, self._node = scene, node
+    def __init__(
+        self,
+        scene: Any,
+        node: str,
+        shapes: Sequence[Shape],
+        still: BoolArray,
+        in_root: FloatArray,
+        *,
+        apart: bool = True,
+    ) -> None:
+        self._scene, self._node, self._may_be_apart = scene, node, apart
         self._batches: dict[Any, _Batch] = {}
         # The shapes of each batch by its number, and what is told which of them was clicked.
         self._members: dict[int, list[Shape]] = {}
@@ -65,23 +86,26 @@ class Batches:
         """Replace the shapes, given all frames' poses (N, 7) in the fixed frame."""
         groups: dict[Any, list[Shape]] = {}
         digests: dict[int, bytes] = {}
-        for shape in shapes:
-            if shape.kind != "plane":
-                groups.setdefault((bool(still[shape.row]), shape.colour[3] < 1.0, *_form(shape, digests)), []).append(
-                    shape
-                )
+        solid = [shape for shape in shapes if shape.kind != "plane"]
+        apart = self._may_be_apart and len({shape.row for shape in solid if not still[shape.row]}) <= MAX_NODES
+        for shape in solid:
+            stands = bool(still[shape.row])
+            row = shape.row if apart and not stands else None
+            groups.setdefault((stands, row, shape.colour[3] < 1.0, *_form(shape, digests)), []).append(shape)
         for form in [form for form in self._batches if form not in groups]:
             self._batches.pop(form).handle.remove()
         used = {batch.number for batch in self._batches.values()}
         free = (number for number in count() if number not in used)
         self._moving: list[tuple[Any, slice]] = []
+        self._nodes: list[tuple[Any, int]] = []
         moving: list[Shape] = []
         for form, members in groups.items():
-            stands, rows, locals_ = form[0], *_placed(members)
-            placed = pose_math.compose(in_root[rows], locals_)
+            stands, row = form[:2]
+            rows, locals_ = _placed(members)
+            placed = locals_ if row is not None else pose_math.compose(in_root[rows], locals_)
             made_of = (
                 np.array([(*shape.scale, *shape.colour) for shape in members]).tobytes(),
-                placed.tobytes() if stands else b"",
+                placed.tobytes() if stands or row is not None else b"",
             )
             batch = self._batches.get(form)
             if batch is None or batch.made_of != made_of:
@@ -91,10 +115,14 @@ class Batches:
                 batch = self._batches[form] = _Batch(number, handle, made_of)
                 self._listen(batch)
             self._members[batch.number] = members
-            if not stands:
+            if row is not None:
+                self._nodes.append((batch.handle, row))
+            elif not stands:
                 self._moving.append((batch.handle, slice(len(moving), len(moving) + len(members))))
                 moving += members
         self._rows, self._locals = _placed(moving)
+        self._shown = np.full_like(in_root, np.nan)
+        self._show_nodes(in_root)
 
     def on_pick(self, pick: Callable[[Shape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""
@@ -125,6 +153,7 @@ class Batches:
 
     def show(self, in_root: FloatArray) -> None:
         """Send the shapes of moving frames, given all frames' poses (N, 7) in the fixed frame."""
+        self._show_nodes(in_root)
         if self._moving:
             placed = pose_math.compose(in_root[self._rows], self._locals).astype(np.float32)
             positions, wxyzs = placed[:, :3], placed[:, WXYZ]
@@ -132,6 +161,18 @@ class Batches:
                 # viser skips unchanged values.
                 handle.batched_positions = positions[members]
                 handle.batched_wxyzs = wxyzs[members]
+
+    def _show_nodes(self, in_root: FloatArray) -> None:
+        for handle, row in self._nodes:
+            if not np.array_equal(in_root[row], self._shown[row]):
+                place(handle, in_root[row])
+        self._shown = np.array(in_root)
+
+
+def place(node: Any, pose: FloatArray) -> None:
+    """Move a node of the page to a pose (7,)."""
+    node.position = pose[:3]
+    node.wxyz = pose[WXYZ]
 
 
 def _form(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:

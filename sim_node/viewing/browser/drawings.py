@@ -10,9 +10,9 @@ import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.browser.batches import WXYZ, Batches
+from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.sensor_views import Picture as Frustum
-from sim_node.viewing.browser.sensor_views import by_distance, dot, place
+from sim_node.viewing.browser.sensor_views import by_distance, dot
 from sim_node.viewing.meshes import linear
 from sim_node.viewing.messages.drawing import (
     FIXED,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import BoolArray, FloatArray, IntArray
-from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.browser.batches import MAX_NODES, WXYZ, place
 from sim_node.viewing.meshes import Shape, linear
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable
@@ -27,7 +27,26 @@ class Axes:
         self._factor, self._hidden = 1.0, np.zeros(len(frames), dtype=bool)
         self._sets: list[tuple[Any, BoolArray]] = []
         self._moving = ~frames.still
-        for name, rows in (("still", frames.still), ("moving", self._moving)):
+        # As nodes of their own, they are drawn together with labels: see Batches.
+        moving = np.flatnonzero(self._moving).tolist()
+        self._alone = moving if len(moving) <= MAX_NODES else []
+        sets = [("still", frames.still), *([] if self._alone else [("moving", self._moving)])]
+        for row in self._alone:
+            alone = np.zeros(len(frames), dtype=bool)
+            alone[row] = True
+            handle = scene.add_batched_axes(
+                f"{node}/{row}",
+                np.array([[1.0, 0.0, 0.0, 0.0]]),
+                np.zeros((1, 3)),
+                self._lengths[alone],
+                axes_length=1.0,
+                axes_radius=_THICKNESS,
+                position=in_root[row, :3],
+                wxyz=in_root[row, WXYZ],
+            )
+            self._sets.append((handle, alone))
+        self._shown = np.array(in_root)
+        for name, rows in sets:
             if rows.any():
                 handle = scene.add_batched_axes(
                     f"{node}/{name}",
@@ -41,7 +60,11 @@ class Axes:
 
     def show(self, in_root: FloatArray) -> None:
         """Send the poses of moving frames."""
-        if self._moving.any():
+        for (handle, _), row in zip(self._sets, self._alone, strict=False):
+            if not np.array_equal(in_root[row], self._shown[row]):
+                place(handle, in_root[row])
+        self._shown = np.array(in_root)
+        if self._moving.any() and not self._alone:
             placed = in_root[self._moving].astype(np.float32)
             handle, _ = self._sets[-1]
             handle.batched_positions = placed[:, :3]

@@ -258,7 +258,7 @@ class Panels:
             handle.remove()
         self._live = {}
         for row in drawing.scales:
-            made = Batches(scene, f"{_OBJECTS}/live/{row}", [drawing.shapes[row]], moving, placed)
+            made = Batches(scene, f"{_OBJECTS}/live/{row}", [drawing.shapes[row]], moving, placed, apart=False)
             self._live[row] = made.handles()[0]
 
     def _aim(self) -> None:

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.browser.batches import Batches
+from sim_node.viewing.browser.batches import Batches, place
 from sim_node.viewing.browser.drawings import Drawings
 from sim_node.viewing.browser.overlays import Axes, Names, Plans, Trails, lengths, main_rows
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
-from sim_node.viewing.browser.sensor_views import VIEWS, View, place
+from sim_node.viewing.browser.sensor_views import VIEWS, View
 from sim_node.viewing.browser.start import start_view
 from sim_node.viewing.browser.surroundings import Surroundings
 from sim_node.viewing.extent import Extent, around, boxes_of, points_of

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
-from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.browser.batches import place
 
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
 _ANCHORS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
@@ -37,12 +37,6 @@ class View(Protocol):
 VIEWS: Registry[str, Callable[[Any, str, Mapping[str, Any], float], View]] = Registry(
     "view of messages", shipped=("sim_node.viewing.browser.sensor_views",), group="sim_node.sensor_views"
 )
-
-
-def place(node: Any, pose: FloatArray) -> None:
-    """Move a node of the page to a pose (7,)."""
-    node.position = pose[:3]
-    node.wxyz = pose[WXYZ]
 
 
 class Points:
