@@ -233,3 +233,33 @@ def test_an_empty_battery_stops_it() -> None:
 def test_a_chassis_survives_json() -> None:
     parameters = driving(keys=KINEMATIC).parameters
     assert from_json(to_json(parameters)).airframe == parameters.airframe
+
+
+@pytest.mark.parametrize(("direction", "way"), [(0, -1.0), (1, 1.0), (-1, -1.0)])
+def test_it_turns_on_the_spot_the_way_that_is_asked_for(direction: int, way: float) -> None:
+    """CONDITION_YAW: to the right by the shorter way, or to the left by the longer one."""
+    driven = driving(keys=KINEMATIC)
+    driven.flight.turn(driven.flight.craft.turn(-1.0, 1.0, direction), -1.0)
+    rows = driven.run(8.0)
+    turned = np.unwrap(rows[:, 2])
+    assert turned[-1] == pytest.approx(-1.0 if way < 0.0 else 2.0 * math.pi - 1.0, abs=0.06)
+    assert np.abs(rows[:, 5]).max() == pytest.approx(1.0, abs=0.02)
+    assert math.dist(driven.place, (0.0, 0.0)) < 0.01
+
+
+def test_items_of_a_mission_set_the_speed_and_wait() -> None:
+    driven = driving(keys=KINEMATIC)
+    flight = driven.flight
+    none = dict.fromkeys(("param1", "param2", "param3", "param4"), 0.0) | {"x": 0, "y": 0, "z": 0.0, "frame": 2}
+    # MAV_FRAME_LOCAL_NED in 1e-4 m: 2 m and 4 m north.
+    north = [none | {"command": 16, "frame": 1, "x": x, "param2": 0.1, "param4": math.nan} for x in (20_000, 40_000)]
+    slowly = none | {"command": 178, "param1": 1.0, "param2": 0.5, "param3": -1.0}
+    flight.replace_mission([north[0], none | {"command": 93, "param1": 2.0}, slowly, north[1]])
+    flight.set_mode(Mode.MISSION)
+    rows = driven.run(16.0)
+    first = int(np.flatnonzero(rows[:, 1] > 1.85)[0])
+    assert rows[:first, 3].max() > 1.2
+    assert rows[first + 100 :, 3].max() == pytest.approx(0.5, abs=0.01)
+    assert 90 < (np.abs(rows[first : first + 250, 3]) < 0.01).sum() < 130, "2 s at 50 Hz"
+    assert math.dist(driven.place, (0.0, 4.0)) < NEAR
+    assert flight.finished
