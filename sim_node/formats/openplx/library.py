@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sim_node.formats.openplx import syntax
 from sim_node.formats.openplx.parse import parse
+from sim_node.formats.openplx.renamed import TYPES
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Where, quoted
@@ -325,7 +326,8 @@ def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Defi
         for found in itertools.chain(outside, inside) if anywhere else itertools.chain(inside, outside):
             if found is not None:
                 return found
-    return None
+    new = TYPES.get(".".join(parts))
+    return None if new is None else find(tuple(new.split(".")), source, library)
 
 
 def known_bundle(parts: tuple[str, ...], source: Source, library: Library) -> Namespace | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sim_node.formats.openplx import syntax
 from sim_node.formats.openplx.library import Definition, Library, Source, find, known_bundle, nearest
+from sim_node.formats.openplx.renamed import ATTRIBUTES
 from sim_node.formats.openplx.values import PRIMITIVES, VALUES
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
@@ -162,7 +163,10 @@ class Models:
         self._gather(model, statement.block, source, (), ())
         _refuse_duplicates(model)
         for entry in model.own:
-            model.heads.setdefault(entry.path[0], []).append(entry)
+            old = entry.path[0]
+            new = ATTRIBUTES.get(old, old)
+            is_renamed = new != old and new in model.slots and old not in model.slots and entry.declaration is None
+            model.heads.setdefault(new if is_renamed else old, []).append(entry)
             if entry.declaration is not None and len(entry.path) == 1:
                 model.slots[entry.path[0]] = None
         return model

@@ -11,6 +11,7 @@ from sim_node.formats.openplx import syntax
 from sim_node.formats.openplx.coerce import coerced
 from sim_node.formats.openplx.library import Definition
 from sim_node.formats.openplx.models import UNKNOWN, Entry, Fault, Kind, Model, Models, SlotType
+from sim_node.formats.openplx.renamed import ATTRIBUTES
 from sim_node.formats.openplx.values import OPAQUE, Undefined, members, with_article, with_member
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
@@ -104,6 +105,9 @@ class Object:
     ) -> None:
         self.instances, self.model, self.owner, self.name = instances, model, owner, name
         self.outer, self.place = outer, place
+        for old, new in ATTRIBUTES.items():
+            if old in outer and new in model.slots and old not in model.slots:
+                outer.setdefault(new, []).extend(outer.pop(old))
         self.depth: int = 0 if owner is None else owner.depth + 1
         self._values: dict[str, Any] = {}
         self._types: dict[str, SlotType | None] = {}
@@ -139,8 +143,10 @@ class Object:
         return dict.fromkeys((*self.model.slots, *declared))
 
     def has(self, name: str) -> bool:
-        """Return whether it has an attribute of a name."""
-        return name in self.model.slots or any(map(_declares, self.outer.get(name, ())))
+        """Return whether it has an attribute of a name, or of what the name was renamed to."""
+        if name in self.model.slots or any(map(_declares, self.outer.get(name, ()))):
+            return True
+        return name in ATTRIBUTES and self.has(ATTRIBUTES[name])
 
     def lines(self, name: str) -> list[Bound]:
         """Return all lines that concern an attribute, base models first."""
@@ -234,6 +240,8 @@ class Object:
         lines = self.lines(name)
         type_ = self.slot_type(name)
         if type_ is None:
+            if name in ATTRIBUTES and self.has(ATTRIBUTES[name]):
+                return self.value(ATTRIBUTES[name])
             if self.model.opaque:
                 return OPAQUE
             if not lines:

@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
+from sim_node.formats.openplx.library import Library
+from sim_node.formats.openplx.renamed import TYPES
 from sim_node.formats.openplx.values import Vec3
 from sim_node.world import WorldError, WorldWarning, load
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.report import Report
 
 
 def test_a_path_is_the_blocks_around_it(objects: Callable[..., dict[str, Any]]) -> None:
@@ -260,3 +264,42 @@ def test_objects_show_themselves_in_one_short_line(objects: Callable[..., dict[s
     assert repr(system.value("rod")) == "<Physics3D.Bodies.RigidBody rod>"
     assert repr(system.model) == "<Model Rig>"
     assert repr(system.instances.models.library.bundle("Physics3D")) == "<Namespace Physics3D>"
+
+
+def test_spelling_before_0_18_means_the_same(objects: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    """Physics3D.Charges and `charges`, as the public models of 2024 have them."""
+    old = (
+        "Pin is Physics3D.Interactions.Hinge:\n    charges: [a, b]\n    optional a is Physics3D.Charges.MateConnector\n"
+        "    optional b is Physics3D.Charges.MateConnector\n"
+        "Rig is Physics3D.System:\n    base is Physics3D.Charges.MateConnector\n"
+        "    rod is Physics3D.Bodies.RigidBody:\n        shape is Physics3D.Charges.Box:\n            size: {1, 1, 1}\n"
+        "            material is Physics.Charges.Material:\n                density: 500\n"
+        "        top is Physics3D.Charges.MateConnector\n"
+        "    hinge is Physics3D.Interactions.Hinge:\n        charges: [base, rod.top]\n"
+        "    motor is Physics3D.Interactions.RotationalVelocityMotor:\n        charges: hinge.charges\n"
+    )
+    new = old.replace("Physics3D.Charges.Box", "Physics3D.Geometries.Box").replace("charges", "connectors")
+    new = new.replace("Physics.Charges", "Physics.Geometries").replace("Physics3D.Charges", "Physics3D.Interactions")
+    worlds = []
+    for name, text in (("old", old), ("new", new)):
+        (tmp_path / name).mkdir()
+        path = tmp_path / name / "rig.openplx"
+        path.write_text(text, encoding="utf-8")
+        worlds.append(load(path))
+    assert worlds[0].systems[0].mates == worlds[1].systems[0].mates
+    assert worlds[0].systems[0].bodies == worlds[1].systems[0].bodies
+    assert worlds[0].actuators == worlds[1].actuators
+    assert (len(worlds[0].systems[0].mates), len(worlds[0].actuators)) == (1, 1)
+
+
+def test_each_new_spelling_is_a_type_of_the_bundles(bundles: Path) -> None:
+    report = Report("")
+    library = Library(Roots(()), report)
+    for new in TYPES.values():
+        bundle, *inner, last = new.split(".")
+        namespace = library.bundle(bundle)
+        for name in inner:
+            assert namespace is not None
+            namespace = namespace.inner(name)
+        assert namespace is not None, new
+        assert namespace.definition(last, anywhere=True) is not None, new
