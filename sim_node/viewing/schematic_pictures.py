@@ -64,7 +64,7 @@ class ViewportFraming:
         near = viewport.near or _NEAR
         far = viewport.far or max(1000.0, 10.0 * reach)
         self._lens = Lens(*size, across, near, far, depth=False)
-        self._distance = float(np.clip(reach, 10.0 * near, far))
+        self._reach, self._limits = reach, (10.0 * near, far)
 
     def __call__(self, in_root: FloatArray) -> View:
         """Return the view. Raises ValueError if the camera looks at itself."""
@@ -72,7 +72,9 @@ class ViewportFraming:
         sight = self._camera.sight()
         if sight is None:
             raise ValueError("viewport: the camera is at what it looks at")
-        return View(pose_of(sight), self._lens, self._distance)
+        # What it sees may be few frames in one place, with the camera far from them.
+        away = np.linalg.norm(np.vstack([in_root[:, :3], sight.target]) - sight.position, axis=1).max()
+        return View(pose_of(sight), self._lens, float(np.clip(max(self._reach, away), *self._limits)))
 
 
 def horizontal(vertical: float, size: tuple[int, int]) -> float:

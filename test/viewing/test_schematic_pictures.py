@@ -119,6 +119,20 @@ def test_a_damaged_model_is_told_and_the_rest_is_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("opengl")
+def test_what_is_far_from_the_camera_is_not_lost_in_the_haze(tmp_path: Path) -> None:
+    text = (
+        "world: shown\nframes: [{name: ball}]\nschematic: |\n"
+        '  viewport name=Far pos="(-40, 0, 3)" look_at="ball.world_pos"\n'
+        "  object_3d ball.world_pos { sphere radius=3 { color 230 13 13; }\n  }\n"
+    )
+    (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
+    image = next(draw(load(tmp_path / "shown.yaml"), RenderRequest(viewport="Far", size=SIZE), [0])).astype(int)
+    rows, _ = np.nonzero((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60))
+    # The lower part is in the ground.
+    assert FOCAL * 3.0 / 40.0 < np.ptp(rows) < 2.0 * FOCAL * 3.0 / 40.0
+
+
+@pytest.mark.usefixtures("opengl")
 def test_mistakes_name_what_is_there(world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RenderError, match="no 'Frnt'; did you mean Front"):
         next(draw(world, RenderRequest(viewport="Frnt", size=SIZE), [0]))
