@@ -66,7 +66,6 @@ class Flight:
     Attributes:
         time: Simulated time (s).
         texts: All that it said.
-        estimates: Where it believed to be, ten times a second.
         latest: The latest message of each type.
     """
 
@@ -93,7 +92,10 @@ class Flight:
         self._row = self.simulation.frames.names.index("v/base_link")
         self.time = 0.0
         self.texts: list[Text] = []
-        self.estimates: list[Estimate] = []
+        # Time and truth at each look; what it believed, by its own clock, which is behind by this (s).
+        self._track: list[tuple[float, np.ndarray]] = []
+        self._believed: list[tuple[float, np.ndarray, float, float]] = []
+        self._behind = math.inf
         self.latest: dict[str, Any] = {}
         self._acknowledged: list[tuple[int, int]] = []
         self._chunks: dict[int, str] = {}
@@ -157,6 +159,20 @@ class Flight:
             return np.array([east, north, on_earth.alt * 1e-3 - ABOVE_SEA - self.kind.stands])
         local = self.latest["LOCAL_POSITION_NED"]
         return np.array([local.y, local.x, -local.z])
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """What it believed ten times a second, against the truth of the same instants."""
+        times = np.array([time for time, _ in self._track])
+        places = np.array([place for _, place in self._track])
+
+        def truth(then: float) -> np.ndarray:
+            return np.array([np.interp(then, times, column) for column in places.T])
+
+        return [
+            Estimate(then + self._behind, believed - truth(then + self._behind), horizontal, vertical)
+            for then, believed, horizontal, vertical in self._believed
+        ]
 
     @property
     def armed(self) -> bool:
@@ -285,6 +301,7 @@ class Flight:
         return self.instance + 1
 
     def _look(self) -> None:
+        self._track.append((self.simulation.snapshot().time_ns * 1e-9, self.place))
         while (message := self._link.recv_msg()) is not None:
             self._note(message)
         if self.time >= self._next_heartbeat and self._link.target_system is not None:
@@ -301,8 +318,8 @@ class Flight:
             self._acknowledged.append((message.command, message.result))
         elif kind == "STATUSTEXT":
             self._note_text(message)
-        elif kind == "GLOBAL_POSITION_INT":
-            self._note_estimate()
+        elif kind == ("GLOBAL_POSITION_INT" if self.kind.is_px4 else "LOCAL_POSITION_NED"):
+            self._note_estimate(message)
 
     def _note_text(self, message: Any) -> None:
         """A text of 50 characters is a chunk, and another one follows."""
@@ -312,12 +329,16 @@ class Flight:
         else:
             self.texts.append(Text(self.time, message.severity, text.strip()))
 
-    def _note_estimate(self) -> None:
-        if "LOCAL_POSITION_NED" not in self.latest or (self.estimates and self.time - self.estimates[-1].time < 0.09):
-            return
-        stated = self.latest.get("ESTIMATOR_STATUS")
-        deviations = (math.nan, math.nan) if stated is None else (stated.pos_horiz_accuracy, stated.pos_vert_accuracy)
-        self.estimates.append(Estimate(self.time, self.estimate - self.place, *deviations))
+    def _note_estimate(self, message: Any) -> None:
+        then, now = message.time_boot_ms * 1e-3, self._track[-1][0]
+        # The message that took the shortest time to come: on a busy machine others are tens of milliseconds late.
+        self._behind = min(self._behind, now - then)
+        if not self._believed or then - self._believed[-1][0] > 0.09:
+            stated = self.latest.get("ESTIMATOR_STATUS")
+            deviations = (
+                (math.nan, math.nan) if stated is None else (stated.pos_horiz_accuracy, stated.pos_vert_accuracy)
+            )
+            self._believed.append((then, self.estimate, *deviations))
 
 
 def degrees(east: float, north: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from real_kinds import ALTITUDE, ARDUPILOT, PX4, STANDS, Kind, built
 GROUND = """sensors:
   - {name: v/GROUND, type: rangefinder, pose: {rpy_deg: [0, 90, 0]}}
   - {name: v/FLOW, type: optical_flow, pose: {rpy_deg: [0, 90, 0]}}
-  - {name: v/PITOT, type: airspeed, noise: {deviation: 1}, pose: {position: [0.2, 0, 0]}}
+  - {name: v/PITOT, type: airspeed, noise: none, pose: {position: [0.2, 0, 0]}}
 """
 # From ahead of a vehicle that looks north.
 HEADWIND = "forces: [{type: wind, velocity: [0, -8, 0]}]\n"
