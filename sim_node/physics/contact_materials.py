@@ -8,6 +8,7 @@ from itertools import combinations, product
 
 import mujoco
 
+from sim_node.physics.drives import MAX_PHASE
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.layers import filter_of
 from sim_node.world.model import World
@@ -16,9 +17,6 @@ from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, Surface, larges
 Touching = tuple[mujoco.MjsGeom, Surface | None]
 # MuJoCo's bounds of impedances.
 LEAST, MOST = mujoco.mjMINIMP, mujoco.mjMAXIMP
-# A spring whose angular frequency times the timestep is less keeps its energy if its force is that of the present
-# penetration; stiffer ones take that at the end of the timestep.
-MAX_PHASE = 0.5
 _GEOM, _PAIR = "sim_node/contact_geom/", "sim_node/contact_pair/"
 
 
