@@ -108,7 +108,8 @@ class RigidBodyEngine:
         if self._moves:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
         self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
-        self._settling = {name: each for name, each in self._force_elements.items() if isinstance(each, Settling)}
+        self._acts = {name: each.act for name, each in self._force_elements.items()}
+        self._settles = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
@@ -293,8 +294,7 @@ class RigidBodyEngine:
             done = False
             act()
             step2(model, data)
-            if self._settling:
-                self._settle()
+            _call(self._settles)
             advance()
 
     def _step_whole(self, timesteps: int) -> None:
@@ -307,8 +307,7 @@ class RigidBodyEngine:
             self._mujoco.mj_comVel(model, data)
             self._act()
             self._mujoco.mj_step(model, data)
-            if self._settling:
-                self._settle()
+            _call(self._settles)
             self.wind.advance()
 
     def _pass(self, steps: int) -> None:
@@ -328,23 +327,7 @@ class RigidBodyEngine:
     def _act(self) -> None:
         """Apply all forces of the next timestep, by the positions and velocities in `data`."""
         self._applied[:] = self._wrench
-        acting = ""
-        try:
-            for acting, force_element in self._force_elements.items():  # noqa: B007  who failed, if one does
-                force_element.act()
-        except Exception as error:
-            FORCE_ELEMENTS.blame(acting, error)
-            raise
-
-    def _settle(self) -> None:
-        """Let force elements act on the new state."""
-        settling = ""
-        try:
-            for settling, force_element in self._settling.items():  # noqa: B007  who failed, if one does
-                force_element.settle()
-        except Exception as error:
-            FORCE_ELEMENTS.blame(settling, error)
-            raise
+        _call(self._acts)
 
     def _evaluate(self) -> None:
         """Compute all motion and forces of the present state, and restore what the next step starts from.
@@ -402,3 +385,14 @@ class RigidBodyEngine:
             for solved in self._solved:
                 solved.act_on(data)
             self._mujoco.mj_step2(self.model, data)
+
+
+def _call(methods: Mapping[str, Callable[[], None]]) -> None:
+    """Call a method of each force element. Raises PluginFault for one of a plug-in that fails."""
+    name = ""
+    try:
+        for name, method in methods.items():  # noqa: B007  who failed, if one does
+            method()
+    except Exception as error:
+        FORCE_ELEMENTS.blame(name, error)
+        raise
