@@ -37,11 +37,12 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, headless=False, args=list(FLAGS))
         page = browser.new_page(viewport=SIZE)
-        page.goto(viewer.url)
-        page.get_by_role("button", name="Play").wait_for()
+        # Before the page opens: with software rendering, it would hold the run up.
         for _ in range(round(SECONDS * 10)):
             loop.step(10)
-        page.wait_for_timeout(6000)
+        page.goto(viewer.url)
+        page.get_by_role("button", name="Play").wait_for(timeout=90_000)
+        page.wait_for_timeout(9000)
         # It says that WebGL is drawn in software here, which is no news.
         page.add_style_tag(content=".mantine-Notifications-root { display: none }")
         page.wait_for_timeout(1000)

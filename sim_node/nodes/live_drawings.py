@@ -18,7 +18,7 @@ from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
-from sim_node.viewing.sensor_marks import NAMES
+from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import FrameTable
 
@@ -26,8 +26,9 @@ from sim_node.world import FrameTable
 APART_S = 0.05
 # How long to wait for the transform of a frame before it is placed without one, s.
 GRACE_S = 3.0
-# Our simulations' markers of robots and of names, which the page has by itself.
-_LEFT_OUT = frozenset((ROBOTS, NAMES))
+# Our simulations' markers of robots and of names, which the page has by itself, and of fields of view, which would
+# make all else small.
+_LEFT_OUT = frozenset((ROBOTS, NAMES, FIELDS))
 
 
 class LiveDrawings:

@@ -13,7 +13,7 @@ from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
-from sim_node.viewing.sensor_marks import NAMES
+from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import FrameTable, World
 
@@ -25,7 +25,8 @@ class BagDrawings:
         bag: The bag; read by the thread that calls.
         unreadable: Counts the messages that are skipped.
         report: Called with messages for the user.
-        world: The world of the run, if the bag has it; its shapes are not drawn a second time from its markers.
+        world: The world of the run, if the bag has it; its shapes are not drawn a second time from its markers,
+            nor its sensors' fields of view, which would make all else small.
 
     Attributes:
         types: Types of the topics that are drawn, by name.
@@ -37,7 +38,7 @@ class BagDrawings:
         origin = None if world is None else world.origin
         self._datum = Datum(None if origin is None else (origin.latitude, origin.longitude, origin.altitude))
         self._lenses = Lenses()
-        self._left_out = frozenset(() if world is None else (SHAPES, ROBOTS, NAMES))
+        self._left_out = frozenset(() if world is None else (SHAPES, ROBOTS, NAMES, FIELDS))
         self._decoders: dict[int, Decoder] = {}
         self._reads: dict[int, Read] = {}
         self._told: set[tuple[str, str]] = set()
