@@ -79,7 +79,8 @@ def _opened(
             other.close()
         raise WorldError(problems)
     for other in others:
-        report(other.wait.describe())
+        if not other.wait.own:
+            report(other.wait.describe())
     return tuple(others)
 
 

@@ -97,6 +97,7 @@ class LockstepWait:
         answered: How many Samples were answered in lockstep by commands of their own time, if commands have one.
         stop: Ends any waiting immediately.
         report: Called with a line of text if waiting takes long.
+        own: Whether the run starts the autopilot, so that nobody has to be told to.
     """
 
     whom: str
@@ -107,6 +108,7 @@ class LockstepWait:
     answered: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
     report: Callable[[str], None] = lambda line: None
+    own: bool = False
 
     def until(self, ready: Callable[[float], bool], patience: float = PATIENCE) -> bool:
         """Wait for a condition.

@@ -44,7 +44,7 @@ class MavlinkBuiltin(Px4):
     def __init__(self, instance: int, outputs: int, low: float = 0.0, process: Process | None = None) -> None:
         super().__init__(instance, outputs, low)
         self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
-        self._process = process
+        self._process, self.wait.own = process, process is not None
         self._reset = False
         self._sample: Sample | None = None
         self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
