@@ -1,7 +1,7 @@
 """Flight control of multirotors: from states and setpoints to motor commands. Plain arrays, whatever the simulator.
 
-A cascade over all vehicles at once, one compiled kernel per level: `fly_missions` writes setpoints, `control_positions`
-the demanded thrust vectors, `control_attitudes` thrusts and moments, and `mix` motor commands.
+A cascade over all vehicles at once, one compiled kernel per level: `fly_missions` or `fly_by_hand` writes setpoints,
+`control_positions` the demanded thrust vectors, `control_attitudes` thrusts and moments, and `mix` motor commands.
 
 Rows of the arrays that are passed from level to level:
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 
 if TYPE_CHECKING:
     from sim_node.control import Airframe
     from sim_node.control.bases import BaseType
 
+# Time after the last velocity at which a multirotor brakes, s: as of bases.
+TIMEOUT_S = 0.5
 R = TypeVar("R")
 H = TypeVar("H")
 
@@ -43,12 +45,28 @@ class BodyRecord(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PilotRecord:
+    """An engine's access to a pilot, to fly its multirotor by hand: rows of columns, and the run's time.
+
+    command (5,): [ahead left up turn until]. mode: its first number says whether a hand has the vehicle.
+    """
+
+    command: FloatArray
+    mode: IntArray
+    now: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class VehicleRecord:
-    """An engine's access to a vehicle: its rows of columns and its constants; see VehicleHandle."""
+    """An engine's access to a vehicle: its rows of columns and its constants; see VehicleHandle.
+
+    pilot: None if no pilot of the world flies it. autopilot: the type of its autopilot, or empty.
+    """
 
     command: FloatArray
     speeds: FloatArray
-    piloted: bool
+    pilot: PilotRecord | None
+    autopilot: str
     airframe: Airframe
     centre: FloatArray
     waypoints: FloatArray
@@ -198,26 +216,58 @@ class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
         return isinstance(self._present, BaseRecord)
 
     def cmd_vel(
-        self, linear_x: float = 0.0, linear_y: float = 0.0, angular_z: float = 0.0, *, timeout: float | None = None
+        self,
+        linear_x: float = 0.0,
+        linear_y: float = 0.0,
+        angular_z: float = 0.0,
+        *,
+        linear_z: float = 0.0,
+        timeout: float | None = None,
     ) -> None:
-        """Let a base move at a twist along its own axes (FLU), until another one comes or this one expires.
+        """Let a vehicle move at a velocity along its heading, until another one comes or this one expires.
+
+        A base moves along its own axes (FLU). A multirotor is taken over from its pilot's mission, which ends: it moves
+        along its level heading frame, and brakes and holds its position from the expiry on. On the ground, its motors
+        stand until it is told to go up; it has landed when it goes down no further.
 
         Args:
             linear_x: Forwards, m/s.
             linear_y: To the left, m/s; wheels that do not allow it ignore it.
             angular_z: Counterclockwise, rad/s.
-            timeout: Simulated time after which it brakes, s; 0 for never, None for that of the world.
+            linear_z: Up, m/s; of a multirotor.
+            timeout: Simulated time after which it brakes, s; 0 for never, None for that of a base's world, or 0.5 s of
+                a multirotor.
 
         Raises:
-            ValueError: A number is not finite, or the time is negative.
-            TypeError: It is a multirotor.
+            ValueError: A number is not finite, or the time is negative; or no pilot of the run flies the multirotor.
+            TypeError: A base is told to go up.
         """
-        base = self._base
-        twist = numbers_of(self.name, "cmd_vel", [linear_x, linear_y, angular_z], 3)
-        seconds = base.timeout if timeout is None else timeout
+        x, y, z, turn = numbers_of(self.name, "cmd_vel", [linear_x, linear_y, linear_z, angular_z], 4)
+        record = self._present
+        own = record.timeout if isinstance(record, BaseRecord) else TIMEOUT_S
+        seconds = own if timeout is None else timeout
         if not 0.0 <= seconds < np.inf:
             raise ValueError(f"{self.name!r}: timeout {seconds} s is out of range; it must be zero or more, and finite")
-        base.command[:3], base.command[3] = twist, base.now() + seconds if seconds else np.inf
+        if isinstance(record, BaseRecord):
+            if z:
+                raise TypeError(f"the vehicle {self.name!r} is a base on wheels; only a multirotor can go up")
+            record.command[:] = x, y, turn, record.now() + seconds if seconds else np.inf
+            return
+        pilot = self._pilot_of(record)
+        pilot.command[:] = x, y, z, turn, pilot.now() + seconds if seconds else np.inf
+        pilot.mode[0] = max(int(pilot.mode[0]), 1)  # taken over, unless it already was
+
+    def _pilot_of(self, record: VehicleRecord) -> PilotRecord:
+        if record.autopilot:
+            raise ValueError(
+                f"{self.name!r} is flown by its autopilot ({record.autopilot}), which takes velocities by MAVLink: "
+                f"use `sim_node teleop {self.name}`, or its bridge's setpoint_velocity/cmd_vel"
+            )
+        if record.pilot is None:
+            raise ValueError(
+                f"{self.name!r} has no pilot to fly it; add `pilot: {{after: hold}}`, or set its motors' `command`"
+            )
+        return record.pilot
 
     @property
     def odometry(self) -> FloatArray:
@@ -273,7 +323,7 @@ class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
     @property
     def piloted(self) -> bool:
         """Whether a pilot of the world flies it."""
-        return self._multirotor.piloted
+        return self._multirotor.pilot is not None
 
     @property
     def airframe(self) -> Airframe:

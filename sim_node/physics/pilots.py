@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.columns import Array, Column, Columns
+from sim_node.control import by_hand
 from sim_node.control.airframe import Airframe
 from sim_node.control.controller import Controller
 from sim_node.control.trajectories import MEMORY, fly_missions
 from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -20,6 +24,25 @@ from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
 
 if TYPE_CHECKING:
     from sim_node.physics.mujoco_model import Compiled
+
+
+_EPSILON_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PilotState:
+    """The state of all pilots, in columns: a row for each vehicle that one flies."""
+
+    integrals: FloatArray
+    missions: FloatArray
+    commands: FloatArray
+    modes: IntArray
+    setpoints: FloatArray
+
+    @property
+    def arrays(self) -> list[Array]:
+        """All of them; zeros at the start."""
+        return [self.integrals, self.missions, self.commands, self.modes, self.setpoints]
 
 
 class PilotBank:
@@ -47,11 +70,13 @@ class PilotBank:
         missions = [_waypoint_rows(v, p, layout, compiled) for v, p in zip(vehicles, pilots, strict=True)]
         self._first = np.concatenate([[0], np.cumsum([len(mission) for mission in missions])]).astype(np.int64)
         self._waypoints = np.concatenate(missions)
-        self._memory = np.zeros((len(rows), MEMORY))
+        self._limits = np.array([[pilot.speed, pilot.yaw_rate, pilot.acceleration] for pilot in pilots])
 
-    def remember_in(self, integrals: FloatArray, missions: FloatArray) -> None:
-        """Use integrals (V, 3) and missions (V, MEMORY) as the state; zeros at the start."""
-        self._controller.integrals, self._memory = integrals, missions
+    def remember_in(self, state: PilotState, rows: slice, now: Callable[[], float]) -> None:
+        """Use rows of the state of all pilots. now: returns the run's time, s."""
+        self._controller.integrals, self._memory = state.integrals[rows], state.missions[rows]
+        self._commands, self._modes, self._held = state.commands[rows], state.modes[rows], state.setpoints[rows]
+        self._by_hand, self._now = self._modes.data, now  # looked at without numpy's overhead
 
     def command(self, states: FloatArray, commands: FloatArray) -> None:
         """Write the commands (R,) of the vehicles' rotors from their states (V, 13)."""
@@ -65,6 +90,20 @@ class PilotBank:
             self._setpoints,
             self._running,
         )
+        if any(self._by_hand):
+            by_hand.fly_by_hand(
+                states,
+                self._limits,
+                self._commands,
+                self._now() + _EPSILON_S,
+                self._period,
+                self._controller.integrals,
+                self._memory,
+                self._modes,
+                self._held,
+                self._setpoints,
+                self._running,
+            )
         self._controller.fly(states, self._setpoints, self._running, commands)
 
 
@@ -85,6 +124,30 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
         if every:
             banks.append(PilotBank(world, layout, compiled, rows, every))
     return tuple(banks)
+
+
+def declare_pilots(
+    banks: tuple[PilotBank, ...], names: list[str], columns: Columns, now: Callable[[], float]
+) -> tuple[PilotState, dict[str, int]]:
+    """Declare the state of pilots, and give each bank its rows of it. Return it, and the row of each vehicle."""
+    flown = tuple(name for bank in banks for name in names[bank.rows])
+    meaning = "velocity by hand [ahead left up turn] along the heading, and the run's time at which it expires"
+    state = PilotState(
+        columns.add(Column("pilot/integral", flown, (3,), unit="m/s²", meaning="integral of each controller")),
+        columns.add(Column("pilot/mission", flown, (MEMORY,), meaning="phase, waypoint, times, begin of leg")),
+        columns.add(Column("pilot/command", flown, (5,), unit="m/s, rad/s, s", meaning=meaning)),
+        columns.add(
+            Column("pilot/by_hand", flown, dtype=np.int64, meaning="0: mission; by hand 1: now, 2: stands, 3: flies")
+        ),
+        columns.add(
+            Column("pilot/setpoint", flown, (by_hand.MEMORY,), meaning="setpoint by hand, and the time on the ground")
+        ),
+    )
+    at = 0
+    for bank in banks:
+        bank.remember_in(state, slice(at, at + bank.count), now)
+        at += bank.count
+    return state, {name: row for row, name in enumerate(flown)}
 
 
 def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.columns import Array, Column, Columns
 from sim_node.physics.force_elements import force_element
-from sim_node.physics.handles import VehicleRecord
+from sim_node.physics.handles import PilotRecord, VehicleRecord
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mujoco import MjData
 
     from sim_node.physics.mujoco_model import Compiled
-    from sim_node.physics.pilots import PilotBank
 
 
 @force_element("vehicles")
@@ -38,7 +37,7 @@ class Vehicles:
         self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
     ) -> None:
         # Imported here: worlds without vehicles do not need compiled kernels.
-        from sim_node.physics.pilots import airframe_of, mission_of, pilot_banks
+        from sim_node.physics.pilots import airframe_of, declare_pilots, mission_of, pilot_banks
         from sim_node.physics.rotors import observe, push, rotor_rows
 
         model, timestep = compiled.model, float(compiled.model.opt.timestep)
@@ -54,13 +53,23 @@ class Vehicles:
         self._wind, self._blows = wind, world.wind is not None
         self._sheared = world.wind is not None and world.wind.exponent > 0.0
 
-        banks: tuple[PilotBank, ...] = pilot_banks(world, layout, compiled)
+        banks = pilot_banks(world, layout, compiled)
         motors = tuple(f"{vehicle.name}/rotor{k}" for vehicle in world.vehicles for k in range(len(vehicle.rotors)))
         commands = columns.add(Column("motor_command", motors, unit="1", meaning="part of the speed range, 0 to 1"))
         speeds = columns.add(Column("rotor_speed", motors, unit="rad/s", meaning="speed of each rotor"))
         self._memory: list[Array] = [commands, speeds]
+        hands: dict[str, PilotRecord] = {}
         if banks:
-            self._memory += self._remember(banks, [vehicle.name for vehicle in world.vehicles], columns)
+
+            def now() -> float:
+                return float(data.time)
+
+            state, row_of = declare_pilots(banks, [vehicle.name for vehicle in world.vehicles], columns, now)
+            hands = {name: PilotRecord(state.commands[k], state.modes[k : k + 1], now) for name, k in row_of.items()}
+            timesteps = Column("pilot/timesteps", ("pilots",), dtype=np.int64, meaning="timesteps since the start")
+            count = columns.add(timesteps)
+            self._timesteps = count.data  # counted without numpy's overhead
+            self._memory += [*state.arrays, count]
         self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
         moved = data.xipos, data.xquat, data.cvel, data.subtree_com
         self._observe, self._observed = observe, (*moved, bodies, self._states)
@@ -70,7 +79,8 @@ class Vehicles:
             vehicle.name: VehicleRecord(
                 commands[begin:end],
                 speeds[begin:end],
-                vehicle.pilot is not None and vehicle.autopilot is None,
+                hands.get(vehicle.name),
+                vehicle.autopilot.type if vehicle.autopilot is not None else "",
                 airframe_of(vehicle, compiled),
                 np.array(model.body_ipos[body]),
                 mission_of(vehicle, layout, compiled),
@@ -98,24 +108,3 @@ class Vehicles:
         elif self._blows:
             self._air[:] = self._wind.current
         self._push(*self._pushed)
-
-    def _remember(self, banks: tuple[PilotBank, ...], names: list[str], columns: Columns) -> list[Array]:
-        """Declare the state of pilots, and give each bank its rows of it."""
-        from sim_node.control.trajectories import MEMORY
-
-        flown = tuple(name for bank in banks for name in names[bank.rows])
-        integrals = columns.add(
-            Column("pilot/integral", flown, (3,), unit="m/s²", meaning="integral of each controller")
-        )
-        missions = columns.add(
-            Column("pilot/mission", flown, (MEMORY,), meaning="phase, waypoint, times, begin of leg")
-        )
-        at = 0
-        for bank in banks:
-            end = at + bank.count
-            bank.remember_in(integrals[at:end], missions[at:end])
-            at = end
-        timesteps = Column("pilot/timesteps", ("pilots",), dtype=np.int64, meaning="timesteps since the start")
-        count = columns.add(timesteps)
-        self._timesteps = count.data  # counted without numpy's overhead
-        return [integrals, missions, count]

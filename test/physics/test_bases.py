@@ -131,7 +131,9 @@ def test_handles_tell_bases_and_multirotors_apart() -> None:
     with pytest.raises(TypeError, match="'amr' is a base on wheels"):
         _ = amr.command
     with pytest.raises(TypeError, match="'drone' is a multirotor"):
-        drone.cmd_vel(1.0)
+        _ = drone.odometry
+    with pytest.raises(TypeError, match="'amr' is a base on wheels; only a multirotor can go up"):
+        amr.cmd_vel(linear_z=1.0)
     for bad in ({"linear_x": math.nan}, {"timeout": -1.0}):
         with pytest.raises(ValueError, match="'amr'"):
             amr.cmd_vel(**bad)

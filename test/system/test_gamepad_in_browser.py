@@ -1,4 +1,4 @@
-"""A gamepad drives a base of the viewer's page in a real browser, which has no hardware: its readings are scripted."""
+"""A gamepad drives a base and flies a multirotor in a real browser, by scripted readings: it has no hardware."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from sim_node import Session, loads
 YARD = """
 world: yard
 time: {step: 0.02}
-physics: {integrator: implicitfast, gravity: [0, 0, 0]}
+physics: {integrator: implicitfast, timestep: 0.002}
 bodies: [{name: robot, joint: free, geometry: [{sphere: 0.2, mass: 3}]}]
 bases:
   - {name: amr, body: robot, type: differential, wheel_radius: 0.1, track: 0.4, drive: kinematic,
      limits: {linear: 0.8, angular: 1.2}}
+vehicles: [{name: drone, model: iris, sensors: false, pose: {position: [0, 9, 5]}, pilot: {wait: 0, after: hold}}]
 """
 # In place of the browser's own readings: the standard layout at rest.
 PAD = """
@@ -57,4 +58,14 @@ def test_a_gamepad_drives_and_a_page_that_hangs_stops(browser: Any) -> None:
         until(lambda: abs(twist()[0] - 0.8) < 1e-9, "full speed")
         set_pad("pad.connected = false;")
         until(lambda: twist() == [0.0, 0.0, 0.0], "the gamepad to be gone")
+
+        def climb() -> float:
+            return float(session.loop.call(lambda: session.simulation.bodies["drone/base_link"].twist[2]))
+
+        set_pad("pad.connected = true; pad.axes[1] = 0; pad.buttons[5].pressed = true;")
+        page.locator("#gamepad", has_text="gamepad: drone").wait_for()
+        set_pad("pad.axes[3] = -0.56;")  # halfway beyond the dead zone of 0.12, up
+        until(lambda: abs(climb() - 2.5) < 0.05, "half of the pilot's 5 m/s")
+        set_pad("pad.axes[3] = 0;")
+        until(lambda: abs(climb()) < 0.01, "it to hold its height")
         page.close()

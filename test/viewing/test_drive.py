@@ -59,3 +59,30 @@ def test_a_page_that_is_closed_stops_what_it_drove(run: Session) -> None:
         slide(page, "left, m/s", 0.4)
         until(lambda: abs(speed(run) - 0.4) < 1e-9, "the base to go to the left")
     until(lambda: speed(run) == 0.0, "the stop")
+
+
+def test_a_multirotor_has_a_slider_to_climb_and_holds_its_position_at_a_stop() -> None:
+    text = """
+world: air
+time: {step: 0.004}
+physics: {timestep: 0.002}
+vehicles: [{name: drone, model: iris, sensors: false, pilot: {speed: 3, yaw_rate: 0.7, wait: 0, after: hold}}]
+"""
+    with Session(loads(text), view=0, real_time_factor=0.0) as run:
+        run.start()
+
+        def velocity() -> Any:
+            return run.loop.call(lambda: run.simulation.bodies["drone/base_link"].twist[:3])
+
+        assert run.viewer is not None
+        with opened(run.viewer.url) as page:
+            limits = [page.element(label)["props"]["max"] for label in ("ahead, m/s", "left, m/s", "up, m/s")]
+            assert limits == [3.0, 3.0, 3.0]
+            assert page.element("turn, rad/s")["props"]["max"] == 0.7
+            slide(page, "up, m/s", 1.2)
+            until(lambda: velocity() == pytest.approx([0.0, 0.0, 1.2], abs=0.03), "it to climb")
+            page.send({"type": "GuiUpdateMessage", "uuid": page.element("Stop")["uuid"], "updates": {"value": True}})
+            until(lambda: velocity() == pytest.approx([0.0] * 3, abs=0.01), "the stop")
+            slide(page, "left, m/s", 0.6)
+            until(lambda: velocity() == pytest.approx([0.0, 0.6, 0.0], abs=0.03), "it to fly to the left")
+        until(lambda: velocity() == pytest.approx([0.0] * 3, abs=0.01), "the closed page to stop it")

@@ -28,6 +28,15 @@ bases:
   - {name: cart, body: cart, type: differential, wheel_radius: 0.1, track: 0.4, drive: kinematic}
 """
 
+AIR = """
+world: air
+time: {step: 0.004}
+physics: {timestep: 0.002}
+vehicles:
+  - {name: drone, model: iris, sensors: false, pilot: {wait: 0, after: hold}}
+  - {name: other, model: iris, sensors: false, pose: {position: [0, 9, 0]}}
+"""
+
 
 @pytest.fixture
 def run() -> Iterator[Session]:
@@ -40,8 +49,8 @@ def twist(run: Session, base: str = "omni") -> Any:
     return run.loop.call(lambda: run.simulation.vehicles[base].twist.tolist())
 
 
-def order(base: str, ahead: float = 0.0, left: float = 0.0, turn: float = 0.0, **more: Any) -> str:
-    return json.dumps({"base": base, "ahead": ahead, "left": left, "turn": turn} | more)
+def order(vehicle: str, ahead: float = 0.0, left: float = 0.0, turn: float = 0.0, **more: Any) -> str:
+    return json.dumps({"vehicle": vehicle, "ahead": ahead, "left": left, "up": 0.0, "turn": turn} | more)
 
 
 def socket_of(run: Session, **options: Any) -> Any:
@@ -51,8 +60,10 @@ def socket_of(run: Session, **options: Any) -> Any:
 
 def test_sticks_are_parts_of_what_a_base_can_do_until_they_fall_silent(run: Session) -> None:
     with socket_of(run) as page:
-        bases = json.loads(page.recv())["bases"]
-        assert bases == [{"name": "omni", "sideways": True}, {"name": "cart", "sideways": False}]
+        assert json.loads(page.recv())["vehicles"] == [
+            {"name": "omni", "sideways": True, "climbs": False},
+            {"name": "cart", "sideways": False, "climbs": False},
+        ]
         page.send(order("omni", 0.5, -0.25, 1.0))
         sent = time.monotonic()
         until(lambda: twist(run) == pytest.approx([0.4, -0.2, 1.5]), "what the sticks say")
@@ -80,6 +91,28 @@ def test_one_base_at_a_time_and_a_stop_of_all(run: Session) -> None:
         until(lambda: twist(run) == [0.0, 0.0, 0.0], "the one to stand where another is chosen")
 
 
+def test_sticks_fly_a_multirotor_until_they_fall_silent() -> None:
+    """With the controller's default limits, 5 m/s and 1 rad/s, and a brake of 2.5 m/s^2."""
+    with Session(loads(AIR), view=0, real_time_factor=0.0) as run:
+        run.start()
+
+        def twist() -> Any:
+            return run.loop.call(lambda: run.simulation.bodies["drone/base_link"].twist[[0, 1, 2, 5]])
+
+        with socket_of(run) as page:
+            # The other one has no pilot.
+            assert json.loads(page.recv())["vehicles"] == [{"name": "drone", "sideways": True, "climbs": True}]
+            page.send(order("drone", 0.2, -0.1, 0.0, up=0.1))
+            sent = time.monotonic()
+            until(lambda: twist() == pytest.approx([1.0, -0.5, 0.5, 0.0], abs=0.03), "what the sticks say")
+            until(lambda: twist() == pytest.approx([0.0] * 4, abs=0.01), "the dead man's time-out")
+            assert time.monotonic() - sent >= DEAD_MAN_S
+            page.send(order("drone", turn=-0.5))
+            until(lambda: twist() == pytest.approx([0.0, 0.0, 0.0, -0.5], abs=0.015), "the turn")
+            page.send(order("drone", stop=True))
+            until(lambda: twist() == pytest.approx([0.0] * 4, abs=0.01), "the stop")
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -92,9 +125,11 @@ def test_one_base_at_a_time_and_a_stop_of_all(run: Session) -> None:
         order("omni", 1.5),
         order("omni", float("nan")),
         order("omni", True),
+        order("omni", up=1.1),
         order("omni", stop="no"),
         order("omni", 0.5) + " " * 1000,
-        '{"base": 3, "ahead": 0, "left": 0, "turn": 0}',
+        '{"vehicle": 3, "ahead": 0, "left": 0, "up": 0, "turn": 0}',
+        '{"vehicle": "omni", "ahead": 0, "left": 0, "turn": 0}',
     ],
 )
 def test_what_no_script_of_ours_sends_is_ignored(data: str | bytes) -> None:

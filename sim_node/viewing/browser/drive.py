@@ -1,4 +1,4 @@
-"""A tab to drive by hand: a stick for bases, sliders for joints with actuators, and a stop."""
+"""A tab to drive by hand: a stick for bases and multirotors, sliders for joints with actuators, and a stop."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ MAX_JOINTS = 40
 
 
 class Stick(NamedTuple):
-    """What a base can be asked for: its largest speed and yaw rate, and whether it moves sideways."""
+    """What a vehicle can be asked for: its largest speed and yaw rate, whether it moves sideways, and up and down."""
 
     speed: float
     turn: float
     sideways: bool
+    climbs: bool = False
 
 
 class Range(NamedTuple):
@@ -38,22 +39,22 @@ class Range(NamedTuple):
 
 
 class Steering(Protocol):
-    """Drives bases and joints of a run. Its methods may be called from any thread, and raise what they refuse."""
+    """Drives vehicles and joints of a run. Its methods may be called from any thread, and raise what they refuse."""
 
-    def bases(self) -> Mapping[str, Stick]:
-        """Return what can be driven, by name."""
+    def vehicles(self) -> Mapping[str, Stick]:
+        """Return the bases and multirotors that can be driven, by name."""
 
     def joints(self) -> Mapping[str, Range]:
         """Return the joints with actuators, by name, that no base drives."""
 
-    def drive(self, base: str, ahead: float, left: float, turn: float) -> None:
-        """Let a base move at a twist along its own axes until it is told otherwise."""
+    def drive(self, vehicle: str, ahead: float, left: float, up: float, turn: float) -> None:
+        """Let a vehicle move at a velocity along its heading until it is told otherwise."""
 
     def move(self, joint: str, target: float) -> None:
         """Set the target of a joint."""
 
     def stop(self) -> None:
-        """Let all bases brake, and all joints stay where they are."""
+        """Let all vehicles brake and multirotors hold their positions, and all joints stay where they are."""
 
 
 class LoopSteering:
@@ -66,10 +67,11 @@ class LoopSteering:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
 
-    def bases(self) -> Mapping[str, Stick]:
+    def vehicles(self) -> Mapping[str, Stick]:
         """See Steering."""
         found = {}
-        for base in self._loop.simulation.world.of(Base):
+        world = self._loop.simulation.world
+        for base in world.of(Base):
             if base.autopilot is not None:
                 continue  # which commands it at every step
             reachable = type(base.shape).kinematics([base.shape]).nearest(np.array([[0.0, 1.0, 0.0]]))
@@ -77,6 +79,9 @@ class LoopSteering:
             speed, turn = min(limits.linear, 1e3), min(limits.angular, 1e3)
             fast = Stick(speed if speed < 1e3 else SPEED, turn if turn < 1e3 else TURN, bool(reachable[0, 1]))
             found[base.name] = fast
+        for vehicle in world.vehicles:
+            if vehicle.pilot is not None and vehicle.autopilot is None:
+                found[vehicle.name] = Stick(vehicle.pilot.speed, vehicle.pilot.yaw_rate, sideways=True, climbs=True)
         return found
 
     def joints(self) -> Mapping[str, Range]:
@@ -94,9 +99,9 @@ class LoopSteering:
             found[name] = Range(min(low, now), max(high, now), now)
         return found
 
-    def drive(self, base: str, ahead: float, left: float, turn: float) -> None:
+    def drive(self, vehicle: str, ahead: float, left: float, up: float, turn: float) -> None:
         """See Steering."""
-        self._loop.call(lambda: self._vehicle(base).cmd_vel(ahead, left, turn, timeout=0.0))
+        self._loop.call(lambda: self._vehicle(vehicle).cmd_vel(ahead, left, turn, linear_z=up, timeout=0.0))
 
     def move(self, joint: str, target: float) -> None:
         """See Steering."""
@@ -110,8 +115,8 @@ class LoopSteering:
         """See Steering. Joints with position actuators stay where they are; other targets become 0."""
 
         def act() -> None:
-            for base in self.bases():
-                self._vehicle(base).cmd_vel()
+            for vehicle in self.vehicles():
+                self._vehicle(vehicle).cmd_vel()
             for name in self.joints():
                 joint = self._joint(name)
                 joint.target = joint.position if "position" in joint.targets else 0.0
@@ -126,7 +131,7 @@ class LoopSteering:
 
 
 class DriveTab:
-    """The tab. A base moves as long as its sliders are away from the middle; a page that is closed stops it.
+    """The tab. A vehicle moves as long as its sliders are away from the middle; a page that is closed stops it.
 
     Args:
         server: viser's server.
@@ -135,48 +140,51 @@ class DriveTab:
 
     def __init__(self, server: Any, steering: Steering) -> None:
         self._gui, self._steering = server.gui, steering
-        self._pages: set[int] = set()
-        stop = self._gui.add_button("Stop", color="red", hint="lets bases brake, and joints stay where they are")
+        # What each page drives.
+        self._pages: dict[int, set[str]] = {}
+        stop = self._gui.add_button("Stop", color="red", hint="vehicles brake, joints stay where they are")
         stop.on_click(lambda event: _ask(event, self._stop))
         self._folder: Any = None
-        self._sliders: list[Any] = []
+        self._sliders: dict[str, list[Any]] = {}
         self._moved: dict[str, Any] = {}
         self._shown: tuple[Any, ...] = ()
         self.change()
         server.on_client_disconnect(lambda client: self._left(client.client_id))
 
     def change(self) -> None:
-        """Follow a change of the world: new bases and joints get sliders."""
-        bases, joints = self._steering.bases(), dict(list(self._steering.joints().items())[:MAX_JOINTS])
-        shown = (tuple(bases.items()), tuple((name, each.low, each.high) for name, each in joints.items()))
+        """Follow a change of the world: new vehicles and joints get sliders."""
+        vehicles, joints = self._steering.vehicles(), dict(list(self._steering.joints().items())[:MAX_JOINTS])
+        shown = (tuple(vehicles.items()), tuple((name, each.low, each.high) for name, each in joints.items()))
         if shown == self._shown:
             return
         self._shown = shown
         if self._folder is not None:
             self._folder.remove()
-        self._sliders, self._moved = [], {}
+        self._sliders, self._moved = {}, {}
         self._folder = self._gui.add_folder("By hand", expand_by_default=True)
         with self._folder:
-            for name, stick in bases.items():
+            for name, stick in vehicles.items():
                 self._add_stick(name, stick)
             if joints:
                 self._add_joints(joints)
 
     def _add_stick(self, name: str, stick: Stick) -> None:
-        axes = {"ahead, m/s": stick.speed, "turn, rad/s": stick.turn}
-        if stick.sideways:
-            axes = {"ahead, m/s": stick.speed, "left, m/s": stick.speed, "turn, rad/s": stick.turn}
+        axes = {"ahead, m/s": stick.speed}
+        axes |= {"left, m/s": stick.speed} if stick.sideways else {}
+        axes |= {"up, m/s": stick.speed} if stick.climbs else {}
+        axes |= {"turn, rad/s": stick.turn}
         with self._gui.add_folder(name):
             sliders = {label: self._gui.add_slider(label, -most, most, most / 50, 0.0) for label, most in axes.items()}
-        self._sliders += sliders.values()
+        self._sliders[name] = list(sliders.values())
 
         def drive(event: Any) -> None:
             if event.client_id is None:
                 return  # moved back by a stop
-            self._pages.add(event.client_id)
             values = {label.partition(",")[0]: slider.value for label, slider in sliders.items()}
-            ahead, left, turn = values["ahead"], values.get("left", 0.0), values["turn"]
-            _ask(event, lambda: self._steering.drive(name, ahead, left, turn))
+            driven = self._pages.setdefault(event.client_id, set())
+            (driven.add if any(values.values()) else driven.discard)(name)
+            ahead, left, up, turn = (values.get(axis, 0.0) for axis in ("ahead", "left", "up", "turn"))
+            _ask(event, lambda: self._steering.drive(name, ahead, left, up, turn))
 
         for slider in sliders.values():
             slider.on_update(drive)
@@ -193,15 +201,20 @@ class DriveTab:
 
     def _left(self, client: int) -> None:
         """Stop what a page drove that is gone."""
-        if client in self._pages:
-            self._pages.discard(client)
-            with suppress(Refused):  # the run has ended
-                self._stop()
+        for name in self._pages.pop(client, ()):
+            with suppress(Refused, KeyError):  # the run has ended, or a change has removed it
+                self._steering.drive(name, 0.0, 0.0, 0.0, 0.0)
+            self._centre(name)
+
+    def _centre(self, name: str) -> None:
+        for slider in self._sliders.get(name, ()):
+            slider.value = 0.0
 
     def _stop(self) -> None:
         self._steering.stop()
-        for slider in self._sliders:
-            slider.value = 0.0
+        self._pages.clear()
+        for name in self._sliders:
+            self._centre(name)
         for name, each in self._steering.joints().items():
             if name in self._moved:
                 slider = self._moved[name]

@@ -1,4 +1,4 @@
-"""A gamepad at the browser: a script in the viewer's page reads it, and a socket of its own drives a base.
+"""A gamepad at the browser: a script in the viewer's page reads it, and a socket of its own drives a vehicle.
 
 viser has no access to gamepads, so the page that it serves gets one more script.
 """
@@ -27,26 +27,27 @@ from sim_node.viewing.browser.panels_page import MAX_MESSAGE, PanelsPage, Respon
 
 SCRIPT = Path(__file__).with_name("gamepad.js")
 SCRIPT_PATH, SOCKET = "/gamepad.js", "/gamepad"
-# A base whose page says nothing for so long brakes, s: the page is hidden, hangs, or is cut off.
+# A vehicle whose page says nothing for so long brakes, s: the page is hidden, hangs, or is cut off.
 DEAD_MAN_S = 0.5
 _TITLE = b"</title>"
 _TAG = b'<script src="%s" defer></script>' % SCRIPT_PATH.encode()
-_AXES = ("ahead", "left", "turn")
+_AXES = ("ahead", "left", "up", "turn")
 
 
 class Sticks(NamedTuple):
     """What a page asks for: how far each stick is moved, -1 to 1, or a stop of everything."""
 
-    base: str
+    vehicle: str
     ahead: float
     left: float
+    up: float
     turn: float
     stop: bool
 
     @property
     def centred(self) -> bool:
         """Whether nothing is to move."""
-        return not (self.ahead or self.left or self.turn)
+        return not (self.ahead or self.left or self.up or self.turn)
 
 
 class GamepadPage:
@@ -56,7 +57,7 @@ class GamepadPage:
         others: The other pages of the server.
 
     Attributes:
-        steering: Drives bases, or None.
+        steering: Drives vehicles, or None.
     """
 
     def __init__(self, others: PanelsPage) -> None:
@@ -90,9 +91,9 @@ async def _serve(connection: ServerConnection, steering: Steering) -> None:
     """Drive as a page asks, until it is closed; stop what it drove once it falls silent, and at the end."""
     driven = ""
     try:
-        bases = await asyncio.to_thread(steering.bases)
-        names = [{"name": name, "sideways": stick.sideways} for name, stick in bases.items()]
-        await connection.send(json.dumps({"bases": names}))
+        vehicles = await asyncio.to_thread(steering.vehicles)
+        named = [{"name": name, "sideways": each.sideways, "climbs": each.climbs} for name, each in vehicles.items()]
+        await connection.send(json.dumps({"vehicles": named}))
         while True:
             try:
                 data = await asyncio.wait_for(connection.recv(), DEAD_MAN_S if driven else None)
@@ -105,23 +106,24 @@ async def _serve(connection: ServerConnection, steering: Steering) -> None:
             if sticks.stop:
                 driven = ""
                 await asyncio.to_thread(steering.stop)
-            elif (stick := (await asyncio.to_thread(steering.bases)).get(sticks.base)) is not None:
-                if driven and driven != sticks.base:
+            elif (stick := (await asyncio.to_thread(steering.vehicles)).get(sticks.vehicle)) is not None:
+                if driven and driven != sticks.vehicle:
                     await _brake(steering, driven)
-                axes = sticks.ahead * stick.speed, sticks.left * stick.speed, sticks.turn * stick.turn
-                driven = "" if sticks.centred else sticks.base
-                await asyncio.to_thread(steering.drive, sticks.base, *axes)
-    except (ConnectionClosed, Refused, KeyError):  # the page is gone, the run has ended, or a change removed the base
+                up = sticks.up * stick.speed if stick.climbs else 0.0
+                axes = sticks.ahead * stick.speed, sticks.left * stick.speed, up, sticks.turn * stick.turn
+                driven = "" if sticks.centred else sticks.vehicle
+                await asyncio.to_thread(steering.drive, sticks.vehicle, *axes)
+    except (ConnectionClosed, Refused, KeyError):  # the page is gone, the run has ended, or a change removed it
         pass
     finally:
         await _brake(steering, driven)
 
 
-async def _brake(steering: Steering, base: str) -> str:
-    """Let a base brake, if one is named. Return the name of no base."""
-    if base:
+async def _brake(steering: Steering, vehicle: str) -> str:
+    """Let a vehicle brake, if one is named. Return the name of none."""
+    if vehicle:
         with suppress(Refused, KeyError):  # the run has ended, or a change has removed it
-            await asyncio.to_thread(steering.drive, base, 0.0, 0.0, 0.0)
+            await asyncio.to_thread(steering.drive, vehicle, 0.0, 0.0, 0.0, 0.0)
     return ""
 
 
@@ -131,18 +133,18 @@ def sticks_of(data: str | bytes) -> Sticks | None:
         return None
     try:
         message = json.loads(data)
-        base, axes = message["base"], [message[axis] for axis in _AXES]
+        vehicle, axes = message["vehicle"], [message[axis] for axis in _AXES]
         stop = message.get("stop", False)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    if not isinstance(base, str) or not isinstance(stop, bool):
+    if not isinstance(vehicle, str) or not isinstance(stop, bool):
         return None
     if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in axes):
         return None
     if not all(math.isfinite(each) and -1.0 <= each <= 1.0 for each in axes):
         return None
-    ahead, left, turn = map(float, axes)
-    return Sticks(base, ahead, left, turn, stop)
+    ahead, left, up, turn = map(float, axes)
+    return Sticks(vehicle, ahead, left, up, turn, stop)
 
 
 @cache

@@ -226,7 +226,7 @@ class Viewer:
         if self.editor is not None:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
                 self._edit = Edit(self.server, scene, self.lock, self.editor)
-        if self.steering is not None and (self.steering.bases() or self.steering.joints()):
+        if self.steering is not None and (self.steering.vehicles() or self.steering.joints()):
             with self._tabs.add_tab("Drive", viser.Icon.STEERING_WHEEL):
                 self._drive = DriveTab(self.server, self.steering)
         self._readouts, self._sensors_tab = None, None
