@@ -131,6 +131,15 @@ class Ground:
         texts = [message.text for message in self.heard if message.get_type() == "STATUSTEXT"]
         raise AssertionError(f"no {kind} within {PATIENCE:g} s; texts {texts}")
 
+    def take_in(self) -> None:
+        """Hear what has come until now: what came while the socket is full would be lost."""
+        self._socket.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                data, self._to = self._socket.recvfrom(2048)
+                self.heard += self._mav.parse_buffer(data) or []
+        self._socket.settimeout(0.2)
+
     def take_off(self, height: float) -> int:
         """The result. A command's altitude is above mean sea level, a world's above the ellipsoid, 47 m apart here."""
         nan = float("nan")
@@ -139,6 +148,7 @@ class Ground:
 
     def command(self, command: int, *params: float) -> tuple[int, str]:
         """The result and the words that came before it."""
+        self.take_in()
         before = len(self.heard)
         values = [*params, *[0.0] * (7 - len(params))]
         self.send(self._mav.command_long_encode(self.system, 1, command, 0, *values))

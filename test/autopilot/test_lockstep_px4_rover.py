@@ -16,7 +16,7 @@ from pymavlink.dialects.v20 import common as mavlink
 from waiting import until
 
 from sim_node.autopilot.lockstep import Sample
-from sim_node.autopilot.lockstep.px4_rover import Px4Rover
+from sim_node.autopilot.lockstep.px4 import Px4Rover
 
 EPOCH_US, STEP_US, PERIOD_US = 1_000_000, 4_000, 10_000
 LEFT, RIGHT = -0.25, 0.75

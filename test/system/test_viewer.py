@@ -134,7 +134,7 @@ def assert_sky_and_ground(page: Any) -> None:
 def assert_shadow_below(page: Any, position: np.ndarray) -> None:
     """Without shadows, there is light where one was: viser's light is 16 degrees from overhead."""
     shaded = picture(page)
-    page.get_by_role("checkbox").nth(2).click()
+    page.get_by_role("checkbox", name="Shadows").click()
     below = projected(page, position * [1, 1, 0])
     left, right = (int(below.x + side * 1.5 * below.width) for side in (-1, 1))
     end, changed = time.monotonic() + PATIENCE, np.zeros((0, 2), dtype=np.intp)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from changing import yard
 from page import Page, opened
+from waiting import until
 
 from sim_node.recording.settings import Settings
 from sim_node.session import Session
@@ -133,7 +134,7 @@ def test_changes_leave_nothing_on_the_page_and_no_threads(run: tuple[Loop, Viewe
     before = size()
     for number in range(20):
         loop.change(worlds[(number + 1) % 2])
-    assert size() == before
+    until(lambda: size() == before, "threads of a page that was closed to end")
 
 
 def test_a_bag_shows_the_world_of_each_time(tmp_path: Path) -> None:
