@@ -15,7 +15,8 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser import Viewer, ViewSink
 from sim_node.world import load
 
-SECONDS, SIZE = 6.5, {"width": 1000, "height": 600}
+# The page for which the camera of a new page is chosen: sim_node.viewing.browser.start.PAGE.
+SECONDS, SIZE = 6.5, {"width": 1280, "height": 720}
 FLAGS = ("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
