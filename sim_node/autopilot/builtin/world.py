@@ -58,14 +58,13 @@ def _of_multirotor(simulation: Simulation, vehicle: Multirotor, rate: float) -> 
 def _of_rover(simulation: Simulation, base: Base, rate: float) -> VehicleParameters:
     limits, pilot, shape = base.limits, base.pilot or BasePilot(), base.shape
     origin, undulation = _origin_of(simulation.world)
-    sideways = bool(type(shape).kinematics([shape]).nearest(np.array([[0.0, 1.0, 0.0]]))[0, 1])
     tightest = shape.wheelbase / math.tan(shape.max_steering) if isinstance(shape, Ackermann) else 0.0
     turns = min(limits.angular_acceleration, 10.0 * limits.angular)
     speed = limits.linear if pilot.speed is None else pilot.speed
     height = float(simulation.bodies[base.body].pose[2])
     return VehicleParameters(
         name=base.name,
-        airframe=Chassis(limits.linear, limits.angular, turns, tightest, sideways),
+        airframe=Chassis(limits.linear, limits.angular, turns, tightest, shape.moves_sideways()),
         centre=(0.0, 0.0, 0.0),
         rate=rate,
         gravity=float(np.linalg.norm(simulation.world.physics.gravity)),

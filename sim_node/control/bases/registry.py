@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 
@@ -109,6 +111,14 @@ class BaseType(ABC):
             value = getattr(self, each.name)
             if not low <= value <= high:
                 yield each.name, f"{value:g} {unit} is out of range; allowed: {low:g} to {high:g}"
+
+    def moves_sideways(self) -> bool:
+        """Return whether the wheels allow a velocity to the left.
+
+        Returns:
+            Whether they do.
+        """
+        return bool(self.kinematics([self]).nearest(np.array([[0.0, 1.0, 0.0]]))[0, 1])
 
     @classmethod
     @abstractmethod

@@ -74,11 +74,10 @@ class LoopSteering:
         for base in world.of(Base):
             if base.autopilot is not None:
                 continue  # which commands it at every step
-            reachable = type(base.shape).kinematics([base.shape]).nearest(np.array([[0.0, 1.0, 0.0]]))
             limits = base.limits
             speed, turn = min(limits.linear, 1e3), min(limits.angular, 1e3)
-            fast = Stick(speed if speed < 1e3 else SPEED, turn if turn < 1e3 else TURN, bool(reachable[0, 1]))
-            found[base.name] = fast
+            sideways = base.shape.moves_sideways()
+            found[base.name] = Stick(speed if speed < 1e3 else SPEED, turn if turn < 1e3 else TURN, sideways)
         for vehicle in world.vehicles:
             if vehicle.pilot is not None and vehicle.autopilot is None:
                 found[vehicle.name] = Stick(vehicle.pilot.speed, vehicle.pilot.yaw_rate, sideways=True, climbs=True)
