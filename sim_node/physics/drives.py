@@ -12,6 +12,7 @@ from sim_node.columns import Column, Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import drive_kernels as kernels
 from sim_node.physics.joint_motion import MIN_MOBILITY
+from sim_node.physics.loop_closures import has_sliders
 from sim_node.physics.transmissions import terms_of
 from sim_node.world.joint_motion import RIGID, Actuator, Stop
 from sim_node.world.model import World
@@ -39,11 +40,6 @@ def integrator_of(world: World) -> str:
     if found == "rk4" and any(each.implicit for each in world.actuators):
         found = "implicitfast"
     return "euler" if found in ("implicit", "implicitfast") and has_sliders(world) else found
-
-
-def has_sliders(world: World) -> bool:
-    """Return whether loops of sliding mates hold bodies of hardly any mass, see `assembly.motion`."""
-    return any(held.kind == "lock" for held in world.loop_closures)
 
 
 def name_of(actuator: Actuator) -> str:

@@ -38,7 +38,7 @@ def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: 
         # Islands have copies of the rows that loop_drift writes.
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
         # Like the implicit integrators, implicit damping adds up the forces on sliders again; see integrator_of.
-        if any(held.kind == "lock" for held in world.loop_closures):
+        if has_sliders(world):
             spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     for held in world.loop_closures:
         rows = [layout.frames.index(name) for name in held.frames]
@@ -50,6 +50,11 @@ def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: 
         if held.kind not in LOOP_CLOSURES:
             raise ValueError(f"{held.name!r}: no loop closure {held.kind!r}; allowed: {', '.join(LOOP_CLOSURES)}")
         LOOP_CLOSURES[held.kind](spec, held, (nodes[offsets[rows[0]][0]], nodes[offsets[rows[1]][0]]), ends)
+
+
+def has_sliders(world: World) -> bool:
+    """Return whether loops of sliding mates hold bodies of hardly any mass, see `assembly.motion`."""
+    return any(held.kind == "lock" for held in world.loop_closures)
 
 
 def set_distances(model: mujoco.MjModel, world: World) -> None:

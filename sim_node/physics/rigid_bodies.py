@@ -312,8 +312,9 @@ class RigidBodyEngine:
 
     def _pass(self, steps: int) -> None:
         """Advance time for bodies that are static or follow keyframes."""
+        done = self._done() + steps
         self.wind.advance(steps * self._substeps)
-        self.data.time = (done := self._done() + steps) * self._substeps * self.model.opt.timestep
+        self.data.time = done * self._substeps * self.model.opt.timestep
         self._follow(done)
 
     def _done(self) -> int:
@@ -338,7 +339,8 @@ class RigidBodyEngine:
         now = self._state_now()
         if now == self._evaluated:
             return
-        self._evaluated, done = now, self._no_stage
+        self._evaluated = now
+        done = self._no_stage
         if self._force_elements:
             self._mujoco.mj_step1(model, data)
             self._act()
