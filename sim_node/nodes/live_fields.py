@@ -9,7 +9,7 @@ from rclpy.node import Node
 
 from sim_node.nodes.topic_subscriptions import Receive, TopicSubscriptions
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.definitions import definition_of, installed_definition
+from sim_node.recording.definitions import definition_here
 from sim_node.schematic import Schematic
 from sim_node.session.topic_fields import TopicFields
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -58,7 +58,7 @@ class LiveFields:
                 self._topics.subscribe(name, types[name][0], partial(self._receiver, name, types[name][0]), raw=True)
 
     def _receiver(self, name: str, kind: str) -> Receive:
-        definition = installed_definition(kind) or definition_of(kind)
+        definition = definition_here(kind)
         self.fields.add(BagTopic(name, kind, 0, definition=definition.text))
         return partial(self.fields.receive, name)
 

@@ -8,9 +8,9 @@ from threading import Lock
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from sim_node.nodes.publishers import message_class, profile, qos_of, subscription_qos
+from sim_node.nodes.publishers import message_class, offered_on, profile, subscription_qos
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
+from sim_node.recording.definitions import UnknownType, definition_here
 from sim_node.session.message_text import MessageReader
 
 _DEPTH = 10
@@ -68,12 +68,12 @@ class LiveMessages:
         kind = self._types[chosen]
         try:
             message = message_class(kind)
-            definition = installed_definition(kind) or definition_of(kind)
+            definition = definition_here(kind)
         except (ImportError, AttributeError, UnknownType):
             with self._lock:
                 self._fault = f"{kind} is not installed"
             return
-        offered = tuple(qos_of(each.qos_profile) for each in self._node.get_publishers_info_by_topic(chosen))
+        offered = offered_on(self._node, chosen)
         if not offered:
             return
         with self._lock:

@@ -19,7 +19,7 @@ from sim_node.nodes.publishers import message_class, profile, qos_of, subscripti
 from sim_node.nodes.recording import serve_snapshot
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import RecordingStopped
-from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
+from sim_node.recording.definitions import UnknownType, definition_here
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
 from sim_node.text import MAX_LINE, shown
@@ -82,7 +82,7 @@ class LiveRecordingNode(LoopNode):
     def _subscribe_to(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo]) -> None:
         kind = message_class(type)
         offered = tuple(_with_depth(qos_of(each.qos_profile)) for each in publishers)
-        definition = installed_definition(type) or definition_of(type)
+        definition = definition_here(type)
         type_hash = str(getattr(publishers[0], "topic_type_hash", ""))
         if type_hash.startswith("RIHS01_"):
             definition = definition._replace(type_hash=type_hash)

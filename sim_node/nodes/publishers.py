@@ -55,6 +55,11 @@ def qos_of(found: QoSProfile) -> Qos:
     )
 
 
+def offered_on(node: Node, topic: str) -> tuple[Qos, ...]:
+    """Return the QoS of each publisher on a topic."""
+    return tuple(qos_of(each.qos_profile) for each in node.get_publishers_info_by_topic(topic))
+
+
 def subscription_qos(offered: Sequence[Qos], min_depth: int) -> Qos:
     """Return the QoS of a subscription that is compatible with several publishers."""
     return Qos(

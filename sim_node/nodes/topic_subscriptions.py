@@ -8,7 +8,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from sim_node.nodes.publishers import message_class, profile, qos_of, subscription_qos
+from sim_node.nodes.publishers import message_class, offered_on, profile, subscription_qos
 from sim_node.recording.definitions import UnknownType
 from sim_node.text import shown
 from sim_node.wire.topic import Qos
@@ -43,7 +43,7 @@ class TopicSubscriptions:
         """
         if topic in self.refused:
             return
-        offered = tuple(qos_of(each.qos_profile) for each in self._node.get_publishers_info_by_topic(topic))
+        offered = offered_on(self._node, topic)
         if not offered:
             return
         wanted = subscription_qos(offered, _DEPTH)

@@ -42,6 +42,14 @@ def definition_of(type: str) -> Definition:
     return Definition(text, store.hash_rihs01(type))
 
 
+def definition_here(type: str) -> Definition:
+    """Return the definition of package/msg/Name as installed, which publishers here use, or else in ROS 2 Jazzy.
+
+    Raises UnknownType.
+    """
+    return installed_definition(type) or definition_of(type)
+
+
 @cache
 def installed_definition(type: str) -> Definition | None:
     """Return the definition of package/msg/Name in the installed packages; None if a file is missing."""
