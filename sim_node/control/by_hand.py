@@ -11,6 +11,7 @@ from sim_node.control.trajectories import BELOW, PHASE, STILL, glide
 from sim_node.control.trajectories import DONE as MISSION_DONE
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import yaw_of
 
 _Indices = npt.NDArray[np.int64]
 
@@ -66,10 +67,9 @@ def fly_by_hand(
             ahead, left, up, turn = c[0] / over, c[1] / over, c[2] / over, c[3] / over
 
         if modes[v] == STANDING and up > 0.0:
-            qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
             m[:] = 0.0
             m[:3] = states[v, :3]
-            m[9] = math.atan2(2.0 * (qx * qy + qz * qw), 1.0 - 2.0 * (qy * qy + qz * qz))
+            m[9] = yaw_of(states[v, 3], states[v, 4], states[v, 5], states[v, 6])
             modes[v] = FLYING
         if modes[v] == FLYING:
             # The heading halfway through the period.

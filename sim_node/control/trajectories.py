@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import yaw_of
 
 _Indices = npt.NDArray[np.int64]
 
@@ -80,8 +81,7 @@ def fly_missions(
         x, y, z = states[v, 0], states[v, 1], states[v, 2]
         phase = int(now[PHASE])
         if phase == WAIT and now[ELAPSED] >= p[0]:
-            qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
-            now[BEGIN_YAW] = math.atan2(2.0 * (qx * qy + qz * qw), 1.0 - 2.0 * (qy * qy + qz * qz))
+            now[BEGIN_YAW] = yaw_of(states[v, 3], states[v, 4], states[v, 5], states[v, 6])
             now[BEGIN], now[BEGIN + 1], now[BEGIN + 2] = x, y, z
             now[WAYPOINT], now[ELAPSED], now[HELD] = 0.0, 0.0, 0.0
             phase = FLY
@@ -138,18 +138,25 @@ TURNING = 2.0
 
 
 @kernel(nogil=True, error_model="numpy")
+def braking_speed(left: float, acceleration: float) -> float:
+    """Return the greatest speed, m/s, from which one can still stop within a distance, m, at an acceleration, m/s^2.
+
+    It is sqrt(2 a d), and near the goal ARRIVING times the distance, if that needs less braking.
+    """
+    near = acceleration / (ARRIVING * ARRIVING)
+    return ARRIVING * left if left <= near else math.sqrt(2.0 * acceleration * (left - 0.5 * near))
+
+
+@kernel(nogil=True, error_model="numpy")
 def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration: float, period: float) -> float:
     """Move reference (11,) for a period in s towards goal (3,), to rest there; return the remaining distance, m.
 
-    reference: a row of setpoints, [x y z vx vy vz ax ay az yaw yaw_rate], from any state of motion. Its speed is the
-    highest from which it can still brake, sqrt(2 a d), and near the goal ARRIVING times the distance, if that needs
-    less braking.
+    reference: a row of setpoints, [x y z vx vy vz ax ay az yaw yaw_rate], from any state of motion. Its speed is that
+    of `braking_speed`.
     """
     dx, dy, dz = goal[0] - reference[0], goal[1] - reference[1], goal[2] - reference[2]
     left = math.sqrt(dx * dx + dy * dy + dz * dz)
-    near = acceleration / (ARRIVING * ARRIVING)
-    fast = ARRIVING * left if left <= near else math.sqrt(2.0 * acceleration * (left - 0.5 * near))
-    share = min(fast, speed) / left if left > 0.0 else 0.0
+    share = min(braking_speed(left, acceleration), speed) / left if left > 0.0 else 0.0
     glide(reference, dx * share, dy * share, dz * share, acceleration, period)
     return left
 

@@ -204,7 +204,7 @@ class AttitudeNed(tuple[float, float, float, float]):
     def yaw(self) -> YawNed:
         """The yaw about the world's z axis, clockwise from north, in [-pi, pi] rad."""
         w, x, y, z = self
-        return YawNed(math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+        return YawNed(_yaw(w, x, y, z))
 
 
 class AttitudeEnu(tuple[float, float, float, float]):
@@ -280,7 +280,7 @@ class AttitudeEnu(tuple[float, float, float, float]):
     def yaw(self) -> YawEnu:
         """The yaw about the world's z axis, counterclockwise from east, in [-pi, pi] rad."""
         x, y, z, w = self
-        return YawEnu(math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)))
+        return YawEnu(_yaw(w, x, y, z))
 
 
 class AttitudeFrd(tuple[float, float, float, float]):
@@ -322,3 +322,7 @@ class AttitudeFlu(tuple[float, float, float, float]):
             The vector in FLU.
         """
         return AttitudeEnu(self).to_body(Enu(vector))
+
+
+def _yaw(w: float, x: float, y: float, z: float) -> float:
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))

@@ -51,6 +51,12 @@ def axes(qx, qy, qz, qw):
 
 
 @kernel()
+def yaw_of(qx, qy, qz, qw):
+    """Return the yaw of a quaternion about the world's z axis, rad."""
+    return math.atan2(2.0 * (qx * qy + qz * qw), 1.0 - 2.0 * (qy * qy + qz * qz))
+
+
+@kernel()
 def cross(ax, ay, az, bx, by, bz):
     """Return the cross product a x b."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx

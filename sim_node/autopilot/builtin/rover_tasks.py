@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sim_node.autopilot.builtin.tasks import ARRIVED, TURNED, Circle, Drift, Go, Hold, Turn
 from sim_node.autopilot.builtin.vehicle_parameters import Chassis
-from sim_node.control.trajectories import ARRIVING, TURNING
+from sim_node.control.trajectories import TURNING, braking_speed
 from sim_node.frames import AttitudeEnu
 
 if TYPE_CHECKING:
@@ -66,10 +66,8 @@ class DriveTo(Go):
 
     def _drive(self, flight: Flight, left: float, aside: float) -> None:
         speed = flight.speed if self.speed is None else self.speed
-        # As in control.trajectories.approach.
-        acceleration = flight.settings.acceleration
-        near = acceleration / (ARRIVING * ARRIVING)
-        speed = min(speed, ARRIVING * left if left <= near else math.sqrt(2.0 * acceleration * (left - 0.5 * near)))
+        # As Python: for one call per step, loading machine code is not worth it.
+        speed = min(speed, braking_speed.py_func(left, flight.settings.acceleration))
         radius = chassis_of(flight).turning_radius
         if radius > 0.0:
             self._steer(flight, speed, left, aside, radius)
