@@ -10,20 +10,17 @@ import json
 import math
 from collections.abc import Awaitable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from sim_node.simulation import Refused
 from sim_node.viewing.browser.drive import Steering
-from sim_node.viewing.browser.panels_page import MAX_MESSAGE, PanelsPage, Respond
+from sim_node.viewing.browser.panels_page import MAX_MESSAGE, PanelsPage, Respond, response, uncompressed
 
 SCRIPT = Path(__file__).with_name("gamepad.js")
 SCRIPT_PATH, SOCKET = "/gamepad.js", "/gamepad"
@@ -71,13 +68,11 @@ class GamepadPage:
         if self.steering is None or upgrades or path not in ("/", "/plain", SCRIPT_PATH):
             return self._others.answer(connection, request, other)
         if path == SCRIPT_PATH:
-            return _response(_script(), "text/javascript; charset=utf-8")
-        # Not compressed, so that it can be changed.
-        headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
-        found = self._others.answer(connection, replace(request, headers=headers), other)
+            return response(_script(), "text/javascript; charset=utf-8")
+        found = self._others.answer(connection, uncompressed(request), other)
         if not isinstance(found, Response) or _TITLE not in bytes(found.body):
             return found
-        return _response(bytes(found.body).replace(_TITLE, _TITLE + _TAG, 1), "text/html; charset=utf-8")
+        return response(bytes(found.body).replace(_TITLE, _TITLE + _TAG, 1), "text/html; charset=utf-8")
 
     def handler(self, connection: ServerConnection) -> Awaitable[None] | None:
         """Return what serves a connection of the script; for others, what other pages do."""
@@ -150,8 +145,3 @@ def sticks_of(data: str | bytes) -> Sticks | None:
 @cache
 def _script() -> bytes:
     return SCRIPT.read_bytes()
-
-
-def _response(body: bytes, kind: str) -> Response:
-    headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"})
-    return Response(HTTPStatus.OK, "OK", headers, body)

@@ -75,15 +75,13 @@ class PanelsPage:
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return other(connection, request)
         if path == "/" and self.content is not None:
-            return _response(_page(), "text/html; charset=utf-8")
+            return response(_page(), "text/html; charset=utf-8")
         is_viewport = self.content is not None and VIEWPORT.fullmatch(path)
         if path in ("/", "/plain") or is_viewport:
-            # Not compressed, so that it can be changed.
-            headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
-            found = other(connection, replace(request, path="/", headers=headers))
+            found = other(connection, replace(uncompressed(request), path="/"))
             if isinstance(found, Response) and found.status_code == HTTPStatus.OK:
                 added = _HIDDEN if is_viewport else _script()
-                return _response(bytes(found.body).replace(b"</head>", added, 1), "text/html; charset=utf-8")
+                return response(bytes(found.body).replace(b"</head>", added, 1), "text/html; charset=utf-8")
             return found
         return other(connection, request)
 
@@ -149,6 +147,13 @@ def _script() -> bytes:
     return _CONTRAST + b"<script>" + SCRIPT.read_bytes() + b"</script></head>"
 
 
-def _response(body: bytes, kind: str) -> Response:
+def uncompressed(request: Request) -> Request:
+    """Return a request for a body that is not compressed, so that it can be changed."""
+    headers = Headers([each for each in request.headers.raw_items() if each[0].lower() != "accept-encoding"])
+    return replace(request, headers=headers)
+
+
+def response(body: bytes, kind: str) -> Response:
+    """Return a response that browsers do not keep."""
     headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Cache-Control": "no-store"})
     return Response(HTTPStatus.OK, "OK", headers, body)
