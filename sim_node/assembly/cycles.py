@@ -12,6 +12,8 @@ from sim_node.assembly.table import Table
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray, IntArray
 
+# What is left of poses that cancel out, as a fraction of them.
+ROUNDING = 1e-12
 # A step of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
 Path = list[tuple[str, int, bool]]
 # An element of a cycle: its kind, a pose or an axis, the index of an unknown and its sign.
@@ -20,23 +22,28 @@ _Element = tuple[int, FloatArray, int, float]
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """The arguments of `kernels.cycle` for a loop: over placed frames to the second connector, back over its mate."""
+    """The arguments of `kernels.cycle` for a loop: over placed frames to the second connector, back over its mate.
+
+    Rigid parts are merged from poses; extent is the length of the longest of these, m.
+    """
 
     kinds: IntArray
     data: FloatArray
     unknowns: IntArray
     signs: FloatArray
+    extent: float
 
     def length(self) -> float:
-        """Return the longest of its rigid parts, m."""
+        """Return the longest of its rigid parts, m. What is left where poses cancel out is none: then the extent."""
         rigid = self.data[self.kinds == kernels.CONSTANT]
-        return float(np.linalg.norm(rigid[:, :3], axis=1).max(initial=0.0))
+        length = float(np.linalg.norm(rigid[:, :3], axis=1).max(initial=0.0))
+        return length if length > ROUNDING * self.extent else self.extent
 
     def scaled(self, factor: float) -> Cycle:
         """Return the cycle with other lengths."""
         data = np.array(self.data)
         data[self.kinds == kernels.CONSTANT, :3] *= factor
-        return Cycle(self.kinds, data, self.unknowns, self.signs)
+        return Cycle(self.kinds, data, self.unknowns, self.signs, self.extent * factor)
 
 
 def cycle_of(
@@ -70,8 +77,9 @@ def cycle_of(
             elements.append(_constant(pose_math.invert(table.connectors[b])))
     elements.append(_constant(table.connectors[second]))
     elements += _motion(table, values, m, index, forward=False)
+    extent = max(float(np.linalg.norm(pose[:3])) for kind, pose, _, _ in elements if kind == kernels.CONSTANT)
     kinds, data, unknowns, signs = zip(*_merged(elements), strict=True)
-    return Cycle(np.array(kinds), np.array(data), np.array(unknowns), np.array(signs))
+    return Cycle(np.array(kinds), np.array(data), np.array(unknowns), np.array(signs), extent)
 
 
 def _motion(

@@ -19,6 +19,9 @@ from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
 from sim_node.world.systems import RigidBody, System
 
+# Time constant of a distance that takes another value in motion, s: two timesteps of 1/60 s, which is AGX's default.
+RELAXATION = 2.0 / 60.0
+
 
 @dataclass(frozen=True)
 class Moving:
@@ -252,8 +255,10 @@ def _loop_closures(
             closures.append(closure)
             continue
         distance = float(given_values(mate)[0] or 0.0) if mate.type.distance else 0.0
+        relaxation = 0.0 if mate.target is None or mate.target == distance else RELAXATION
         frames = (table.names[link.carriers[0]], table.names[link.carriers[1]])
-        closures.append(LoopClosure(name, mate.kind, frames, link.ends, distance, mate.place))
+        distance = distance if mate.target is None else mate.target
+        closures.append(LoopClosure(name, mate.kind, frames, link.ends, distance, relaxation, mate.place))
     return tuple(closures), problems
 
 
@@ -270,7 +275,7 @@ def _slider(assembly: Assembly, link: Link, roots: list[int], bodies: list[Body]
         name += "_slider"
     slider = Body(name, inertial=share_of(held), place=mate.place, parent_place=mate.place, **mounting)
     both = np.tile(pose_math.IDENTITY, (2, 1))
-    return slider, LoopClosure(f"{name}/lock", "lock", (name, held.name), both, 0.0, mate.place)
+    return slider, LoopClosure(f"{name}/lock", "lock", (name, held.name), both, place=mate.place)
 
 
 def _moves(assembly: Assembly, row: int) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sim_node.assembly import kernels
+from sim_node.assembly.adaptive import adapted, without_adaptive
 from sim_node.assembly.assembly_log import Assembly, Step
 from sim_node.assembly.floating import floating_parts
 from sim_node.assembly.loops import close_loops
@@ -42,8 +43,17 @@ class Placed:
 def snap(table: Table, *, every: bool = False) -> Assembly:
     """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised.
 
+    Mates with adaptive connectors come in when the others have placed everything: they are met then.
+
     every: whether all ways to close loops are looked for, and are part of the result.
     """
+    if not any(table.adaptive):
+        return _snap(table, every=every)
+    placed = _snap(without_adaptive(table))
+    return replace(_snap(adapted(table, placed), every=every), undefined=placed.undefined)
+
+
+def _snap(table: Table, *, every: bool = False) -> Assembly:
     run = _Run(table)
     run.to_the_end()
     solved_by = {int(table.nodes[p.at]): p.mate for p in run.placed}

@@ -35,6 +35,7 @@ class Table:
         owners: Rows of the frames that own the connectors (C).
         carriers: Rows of the frames that move with the connectors (C), -1 for a connector that is fixed in the world.
         connectors: Poses (C, 7) of the connectors in their owners, m.
+        adaptive: Whether each connector adapts to the other one of its mate (C).
         mate_names: Names of the mates (M).
         mates: The mates (M).
         tolerances: Of each mate, how well it has to be met if it closes a loop, rad and parts of the mechanism's size.
@@ -56,6 +57,7 @@ class Table:
     owners: tuple[int, ...]
     carriers: tuple[int, ...]
     connectors: FloatArray
+    adaptive: tuple[bool, ...]
     mate_names: tuple[str, ...]
     mates: tuple[Mate, ...]
     tolerances: tuple[float, ...]
@@ -186,6 +188,7 @@ def _finished(rows: _Rows) -> Table:
         tuple(rows.owners),
         tuple(rows.carriers),
         connector_poses(rows.connector),
+        tuple(connector.adaptive for connector in rows.connector),
         tuple(names),
         tuple(mates),
         tuple(tolerances),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import mujoco
@@ -108,7 +109,10 @@ def _rod(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray)
     tendon = spec.add_tendon(name=held.name)
     for site in _sites(held.name, bodies, ends):
         tendon.wrap_site(site)
-    _equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
+    equality = _equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
+    if held.relaxation:  # an overdamped spring, whose slow time constant is twice solref's times the ratio squared
+        shortest = TIMESTEPS * spec.option.timestep
+        equality.solref = (shortest, max(math.sqrt(held.relaxation / (2.0 * shortest)), 1.0))
 
 
 def _sites(name: str, bodies: Pair, ends: FloatArray) -> tuple[str, str]:
@@ -124,7 +128,8 @@ def _equate(
     name: str,
     ends: tuple[str, str],
     of: mujoco.mjtObj = mujoco.mjtObj.mjOBJ_SITE,
-) -> None:
+) -> mujoco.MjsEquality:
     equality = spec.add_equality(name=name, type=kind, objtype=of, name1=ends[0], name2=ends[1])
     equality.solref = (TIMESTEPS * spec.option.timestep, 1.0)
     equality.solimp = (MET, MET, 0.001, 0.5, 2.0)
+    return equality

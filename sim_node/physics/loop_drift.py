@@ -7,8 +7,9 @@ within one timestep, and takes away beforehand what the next one will add, extra
 
     aref = -v / h - (r + c) / h^2,    c = 2 c' - c''
 
-What is left is of fourth order in h. c is limited, so that a loop that cannot close does not build up a force. The
-stages of Runge-Kutta need none of this.
+What is left is of fourth order in h. c is limited, so that a loop that cannot close does not build up a force. Of the
+error of a distance that takes another value, only a share h / T is brought back within a timestep. The stages of
+Runge-Kutta need none of this.
 """
 
 from __future__ import annotations
@@ -58,12 +59,15 @@ class LoopDrift:
         self._data, self._timestep = data, float(model.opt.timestep)
         closures = {held.name for held in world.loop_closures}
         self._first = np.full(max(model.neq, 1), -1, dtype=np.int64)
+        self._share = np.ones(max(model.neq, 1))
+        slow = {held.name: held.relaxation for held in world.loop_closures if held.relaxation}
         rows: list[str] = []
         for equality in range(model.neq):
             name = model.equality(equality).name
             kind = mujoco.mjtEq(model.eq_type[equality]).name.rpartition("_")[2]
             if kind in _ROWS and (name in closures or name.rpartition("#")[0] in closures):
                 self._first[equality] = len(rows)
+                self._share[equality] = min(self._timestep / slow.get(name, self._timestep), 1.0)
                 rows += [f"{name}/{k}" for k in range(_ROWS[kind])]
         meaning = (
             "of each row of a loop closure: what the last timestep and the one before added to its error, what was "
@@ -79,6 +83,6 @@ class LoopDrift:
         """Set the reference accelerations, when MuJoCo's rows are known."""
         data = self._data
         kernels.close_loops(
-            *(self._first, self._drift, self._timestep, data.time, data.ne),
+            *(self._first, self._share, self._drift, self._timestep, data.time, data.ne),
             *(data.efc_id, data.efc_pos, data.efc_vel, data.efc_aref),
         )

@@ -14,11 +14,12 @@ MOST = 1e4
 
 
 @kernel(nogil=True)
-def close_loops(first, drift, timestep, time, count, ids, errors, rates, references):
+def close_loops(first, share, drift, timestep, time, count, ids, errors, rates, references):
     """Write the reference accelerations of equality constraints that are loop closures; see `loop_drift`.
 
     Args:
         first: The first row of `drift` of each equality constraint, or -1.
+        share: Of an error, what is brought back to zero within a timestep, of each equality constraint.
         drift: Added last, added before, taken away and the time of that (R, 4).
         timestep: s.
         time: s.
@@ -44,6 +45,7 @@ def close_loops(first, drift, timestep, time, count, ids, errors, rates, referen
             expected = drift[at, 0]
             if not math.isnan(drift[at, 1]):
                 expected += drift[at, 0] - drift[at, 1]
-            drift[at, 2] = 0.0 if math.isnan(expected) else min(max(expected, -most), most)
+            ahead = 0.0 if math.isnan(expected) else min(max(expected, -most), most)
+            drift[at, 2] = ahead - (1.0 - share[of]) * errors[row]
             drift[at, 3] = time
         references[row] = -rates[row] / timestep - (errors[row] + drift[at, 2]) / timestep**2

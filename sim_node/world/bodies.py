@@ -364,6 +364,7 @@ class LoopClosure:
         frames: Names of the two frames.
         poses: Pose (2, 7) of the connector in each frame, m.
         distance: Distance between the connectors, if that is what is constrained (m).
+        relaxation: Time constant with which they take this distance, s; 0 for as fast as the timestep allows.
         place: Where the file describes it.
 
     Raises:
@@ -375,6 +376,7 @@ class LoopClosure:
     frames: tuple[str, str]
     poses: FloatArray
     distance: float = 0.0
+    relaxation: float = 0.0
     place: Place = NO_PLACE
 
     def __post_init__(self) -> None:

@@ -80,5 +80,5 @@ register(
     MateType("cylindrical", (slide(Z), hinge(Z)), "cylindrical", ("displacement", "angle")),
     MateType("ball", (BALL,), "spherical"),
     MateType("planar", (slide(X), slide(Y), hinge(Z)), "planar", ("x", "y", "angle")),
-    MateType("distance", (hinge(X), hinge(Y), slide(Z), BALL), "free", ("distance",), distance=True),
+    MateType("distance", (hinge(X), hinge(Y), slide(Z), BALL), "free", ("length",), distance=True),
 )

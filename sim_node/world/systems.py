@@ -55,6 +55,7 @@ class MateConnector(_ComparedByContent):
         normal: Direction (3,) in the owner, of any length. None stands for the first of the owner's X, Y and Z that is
             furthest from the main axis.
         place: Where the file describes it.
+        adaptive: Whether it moves in its owner to where its mate is met, once the other mates have assembled the rest.
 
     Raises:
         ValueError: A direction is zero or not finite, or the normal is parallel to the main axis.
@@ -65,6 +66,7 @@ class MateConnector(_ComparedByContent):
     main_axis: FloatArray = field(default_factory=lambda: np.array((0.0, 0.0, 1.0)))
     normal: FloatArray | None = None
     place: Place = NO_PLACE
+    adaptive: bool = False
 
     def __post_init__(self) -> None:
         for what in ("position", "main_axis", "normal"):
@@ -91,6 +93,7 @@ class RedirectedMateConnector(MateConnector):
         main_axis: Direction (3,) in the owner, of any length.
         normal: Direction (3,) in the owner, of any length, or None; see MateConnector.
         place: Where the file describes it.
+        adaptive: See MateConnector.
         body: The path of the body, starting in the system that owns the connector.
     """
 
@@ -213,11 +216,12 @@ class Mate(_ComparedByContent):
         friction_loss: Dry friction of each value, N or N m, or None.
         enabled: Whether the mate acts at all.
         snap: Whether it takes part in the assembly. It constrains moving bodies in any case.
+        target: For a mate that holds a distance: the one that it takes in motion, m. None for the initial one.
         place: Where the file describes it.
         connector_places: Where the file names the connectors.
 
     Raises:
-        ValueError: There is no such kind, or the number of values is wrong.
+        ValueError: There is no such kind, the number of values is wrong, or the kind has no target.
     """
 
     name: str
@@ -232,6 +236,7 @@ class Mate(_ComparedByContent):
     friction_loss: tuple[float, ...] | None = None
     enabled: bool = True
     snap: bool = True
+    target: float | None = None
     place: Place = NO_PLACE
     connector_places: tuple[Place, Place] = (NO_PLACE, NO_PLACE)
 
@@ -243,6 +248,8 @@ class Mate(_ComparedByContent):
             if given is not None and len(given) != len(self.type.values):
                 needed = " and ".join(self.type.values) or "none"
                 raise ValueError(f"{self.name!r}: {what} of a {self.kind}: {needed}, found {len(given)}")
+        if self.target is not None and (not self.type.distance or not 0.0 <= self.target < math.inf):
+            raise ValueError(f"{self.name!r}: {self.target} is no target of a {self.kind}: only of a distance, in m")
 
     @property
     def type(self) -> MateType:

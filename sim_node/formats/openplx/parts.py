@@ -20,6 +20,7 @@ from sim_node.world.surfaces import Surface
 from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
 
 OVERRIDE = "Physics.GeometryMaterialOverrideTrait"
+ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"
 # Cylinders and capsules are along y in OpenPLX, along z in a World.
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
@@ -104,7 +105,17 @@ def connector_of(of: Object) -> MateConnector:
     fault = axes_fault(axis.tolist(), None if normal is None else normal.tolist())
     if fault:
         raise Fault(line_of(of, "normal" if fault.startswith("normal") else "main_axis"), fault)
-    return MateConnector(of.name, position, axis, normal, place_of(of))
+    return MateConnector(of.name, position, axis, normal, place_of(of), of.is_a(ADAPTIVE))
+
+
+def target_of(mate: Object) -> float | None:
+    """Return the distance that a mate takes in motion; None if that is the initial one. Raises Fault."""
+    if not mate.is_a(DISTANCE) or not mate.given("target_distance"):
+        return None
+    target = float(value_of(mate, "target_distance"))
+    if target < 0.0:
+        raise Fault(line_of(mate, "target_distance"), f"target_distance {target:g} must be zero or more")
+    return target
 
 
 def inertial(of: Object) -> tuple[float | None, FloatArray | None, FloatArray | None]:

@@ -24,6 +24,7 @@ from sim_node.formats.openplx.parts import (
     material_of,
     place_of,
     pose_of,
+    target_of,
     value_of,
 )
 from sim_node.formats.openplx.signals import INPUT, OUTPUT, declared, signal_of
@@ -274,7 +275,9 @@ class _Gathering:
             )
         plain = connector_of(of)
         part.connectors.append(
-            RedirectedMateConnector(plain.name, plain.position, plain.main_axis, plain.normal, plain.place, below)
+            RedirectedMateConnector(
+                plain.name, plain.position, plain.main_axis, plain.normal, plain.place, plain.adaptive, below
+            )
         )
 
     def _mate(self, of: Object) -> None:
@@ -291,7 +294,7 @@ class _Gathering:
         connectors = objects_in(given)
         if len(connectors) != 2:
             raise Fault(line_of(of, "connectors"), f"a mate has 2 connectors, found {len(connectors)}")
-        for why, place in unsimulated(of, connectors):
+        for why, place in unsimulated(of):
             self._warn(why, place)
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
@@ -312,6 +315,7 @@ class _Gathering:
                 **self._drives.motion(of, kind, pair),
                 enabled=of.value("enabled") is not False,
                 snap=of.value("enable_snap") is not False,
+                target=target_of(of),
                 place=place_of(of),
                 connector_places=(place, place),
             )

@@ -1,4 +1,4 @@
-"""What mates and their connectors say that has no effect here."""
+"""What mates say that has no effect here."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from functools import partial
 from typing import NamedTuple
 
 from sim_node.formats.openplx.objects import Object
-from sim_node.formats.openplx.parts import line_of, place_of
+from sim_node.formats.openplx.parts import place_of
 from sim_node.formats.openplx.values import with_article
 from sim_node.world.problems import Place
 
-ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"
 # How a mate gives way along the axes that it holds, each an object with an attribute for each axis.
 COMPLIANCE = ("flexibility", "dissipation", "toughness", "clearance")
 RIGID_KINDS = ("Rigid", "Unbreakable")
@@ -24,8 +23,8 @@ class Unsimulated(NamedTuple):
     place: Place
 
 
-def unsimulated(mate: Object, connectors: list[Object]) -> Iterator[Unsimulated]:
-    """Yield what is given of a mate and has no effect: compliance, another target distance, adaptive connectors."""
+def unsimulated(mate: Object) -> Iterator[Unsimulated]:
+    """Yield what is given of a mate and has no effect: its compliance."""
     for name in COMPLIANCE:
         if not mate.has(name) or mate.learn("rigid", name, partial(_is_rigid, mate, name)):
             continue
@@ -33,15 +32,6 @@ def unsimulated(mate: Object, connectors: list[Object]) -> Iterator[Unsimulated]
         if isinstance(given, Object) and (axis := _yielding_axis(given)):
             why = f"{with_article(mate.kind)} is rigid here; its {name}, {with_article(axis.kind)}, is ignored"
             yield Unsimulated(why, place_of(axis if _is_default(given) else given))
-    if mate.is_a(DISTANCE) and mate.given("target_distance"):
-        target, begins = mate.value("target_distance"), mate.value("initial_distance")
-        if target != begins:
-            why = f"{with_article(mate.kind)} holds the distance that it starts with; target_distance is ignored"
-            yield Unsimulated(why, line_of(mate, "target_distance"))
-    for connector in connectors:
-        if connector.is_a(ADAPTIVE):
-            why = f"{with_article(connector.kind)} stays where it is given; it does not adapt to the other connector"
-            yield Unsimulated(why, place_of(connector))
 
 
 def _is_rigid(mate: Object, name: str) -> bool:

@@ -22,6 +22,7 @@ CONNECTOR_KEYS = Keys(
         "main_axis": vector("The axis that mates align.", 3),
         "normal": vector("An axis across the main axis.", 3),
         "body": text("The body that the connector stands for."),
+        "adaptive": flag("Whether it moves to where its mate is met, after the other mates have placed the bodies."),
     },
     about="A point and axes that a mate connects.",
     define="connector",
@@ -54,6 +55,7 @@ def mate_keys() -> Keys:
             "friction_loss": {**_PER_VALUE, "description": "Dry friction of the free motions, N or N m."},
             "enabled": flag("Whether it is there."),
             "snap": flag("Whether it moves parts when the world is assembled."),
+            "target": number("The distance that a distance mate takes in motion, m.", 0.0, MAX_DISTANCE),
             "name": text("The name of the mate."),
         },
         exactly_one=(tuple(MATES),),
@@ -83,7 +85,7 @@ def read_connector(name: str, value: Value) -> MateConnector | None:
     if "/" in name:
         value.error(f"the name {name!r} has a slash, which is not allowed for connectors")
     table = value.table(CONNECTOR_KEYS)
-    position, axis, normal, body = (table.get(key) for key in CONNECTOR_KEYS)
+    position, axis, normal, body = (table.get(key) for key in ("position", "main_axis", "normal", "body"))
     at = None if position is None else position.vector(3, limit=MAX_DISTANCE)
     main = [0.0, 0.0, 1.0] if axis is None else axis.vector(3)
     across = None if normal is None else normal.vector(3)
@@ -98,6 +100,7 @@ def read_connector(name: str, value: Value) -> MateConnector | None:
         "main_axis": np.array(main),
         "normal": None if across is None else np.array(across),
         "place": value.place,
+        "adaptive": boolean(table, "adaptive", default=False),
     }
     return MateConnector(name, **vectors) if body is None else RedirectedMateConnector(name, **vectors, body=reference)
 
@@ -123,6 +126,7 @@ def read_mate(entry: Value, index: int) -> Mate | None:
         **_motion(table, mate),
         "enabled": boolean(table, "enabled", default=True),
         "snap": boolean(table, "snap", default=True),
+        "target": _target(table, mate),
     }
     called = f"mates[{index}]" if name is None else name.text()
     if len(entry.report.errors) > errors:
@@ -199,6 +203,17 @@ def _values(table: Table, mate: MateType) -> tuple[float | None, ...] | None:
         value = table.get(key)
         values.append(None if value is None else value.number(-MAX_DISTANCE, MAX_DISTANCE))
     return tuple(values) if any(value is not None for value in values) else None
+
+
+def _target(table: Table, mate: MateType) -> float | None:
+    """Read the distance that a mate takes in motion; None if none is given."""
+    target = table.get("target")
+    if target is None:
+        return None
+    if not mate.distance:
+        target.error(f"a {mate.name} mate has no target; an actuator can move it")
+        return None
+    return target.number(0.0, MAX_DISTANCE)
 
 
 def _per_value(value: Value | None, mate: MateType) -> tuple[float, ...] | None:

@@ -133,7 +133,7 @@ def _connectors(connectors: Sequence[MateConnector]) -> dict[str, Any]:
 def _connector(connector: MateConnector) -> dict[str, Any]:
     body = connector.body if isinstance(connector, RedirectedMateConnector) else None
     axes = {"position": connector.position, "main_axis": connector.main_axis, "normal": connector.normal}
-    return given({**axes, "body": body})
+    return given({**axes, "body": body, "adaptive": connector.adaptive})
 
 
 def _mate(mate: Mate) -> dict[str, Any]:
@@ -150,6 +150,7 @@ def _mate(mate: Mate) -> dict[str, Any]:
             "friction_loss": _one_or_more(mate.friction_loss),
             "enabled": mate.enabled,
             "snap": mate.snap,
+            "target": mate.target,
         }
     )
 
