@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from sim_node.assembly.assembly_log import Assembly
-from sim_node.assembly.driven import driven_names, on_joints
-from sim_node.assembly.motion import set_in_motion
-from sim_node.assembly.table import tabulate
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, Where, WorldError, WorldWarning, shown_lines
+
+if TYPE_CHECKING:
+    from sim_node.assembly.assembly_log import Assembly
 
 
 def assembly_of(world: World, *, every: bool = False) -> Assembly:
@@ -28,8 +28,9 @@ def assembly_of(world: World, *, every: bool = False) -> Assembly:
     Raises:
         WorldError: Names or parents are invalid, or a mate refers to a connector that does not exist.
     """
-    # Here and not above: worlds without systems start without compiled kernels.
+    # Here and not above: worlds without systems start without all this, and without compiled kernels.
     from sim_node.assembly.snap import snap
+    from sim_node.assembly.table import tabulate
 
     problems = list(tree_problems(entries_of(world)))
     if problems:
@@ -56,6 +57,9 @@ def assemble(world: World) -> World:
     """
     if not world.systems and not world.attachments:
         return world
+    from sim_node.assembly.driven import driven_names, on_joints
+    from sim_node.assembly.motion import set_in_motion
+
     assembly = assembly_of(world)
     moving, problems = set_in_motion(assembly, driven_names(world))
     found, unknown = on_joints(world, moving.joints, frozenset(assembly.table.mate_names))

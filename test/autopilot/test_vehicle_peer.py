@@ -71,13 +71,14 @@ class Px4Peer:
 
     def _run(self) -> None:
         parser = Parser(datagrams=False)
-        while data := self._socket.recv(65536):
-            for message in parser.feed(data):
-                self.heard.append(message)
-                if message.name == "HIL_SENSOR":
-                    controls = [self._command] * 4 + [0.0] * 12
-                    fields = {"time_usec": message.fields.time_usec, "controls": controls, "mode": 129, "flags": 1}
-                    self._socket.sendall(frame_bytes("HIL_ACTUATOR_CONTROLS", fields, 1, 1, 0))
+        with suppress(OSError):  # the other end closes it when its vehicle is removed
+            while data := self._socket.recv(65536):
+                for message in parser.feed(data):
+                    self.heard.append(message)
+                    if message.name == "HIL_SENSOR":
+                        controls = [self._command] * 4 + [0.0] * 12
+                        fields = {"time_usec": message.fields.time_usec, "controls": controls, "mode": 129, "flags": 1}
+                        self._socket.sendall(frame_bytes("HIL_ACTUATOR_CONTROLS", fields, 1, 1, 0))
 
     def fields(self, name: str) -> list[Any]:
         return [message.fields for message in self.heard if message.name == name]

@@ -25,6 +25,7 @@ from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import MarkerArray
 
+from sim_node.nodes.participant import start_spinning
 from sim_node.nodes.publishers import profile
 from sim_node.nodes.simulation import SimulationNode
 from sim_node.nodes.tf2 import Buffer, TransformListener
@@ -55,6 +56,10 @@ class Graph:
             return set()
         return {name for name, _ in found}
 
+    def __str__(self) -> str:
+        own = sorted(each.topic_name for each in (*self.node.publishers, *self.node.subscriptions))
+        return f"the node has {own}; of {self.listener.get_node_names()}, it is seen with {sorted(self.names())}"
+
     def received(self, kind: Any, topic: str, qos: QoSProfile = STREAM) -> list[Any]:
         messages: list[Any] = []
         self.listener.create_subscription(kind, topic, messages.append, qos)
@@ -76,19 +81,19 @@ def graph() -> Iterator[Graph]:
     rclpy.init(context=context)
     listener = rclpy.create_node("listener", context=context)
     executors = [SingleThreadedExecutor(), SingleThreadedExecutor(context=context)]
-    threads = []
+    stops = []
     for executor, each in zip(executors, (node, listener), strict=True):
         executor.add_node(each)
-        threads.append(threading.Thread(target=executor.spin, daemon=True))
-        threads[-1].start()
+        stops.append(start_spinning(executor))
     node.loop.start()
+    graph = Graph(node, listener)
     try:
-        yield Graph(node, listener)
+        # Participants of one process may miss what changes while they discover each other.
+        until(lambda: "/clock" in graph.names(), graph)
+        yield graph
     finally:
-        for executor in executors:
-            executor.shutdown()
-        for thread in threads:
-            thread.join()
+        for stop in stops:
+            stop()
         node.destroy_node()
         listener.destroy_node()
         rclpy.shutdown(context=context)
@@ -106,7 +111,7 @@ def test_topics_and_transforms_follow_and_a_subscriber_loses_nothing(graph: Grap
     first = len(imu)
     loop.change(yard("table", "table/IMU", "arm", "load on the ball", more=COMMANDS))
     added = {"/table/imu/data_raw", "/arm/robot_description", "/hands/joint_commands", "/load/wrench"}
-    until(lambda: added <= graph.names())
+    until(lambda: added <= graph.names(), graph)
     loop.step(20)
     until(lambda: len(imu) >= first + 20)
     stamps = [each.header.stamp.sec * 10**9 + each.header.stamp.nanosec for each in imu]
@@ -119,7 +124,7 @@ def test_topics_and_transforms_follow_and_a_subscriber_loses_nothing(graph: Grap
     until(lambda: len(markers) == 2)
 
     loop.change(yard("free load"))
-    until(lambda: not added & graph.names())
+    until(lambda: not added & graph.names(), graph)
     loop.step(20)
     until(lambda: len(markers) == 3)
     # Static transforms come on a topic of their own, perhaps later.
@@ -137,7 +142,7 @@ def test_topics_and_transforms_follow_and_a_subscriber_loses_nothing(graph: Grap
 def test_commands_of_what_comes_and_stays_are_carried_out(graph: Graph) -> None:
     loop, simulation = graph.loop, graph.loop.simulation
     loop.change(yard("arm", "free load", more=COMMANDS))
-    until(lambda: {"/hands/joint_commands", "/load/wrench"} <= graph.names())
+    until(lambda: {"/hands/joint_commands", "/load/wrench"} <= graph.names(), graph)
     push = graph.listener.create_publisher(WrenchStamped, "/load/wrench", 10)
     until(lambda: push.get_subscription_count())
     message = WrenchStamped()
