@@ -31,7 +31,7 @@ def serious(page: Any) -> list[str]:
 
 @pytest.mark.parametrize("world", ["lidar_room", "viewports"])
 def test_axe_finds_nothing_serious(browser: Any, world: str) -> None:
-    """On the page of a run, with each of its tabs, and on that of a schematic."""
+    """On the page of a run, with each of its tabs, and on that of a schematic; light and dark."""
     with Session(world, view=0) as session:
         session.run(0.5)
         assert session.viewer is not None
@@ -41,7 +41,14 @@ def test_axe_finds_nothing_serious(browser: Any, world: str) -> None:
         page.get_by_role("button", name="Play").first.wait_for()
         page.wait_for_timeout(1000)
         assert serious(page) == []
-        for number in range(page.get_by_role("tab").count()):
-            page.get_by_role("tab").nth(number).click()
+        for dark in (False, True) if page.get_by_role("tab").count() else ():
+            page.get_by_role("tab", name="Look").first.click()
+            page.get_by_role("checkbox", name="Dark").first.set_checked(dark)
+            scheme = "dark" if dark else "light"
+            page.wait_for_selector(f'[data-mantine-color-scheme="{scheme}"]', state="attached")
             page.wait_for_timeout(1000)
             assert serious(page) == []
+            for number in range(page.get_by_role("tab").count()):
+                page.get_by_role("tab").nth(number).click()
+                page.wait_for_timeout(1000)
+                assert serious(page) == []

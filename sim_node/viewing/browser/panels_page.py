@@ -28,13 +28,14 @@ RATE = 30.0
 MAX_MESSAGE = 1000
 # Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style></head>"
-# Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3), by day.
+# Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3).
 _CONTRAST = b"""<style>
 :root[data-mantine-color-scheme="light"] {
   --mantine-color-dimmed: #5c6470 !important; --mantine-color-blue-outline: #1864ab !important;
   --mantine-color-blue-filled: #1864ab !important; --mantine-color-blue-text: #1864ab !important;
   --mantine-primary-color-filled: #1864ab !important; --mantine-color-blue-6: #1864ab !important;
 }
+:root[data-mantine-color-scheme="dark"] { --mantine-color-dimmed: #a8adb4 !important; }
 </style>"""
 
 
