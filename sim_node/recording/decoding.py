@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
-from functools import cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -51,16 +51,18 @@ class Decoder:
             raise UnreadableMessage(f"{len(data)} bytes are not a valid {self.topic.type}: {reason}") from None
 
 
+# By the class of the messages. Each bag has classes of its own, which go with it.
+_FIELD_NAMES: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
+
+
 def field_names(message: Any) -> tuple[str, ...]:
     """Return the names of a message's fields."""
     kind: Any = type(message)
-    return _field_names(kind)
-
-
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    # Constants in rosbags' classes are the fields with a default.
-    return tuple(field.name for field in fields(kind) if field.default is MISSING)
+    names = _FIELD_NAMES.get(kind)
+    if names is None:
+        # Constants in rosbags' classes are the fields with a default.
+        names = _FIELD_NAMES[kind] = tuple(field.name for field in fields(kind) if field.default is MISSING)
+    return names
 
 
 def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:

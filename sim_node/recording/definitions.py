@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from sim_node.world.locate import share
 
 # The distribution whose messages are written.
 DISTRIBUTION = "jazzy"
+# Definitions that are kept: bags and peers name types as they like.
+MAX_KEPT = 1024
 # Separator of definitions in a ros2msg text.
 _RULE = "=" * 80 + "\n"
 # Start of IDL; its includes; rosbag2's separator of types.
@@ -29,7 +31,7 @@ class Definition(NamedTuple):
     type_hash: str
 
 
-@cache
+@lru_cache(MAX_KEPT)
 def definition_of(type: str) -> Definition:
     """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownType."""
     store = _store()
@@ -50,7 +52,7 @@ def definition_here(type: str) -> Definition:
     return installed_definition(type) or definition_of(type)
 
 
-@cache
+@lru_cache(MAX_KEPT)
 def installed_definition(type: str) -> Definition | None:
     """Return the definition of package/msg/Name in the installed packages; None if a file is missing."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore

@@ -67,6 +67,8 @@ def block_bytes(file: RecordFile, block: Block, limit: int = MAX_BYTES) -> bytes
     if block.size < 0:
         return file.read(block.at, block.end - block.at)
     body = file.read(block.at + HEADER.size, min(block.end - block.at - HEADER.size, longest))
+    if len(body) < CHUNK.size:
+        raise BrokenChunk("its header is cut off")
     *_, size, crc, name_length = CHUNK.unpack_from(body)
     name_end = CHUNK.size + name_length
     compression = bytes(body[CHUNK.size : min(name_end, CHUNK.size + _MAX_NAME)]).decode(errors="replace")

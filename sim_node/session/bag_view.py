@@ -80,9 +80,9 @@ class BagView:
 
     def start(self, *, paused: bool = False) -> None:
         """Start to play, or pause at the start."""
-        self._player.start()
         if paused:
             self._player.pause()
+        self._player.start()
 
     def close(self) -> None:
         """End the player and the page."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import gc
+import weakref
+
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.decoding import Decoder
+from sim_node.recording.decoding import Decoder, field_names
 
 # As rosbag2 keeps what was written as .idl: a section for each type, with the includes that it had.
 IDL = """\
@@ -23,3 +27,16 @@ def test_a_message_is_decoded_by_its_idl() -> None:
         bytes.fromhex("00010000 05000000 01000000 02000000")
     )
     assert (message.kind, message.dropped.sec, message.dropped.nanosec) == (5, 1, 2)
+
+
+def test_a_decoder_that_is_gone_leaves_no_classes_of_its_messages() -> None:
+    """Each bag's definitions become classes of its own: thousands of bags in one process must not add up."""
+    kinds = []
+    for _ in range(5):
+        decoder = Decoder(BagTopic("/anvil", "acme_msgs/msg/Anvil", 1, definition=IDL))
+        kind = decoder.store.types["acme_msgs/msg/Anvil"]
+        assert field_names(kind(*(None for _ in dataclasses.fields(kind)))) == ("kind", "dropped")
+        kinds.append(weakref.ref(kind))
+        del decoder, kind
+    gc.collect()
+    assert sum(kind() is not None for kind in kinds) <= 1, "rosbags keeps the last one"

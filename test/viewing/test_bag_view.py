@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from page import Page, opened
+from viser._messages import GuiUpdateMessage
+from waiting import until
 
 from sim_node.recording.bag import BagError
 from sim_node.recording.recorder import Recorder
@@ -20,6 +24,7 @@ from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.bag_view import BagView
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
+from sim_node.viewing.browser import panel
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.clouds import points_of
 from sim_node.viewing.messages.images import pixels_of
@@ -188,3 +193,41 @@ def test_pictures_are_read_in_their_encodings(encoding: str, data: bytes, step: 
 def test_pictures_of_another_encoding_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match="yuv422"):
         pixels_of(SimpleNamespace(width=2, height=1, step=4, encoding="yuv422", data=bytes(4)))
+
+
+def test_it_begins_at_its_start_when_paused(view: tuple[BagView, str]) -> None:
+    shown, _ = view
+    assert shown._player.paused
+    assert shown._player.position_ns == 0
+
+
+def test_a_move_of_the_slider_is_not_overwritten_before_it_is_handled(
+    view: tuple[BagView, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """viser sets the value first, and calls back later; for a page that is gone, it does not call back at all."""
+    viewer = view[0]._viewer
+    assert viewer._controls is not None
+    slider = viewer._controls._slider
+    moved = GuiUpdateMessage(slider._impl.uuid, {"value": 1.5})
+    asyncio.run(viewer.server.gui._handle_gui_updates(99, moved))
+    for _ in range(3):
+        viewer._slow_due = 0.0
+        viewer.idle()
+        assert slider.value == 1.5
+    monkeypatch.setattr(panel, "PENDING_S", 0.0)
+    until(lambda: slider.value == 0.0)
+
+
+def test_buttons_do_what_they_say_in_the_order_in_which_they_are_pressed(
+    view: tuple[BagView, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, url = view
+    words, done = ["Play", "Pause", "Step", "Reset", "Pause", "Play"] * 5, list[str]()
+    for word in set(words):
+        monkeypatch.setattr(shown, word.lower(), partial(done.append, word))
+    with opened(url) as page:
+        uuid = page.element("Run")["uuid"]
+        for word in words:
+            page.send({"type": "GuiUpdateMessage", "uuid": uuid, "updates": {"value": word}})
+        until(lambda: len(done) == len(words))
+    assert done == words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -82,6 +84,8 @@ def _labels(sensor: SensorType) -> tuple[str, ...]:
     return tuple(f"{names[row // each] if names else 'number'} {row % each}" for row in range(count))
 
 
+# How long a move of the slider may wait to be handled, s.
+PENDING_S = 5.0
 # The action of each button.
 _BUTTONS = {"Play": "play", "Pause": "pause", "Step": "step", "Reset": "reset"}
 
@@ -101,8 +105,9 @@ class Controls:
             length = max(end - self._start, 1e-3)
             self._slider = gui.add_slider("Time", 0.0, length, min(0.01, length), 0.0)
             self._slider.on_update(self._sought)
+            self._placed = 0.0
         self._buttons = gui.add_button_group("Run", tuple(_BUTTONS))
-        self._buttons.on_click(lambda event: _ask(event, getattr(transport, _BUTTONS[self._buttons.value])))
+        self._buttons.on_click(self._pressed)
         speeds = dict(SPEEDS)
         now = next((name for name, speed in speeds.items() if speed == transport.speed_set), None)
         if now is None:
@@ -124,14 +129,27 @@ class Controls:
         if transport is not None:
             text += f"  ·  {transport.speed:.2f} × real time" if transport.playing else "  ·  paused"
             if transport.span is not None:
-                self._slider.value = min(max(seconds, 0.0), self._slider.max)
+                self._place(min(max(seconds, 0.0), self._slider.max))
         if text != self._shown_text:
             self._shown_text = self._time.content = text
 
+    def _place(self, seconds: float) -> None:
+        """Move the slider, unless a user has moved it and `_sought` is still to come, which reads its value."""
+        slider = self._slider
+        if slider.value == self._placed or time.time() - slider.update_timestamp > PENDING_S:
+            self._placed = seconds
+            slider.value = seconds
+
     def _sought(self, event: Any) -> None:
         """Handle moves by a user only: the slider also moves with time."""
-        if event.client_id is not None and self._transport is not None:
-            self._transport.seek(round((self._start + self._slider.value) * 1e9))
+        transport = self._transport
+        if event.client_id is not None and transport is not None:
+            self._placed = wanted = self._slider.value
+            _ask(event, lambda: transport.seek(round((self._start + wanted) * 1e9)))
+
+    async def _pressed(self, event: Any) -> None:
+        """Do what a button says. A page's next message waits for it, so that what is pressed is done in that order."""
+        await asyncio.to_thread(_ask, event, getattr(self._transport, _BUTTONS[self._buttons.value]))
 
 
 def _ask(event: Any, action: Callable[[], None]) -> None:
