@@ -13,7 +13,7 @@ from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_fault, refusals, spec_of
-from sim_node.world.problems import Place, Where, WorldError, quoted
+from sim_node.world.problems import Place, Problem, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
@@ -72,6 +72,12 @@ def _world(file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> World:
     option = spec.option
     import mujoco
 
+    if not np.isfinite(option.timestep * 1e9):
+        stated = (each for each in file.root.all("option") if "timestep" in each.attributes)
+        said = next(stated, file.root)
+        at = said.attributes["timestep"].at if said is not file.root else said.at
+        where = Where(said.file or str(file.shown), *at)
+        raise WorldError([Problem(where, "option.timestep", f"{option.timestep:g} s is out of range")])
     step_ns = round(option.timestep * 1e9)
     physics = Physics(
         timestep_ns=step_ns,

@@ -113,6 +113,19 @@ def test_frames_are_where_mujoco_has_bodies_sites_and_anchors(write: Callable[..
         np.testing.assert_allclose(axis, data.joint(name).xaxis, atol=1e-12)
 
 
+@pytest.mark.parametrize("seconds", ["nan", "1e300"])
+def test_a_timestep_that_is_no_time_is_refused(write: Callable[..., Path], seconds: str) -> None:
+    """MuJoCo compiles such models."""
+    text = f'<mujoco>\n <option gravity="0 0 0" timestep="{seconds}"/>\n <worldbody/>\n</mujoco>'
+    with pytest.raises(
+        WorldError, match=rf"leg.xml:2:26: option.timestep: {float(seconds):g} s is out of range".replace("+", r"\+")
+    ):
+        load(write(text, "leg.xml"))
+    write(text, "part.xml")
+    with pytest.raises(WorldError, match=r"part.xml:2:26: option.timestep"):
+        load(write('<mujoco><include file="part.xml"/></mujoco>', "leg.xml"))
+
+
 def test_the_layout_begins_where_the_run_does(write: Callable[..., Path]) -> None:
     write(LEGGED, "leg.xml")
     world = load(
