@@ -103,8 +103,9 @@ def test_the_image_of_a_camera_is_in_the_panel(tmp_path: Path) -> None:
         assert list(page.element("Camera")["props"]["options"]) == ["/front/compressed"]
         page.until(lambda page: any("32 x 16 pixels" in str(m) for m in page.messages))
         image = next(m for m in page.messages if m["type"] == "GuiImageMessage")
-        updates = [m["updates"] for m in page.all("GuiUpdateMessage", uuid=image["uuid"])]
-        data = [each["_data"] for each in updates if "_data" in each]
+        # As it was when the page came, and what it became.
+        updates = [image["props"], *(m["updates"] for m in page.all("GuiUpdateMessage", uuid=image["uuid"]))]
+        data = [each["_data"] for each in updates if each.get("_data") is not None]
         shown = np.asarray(Image.open(io.BytesIO(bytes(data[-1]))))
     view.close()
     assert shown.shape == (16, 32, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any, NamedTuple
@@ -117,8 +118,8 @@ class Plots:
         self._plots: list[Plot] = []
         self._source = gui.add_dropdown("Plot", self._names(), hint="a frame or a sensor")
         self._signal = gui.add_dropdown("Signal", tuple(self._signals(self._source.value)))
-        self._source.on_update(self._choose)
-        gui.add_button("Add plot").on_click(self._add)
+        self._source.on_update(self._chosen)
+        gui.add_button("Add plot").on_click(self._added)
         gui.add_button("Remove plots").on_click(self._remove)
         self._folder = gui.add_folder("Plots")
 
@@ -137,7 +138,7 @@ class Plots:
         self._plots = kept
         if (names := self._names()) != self._source.options:
             self._source.options = names
-            self._choose(None)
+            self._choose()
 
     def sample(self, time_ns: int, in_root: FloatArray, measurements: Latest) -> None:
         """Sample all plotted signals: poses (N, 7) in the fixed frame, and measurements by name."""
@@ -182,7 +183,15 @@ class Plots:
         of_frame = SIGNALS if source in self._scene.frames.names else {}
         return {**signals_of(self._sensors.get(source, ())), **of_frame}
 
-    def _choose(self, event: Any) -> None:
+    # A page's next message waits for these, so that what is chosen and added is what it was then.
+
+    async def _chosen(self, event: Any) -> None:
+        await asyncio.to_thread(self._choose)
+
+    async def _added(self, event: Any) -> None:
+        await asyncio.to_thread(self._add, event, self._source.value, self._signal.value)
+
+    def _choose(self) -> None:
         signals = tuple(self._signals(self._source.value))
         if signals and signals != self._signal.options:
             self._signal.options = signals
@@ -195,12 +204,12 @@ class Plots:
         with self._folder:
             self._plots.append(Plot(self._gui, source, row, name, signal))
 
-    def _add(self, event: Any) -> None:
+    def _add(self, event: Any, source: str, signal: str) -> None:
         if len(self._plots) >= MAX_SHOWN:
             event.client.add_notification("Not done", f"at most {MAX_SHOWN} plots can be shown", auto_close_seconds=5.0)
             return
         with self._lock:
-            self._plot(self._source.value, self._signal.value)
+            self._plot(source, signal)
 
     def _remove(self, event: Any) -> None:
         with self._lock:
