@@ -15,12 +15,10 @@ from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
 from sim_node.geometry import poses as pose_math
 from sim_node.world.bodies import Body, LoopClosure
+from sim_node.world.joint_motion import RELAXATION
 from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
 from sim_node.world.systems import RigidBody, System
-
-# Time constant of a distance that takes another value in motion, s: two timesteps of 1/60 s, which is AGX's default.
-RELAXATION = 2.0 / 60.0
 
 
 @dataclass(frozen=True)
@@ -254,10 +252,10 @@ def _loop_closures(
             bodies.append(slider)
             closures.append(closure)
             continue
-        distance = float(given_values(mate)[0] or 0.0) if mate.type.distance else 0.0
-        relaxation = 0.0 if mate.target is None or mate.target == distance else RELAXATION
+        begins = float(given_values(mate)[0] or 0.0) if mate.type.distance else 0.0
+        distance = begins if mate.target is None else mate.target
+        relaxation = 0.0 if distance == begins else RELAXATION
         frames = (table.names[link.carriers[0]], table.names[link.carriers[1]])
-        distance = distance if mate.target is None else mate.target
         closures.append(LoopClosure(name, mate.kind, frames, link.ends, distance, relaxation, mate.place))
     return tuple(closures), problems
 

@@ -10,10 +10,10 @@ import numpy as np
 from sim_node.formats.assets import Assets, stem
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.bodies import INTEGRATORS, Physics
-from sim_node.world.model import TimeGrid, World
+from sim_node.world.model import MAX_STAMP_NS, TimeGrid, World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_fault, refusals, spec_of
-from sim_node.world.problems import Place, Problem, Where, WorldError, quoted
+from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mujoco import MjSpec
 
 FIXED_FRAME = "world"
-# Limits of numbers with which a short file could allocate all memory: element, attribute, maximum.
+# Limits of numbers with which a short file could allocate all memory, and of times: element, attribute, maximum.
 MAX_VALUES = {
     ("replicate", "count"): 10_000,
     ("flexcomp", "count"): 1_000,
@@ -36,6 +36,7 @@ MAX_VALUES = {
     ("user", "dim"): 10_000,
     ("plugin", "nsample"): 10_000,
     ("numeric", "size"): 1_000_000,
+    ("option", "timestep"): MAX_STAMP_NS // 1_000_000_000,
     **{("size", f"nuser_{kind}"): 1_000 for kind in ("body", "jnt", "geom", "site", "cam")},
     **{("size", f"nuser_{kind}"): 1_000 for kind in ("tendon", "actuator", "sensor")},
     **{("size", key): 100_000 for key in ("nuserdata", "nkey", "njmax", "nconmax", "nstack")},
@@ -72,12 +73,6 @@ def _world(file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> World:
     option = spec.option
     import mujoco
 
-    if not np.isfinite(option.timestep * 1e9):
-        stated = (each for each in file.root.all("option") if "timestep" in each.attributes)
-        said = next(stated, file.root)
-        at = said.attributes["timestep"].at if said is not file.root else said.at
-        where = Where(said.file or str(file.shown), *at)
-        raise WorldError([Problem(where, "option.timestep", f"{option.timestep:g} s is out of range")])
     step_ns = round(option.timestep * 1e9)
     physics = Physics(
         timestep_ns=step_ns,

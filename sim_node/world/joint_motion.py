@@ -19,6 +19,8 @@ ACTUATOR_TYPES = ("position", "velocity", "effort")
 UNLIMITED = (-math.inf, math.inf)
 # Gains of implicit actuators from here on stand for the stiffest that the solver can resolve, N s/m, N/m and so on.
 RIGID = 1e12
+# Time constant of what decays in two timesteps of 1/60 s, which is AGX's default, s.
+RELAXATION = 2.0 / 60.0
 
 
 @dataclass(frozen=True, slots=True)

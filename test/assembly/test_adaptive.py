@@ -60,10 +60,10 @@ def matrix(pose: FloatArray) -> FloatArray:
 @given(body=POSES, angle=st.floats(-3.0, 3.0), second=st.booleans())
 def test_the_connectors_are_at_the_mates_initial_value(body: FloatArray, angle: float, second: bool) -> None:
     text = PENDULUM.replace(
-        "{position: [-0.1, 0, 1.7]}", f"{{position: {body[:3].tolist()}, quat: {body[3:].tolist()}}}"
+        "{position: [-0.1, 0, 1.7]}", f"{{position: {body[:3].tolist()}, quaternion: {body[3:].tolist()}}}"
     )
     ends = "[pivot, bob/eye]" if second else "[bob/eye, pivot]"
-    world = loads(text.replace("quat:", "quaternion:").replace("[pivot, bob/eye]", f"{ends}, angle: {angle}"))
+    world = loads(text.replace("[pivot, bob/eye]", f"{ends}, angle: {angle}"))
     table = assembly_of(world).table
     connector = dict(zip(table.connector_names, table.connectors, strict=True))
     pivot = matrix(connector["s/pivot"])
@@ -140,10 +140,7 @@ def test_a_world_is_written_with_both() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            "hinge: [top, load/eye], target: 1",
-            "target: a hinge mate has no target; an actuator can move it",
-        ),
+        ("hinge: [top, load/eye], target: 1", "target: a hinge mate has no target; an actuator can move it"),
         ("distance: [top, load/eye], target: -1", "target: -1 is out of range"),
         ("distance: [top, load/eye], distance: 1", "distance"),
         ("hinge: [top, load/eye], length: 1", "length: a hinge mate has no length; it has angle"),

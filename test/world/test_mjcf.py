@@ -117,12 +117,11 @@ def test_frames_are_where_mujoco_has_bodies_sites_and_anchors(write: Callable[..
 def test_a_timestep_that_is_no_time_is_refused(write: Callable[..., Path], seconds: str) -> None:
     """MuJoCo compiles such models."""
     text = f'<mujoco>\n <option gravity="0 0 0" timestep="{seconds}"/>\n <worldbody/>\n</mujoco>'
-    with pytest.raises(
-        WorldError, match=rf"leg.xml:2:26: option.timestep: {float(seconds):g} s is out of range".replace("+", r"\+")
-    ):
+    message = f"2:26: option.timestep: '{seconds}' is out of range; allowed: up to 2147483647"
+    with pytest.raises(WorldError, match=f"leg.xml:{message}"):
         load(write(text, "leg.xml"))
     write(text, "part.xml")
-    with pytest.raises(WorldError, match=r"part.xml:2:26: option.timestep"):
+    with pytest.raises(WorldError, match=f"part.xml:{message}"):
         load(write('<mujoco><include file="part.xml"/></mujoco>', "leg.xml"))
 
 

@@ -12,12 +12,10 @@ from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import line_of, value_of
 from sim_node.formats.openplx.values import Undefined, with_article
 from sim_node.registry import Registry
-from sim_node.world.joint_motion import RIGID, Stop
+from sim_node.world.joint_motion import RELAXATION, RIGID, Stop
 
 # A spring without a stiffness, N/m or N m/rad: as LinearElastic has it.
 STIFFNESS = 1e8
-# Without a dissipation deviations decay in two timesteps of 1/60 s, which is AGX's default; s.
-RELAXATION = 2.0 / 60.0
 
 
 class Ignored(Exception):
