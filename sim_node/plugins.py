@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, distributions
+from importlib.machinery import PathFinder
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # Prefix of our entry-point groups.
 _PREFIX = "sim_node."
@@ -49,6 +54,10 @@ class Plugin:
 @cache
 def offered() -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of all installed packages by group, ordered by package and name."""
+    if not any(map(_may_offer, sys.path)) and not _further_finders():
+        return {}
+    from importlib.metadata import distributions  # here: it takes longer to import than a world takes to load
+
     groups: dict[str, list[EntryPoint]] = {}
     seen: set[str] = set()  # the first one on the path hides the others, as for imports
     for distribution in distributions():
@@ -63,6 +72,34 @@ def offered() -> dict[str, tuple[EntryPoint, ...]]:
         group: tuple(sorted(points, key=lambda point: (_package(point), point.name)))
         for group, points in groups.items()
     }
+
+
+def _may_offer(entry: str) -> bool:
+    """Return False for an entry of sys.path that is a folder without entry points of ours."""
+    if entry.lower().endswith(".egg"):
+        return True
+    try:
+        with os.scandir(entry or ".") as files:
+            found = [file.path for file in files if file.name.lower().endswith((".dist-info", ".egg-info"))]
+    except FileNotFoundError:
+        return False
+    except OSError:  # an archive
+        return True
+    return any(map(_names_us, found))
+
+
+def _names_us(metadata: str) -> bool:
+    """Return whether the metadata of an installed package have entry points of ours."""
+    try:
+        with open(os.path.join(metadata, "entry_points.txt"), "rb") as file:
+            return f"[{_PREFIX}".encode() in file.read()
+    except OSError:  # it has none
+        return False
+
+
+def _further_finders() -> bool:
+    """Return whether others than Python's own find installed packages."""
+    return any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path)
 
 
 def _package(point: EntryPoint) -> str:

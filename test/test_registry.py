@@ -6,6 +6,7 @@ import itertools
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +146,38 @@ def test_entries_of_other_packages_come_after_the_shipped_ones_by_package_name(t
         assert names[0] == "airspeed", done.stderr
         assert names[-2:] == ["tongue", "stripes"]
     assert "zebra 1.2 (sim_node.sensors: zebra = zebra)" in done.stdout
+
+
+@pytest.mark.parametrize("layout", ["folder", "egg-info", "egg", "archive"])
+def test_packages_are_found_however_they_are_installed(tmp_path: Path, layout: str) -> None:
+    """As importlib.metadata finds them, which is not asked where no folder of the path has entry points of ours."""
+    package(tmp_path, "zebra", SENSOR.format(name="stripes"), {"sim_node.sensors": "zebra"})
+    info, path = tmp_path / "zebra-1.2.dist-info", tmp_path
+    if layout != "folder":
+        (info / "METADATA").rename(info / "PKG-INFO")
+    if layout == "egg-info":
+        info.rename(tmp_path / "zebra.egg-info")
+    elif layout == "egg":
+        path = tmp_path / "zebra-1.2-py3.egg"
+        path.mkdir()
+        info.rename(path / "EGG-INFO")
+        (tmp_path / "zebra.py").rename(path / "zebra.py")
+    elif layout == "archive":
+        (info / "PKG-INFO").rename(info / "METADATA")
+        path = Path(shutil.make_archive(str(tmp_path.parent / tmp_path.name), "zip", tmp_path))
+    done = python(LISTED, path)
+    assert "stripes" in done.stdout.split(), done.stderr
+    assert "zebra 1.2 (sim_node.sensors: zebra = zebra)" in done.stdout
+
+
+def test_without_plugins_the_metadata_of_packages_are_not_parsed(tmp_path: Path) -> None:
+    package(tmp_path, "lion", "", {"console_scripts": "lion"})
+    done = python(
+        "import sys\nfrom sim_node.sensors import SENSORS\nprint(*SENSORS, 'importlib.metadata' in sys.modules)",
+        tmp_path,
+    )
+    assert done.stdout.split()[0] == "airspeed", done.stderr
+    assert done.stdout.split()[-1] == "False"
 
 
 def test_a_plugin_that_cannot_be_loaded_is_warned_about_and_the_others_stay(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from sim_node.ecs.capture import Captured
 from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file, processes_of
-from sim_node.ecs.script import captured_world
 from sim_node.geometry.poses import IDENTITY
 from sim_node.schematic.model import Schematic
 from sim_node.world.fields import nanoseconds
@@ -33,6 +32,8 @@ def read_python(
     if including:
         report.error("is not included, because it would run as a program; give its path to a command")
         return None
+    from sim_node.ecs.script import captured_world  # here: every world imports this module to know its suffix
+
     try:
         captured, files = captured_world(path)
     except WorldError as error:

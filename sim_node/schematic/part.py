@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from sim_node.schematic.model import Schematic
-from sim_node.schematic.reader import read_schematic
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
@@ -22,6 +21,8 @@ SUFFIX = ".kdl"
 @section("schematic", text("A schematic: the name of a file in KDL, or its text."))
 def read(value: Value, context: Context) -> None:
     """Read the name of a file in KDL, or the text itself."""
+    from sim_node.schematic.reader import read_schematic  # few worlds have one, and every world imports this module
+
     errors = len(value.report.errors)
     given = value.text()
     if len(value.report.errors) > errors:
