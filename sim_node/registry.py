@@ -153,7 +153,8 @@ class Registry(Mapping[K, T], Generic[K, T]):
             raise
 
     def __getitem__(self, name: K) -> T:
-        return self.table()[name]
+        # Once it is loaded, without the call: thousands of mates ask for their types.
+        return (self._table or self.table())[name]
 
     @overload
     def get(self, name: K, /) -> T | None: ...

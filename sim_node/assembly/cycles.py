@@ -65,21 +65,23 @@ def cycle_of(
         index: The index of each unknown.
     """
     first, second = table.ends[m]
-    elements = [_constant(pose_math.invert(table.connectors[first]))]
+    elements = [_inverse(table.connectors[first])]
     for kind, row, forward in path:
         if kind == "frame":
-            pose = poses[row]
-            elements.append(_constant(pose_math.invert(pose) if forward else pose))
+            elements.append(_inverse(poses[row]) if forward else _constant(poses[row]))
         else:
             a, b = table.ends[row] if forward else table.ends[row][::-1]
             elements.append(_constant(table.connectors[a]))
             elements += _motion(table, values, row, index, forward=forward)
-            elements.append(_constant(pose_math.invert(table.connectors[b])))
+            elements.append(_inverse(table.connectors[b]))
     elements.append(_constant(table.connectors[second]))
     elements += _motion(table, values, m, index, forward=False)
-    extent = max(float(np.linalg.norm(pose[:3])) for kind, pose, _, _ in elements if kind == kernels.CONSTANT)
-    kinds, data, unknowns, signs = zip(*_merged(elements), strict=True)
-    return Cycle(np.array(kinds), np.array(data), np.array(unknowns), np.array(signs), extent)
+    kinds, data, unknowns, signs = map(np.array, zip(*elements, strict=True))
+    rigid = (kinds == kernels.CONSTANT) | (kinds == kernels.INVERSE)
+    extent = float(np.linalg.norm(data[rigid, :3], axis=1).max())
+    # What is far from the origin of its owners is no longer part of merged poses.
+    left = kernels.merge(kinds, data, unknowns, signs)
+    return Cycle(kinds[:left], data[:left], unknowns[:left], signs[:left], extent)
 
 
 def _motion(
@@ -101,27 +103,17 @@ def _motion(
     return elements if forward else [_backwards(element) for element in reversed(elements)]
 
 
-def _merged(elements: list[_Element]) -> list[_Element]:
-    """Return the elements with poses that follow each other as one.
-
-    What is far from the origin of its owners is no longer part of them then.
-    """
-    merged: list[_Element] = []
-    for element in elements:
-        if merged and element[0] == merged[-1][0] == kernels.CONSTANT:
-            merged[-1] = _constant(pose_math.compose(merged[-1][1], element[1]))
-        else:
-            merged.append(element)
-    return merged
-
-
 def _constant(pose: FloatArray) -> _Element:
     return kernels.CONSTANT, pose, 0, 1.0
 
 
+def _inverse(pose: FloatArray) -> _Element:
+    return kernels.INVERSE, pose, 0, 1.0
+
+
 def _backwards(element: _Element) -> _Element:
     kind, data, unknown, sign = element
-    return (kind, pose_math.invert(data) if kind == kernels.CONSTANT else data, unknown, -sign)
+    return kernels.INVERSE if kind == kernels.CONSTANT else kind, data, unknown, -sign
 
 
 def _axis(axis: FloatArray) -> FloatArray:

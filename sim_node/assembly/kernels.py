@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 
 from sim_node.geometry.kernel import kernel
-from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate
+from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate, write_pose
 
-CONSTANT, SLIDE, HINGE = 0, 1, 2
+# Elements of cycles. Merging leaves no INVERSE of a pose.
+CONSTANT, SLIDE, HINGE, INVERSE = 0, 1, 2, 3
 
 
 @kernel()
@@ -37,6 +38,23 @@ def gap(poses, nodes, first, second, ends, out):
     a = compose(_along(poses, nodes, first[0], first[1]), as_pose(ends[0]))
     b = compose(_along(poses, nodes, second[0], second[1]), as_pose(ends[1]))
     out[:] = compose(invert(a), b)
+
+
+@kernel()
+def merge(kinds, data, unknowns, signs):
+    """Compose the poses that follow each other in a cycle, in place, and return how many elements are left."""
+    count = 0
+    for e in range(kinds.shape[0]):
+        kind, pose = kinds[e], as_pose(data[e])
+        if kind == INVERSE:
+            kind, pose = CONSTANT, invert(pose)
+        if kind == CONSTANT and count > 0 and kinds[count - 1] == CONSTANT:
+            write_pose(data[count - 1], compose(as_pose(data[count - 1]), pose))
+            continue
+        kinds[count], unknowns[count], signs[count] = kind, unknowns[e], signs[e]
+        write_pose(data[count], pose)
+        count += 1
+    return count
 
 
 @kernel()

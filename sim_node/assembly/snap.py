@@ -151,7 +151,7 @@ class _Run:
         for placed in self.placed:
             self.place(placed)
 
-    def place(self, placed: Placed) -> Step:
+    def place(self, placed: Placed) -> None:
         """Solve for the pose that a mate determines, at its present positions."""
         table, m, side, at = self.table, placed.mate, placed.side, placed.at
         begin, end = table.chains[m][side]
@@ -170,7 +170,6 @@ class _Run:
             motion if side else pose_math.invert(motion),
             self.poses[node],
         )
-        return Step("solved", table.mate_names[m], table.names[node], self._formula(placed), self.poses[node].copy())
 
     def _leave_out(self, m: int, mate: Mate) -> None:
         self._used[m] = True
@@ -187,9 +186,12 @@ class _Run:
             return
         side = 0 if self._open[m][0] else 1
         placed = Placed(m, side, self._first_open(m, side))
-        self.steps.append(self.place(placed))
+        self.place(placed)
         self.placed.append(placed)
-        self._define(turn, m, self._nodes[placed.at])
+        table, node = self.table, self._nodes[placed.at]
+        pose = self.poses[node].copy()
+        self.steps.append(Step("solved", table.mate_names[m], table.names[node], self._formula(placed), pose))
+        self._define(turn, m, node)
 
     def _force_identity(self, turn: int, first_unused: int) -> None:
         """Set one of several open poses on a chain to the identity, such that it does not change how parts fit.
