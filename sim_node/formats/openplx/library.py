@@ -165,7 +165,7 @@ class Library:
 
     def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:
         """Read a file's models into a namespace, once. Return None, with the faults reported, if it is invalid."""
-        key = path.resolve()
+        key = path if path.is_relative_to(BUILT_IN) else path.resolve()
         if key in self._sources:
             return self._sources[key]
         self._sources[key] = None
@@ -383,7 +383,9 @@ def _bundle_folder(folder: Path) -> Path | None:
 
 def _inside(path: Path, folder: Path | None) -> bool:
     """Return whether a path is inside a folder: no `..` and no link out of it."""
-    return folder is not None and path.resolve().is_relative_to(folder.resolve())
+    if folder is None or path.is_relative_to(BUILT_IN):
+        return folder is not None
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _document(path: Path, report: Report) -> syntax.Document | None:
