@@ -129,11 +129,18 @@ def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> in
 
 
 def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """Yield rows from an id on, up to the first that cannot be read."""
+    """Yield rows from an id on, up to the first that cannot be read.
+
+    That is also one whose id is not beyond those before it: pages that lead to earlier ones would be read for ever.
+    """
     with suppress(*UNREADABLE):
-        yield from source.execute(
+        for row in source.execute(
             "SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", (first,)
-        )
+        ):
+            if row[0] < first:
+                return
+            first = row[0] + 1
+            yield row
 
 
 _SIGNATURE = b"SQLite format 3\0"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import struct
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,6 +65,25 @@ def test_a_damaged_page_costs_its_messages_only(bag: Path, page: int) -> None:
     assert "pages of the database are damaged" in damage[0]
     assert in_order(whole, got)
     assert len(whole) - 120 < len(got) < len(whole)
+
+
+def test_pages_that_lead_to_earlier_ones_cost_their_messages_only(bag: Path) -> None:
+    """An entry of the tree of messages points where the first one does: file format of SQLite 3, section 1.6."""
+    whole, _ = read(bag)
+    with closing(sqlite3.connect(bag)) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'messages'").fetchone()
+    data = bytearray(bag.read_bytes())
+    page = memoryview(data)[(root - 1) * 4096 : root * 4096]
+    assert page[0] == 5, "an inner page of a table"
+    (entries,) = struct.unpack_from(">H", page, 3)
+    assert entries > 4
+    first, other = (struct.unpack_from(">H", page, 12 + 2 * k)[0] for k in (0, entries // 2))
+    page[other : other + 4] = page[first : first + 4]
+    bag.write_bytes(data)
+    got, damage = read(bag)
+    assert any("pages of the database are damaged" in note for note in damage)
+    assert in_order(whole, got)
+    assert len(whole) // 3 < len(got) < len(whole)
 
 
 def test_any_damaged_page_is_named_or_harmless(bag: Path) -> None:
