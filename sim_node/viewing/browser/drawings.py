@@ -11,6 +11,7 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
+from sim_node.viewing.browser.overlays import Edges, Names, apart_in
 from sim_node.viewing.browser.sensor_views import Picture as Frustum
 from sim_node.viewing.browser.sensor_views import by_distance, dot
 from sim_node.viewing.meshes import linear
@@ -28,6 +29,7 @@ from sim_node.viewing.messages.drawing import (
     Text,
 )
 from sim_node.viewing.messages.frames import conversion_of
+from sim_node.viewing.view import View
 from sim_node.world import FrameTable
 
 # Lengths of axes, as fractions of the scene's radius: of poses, and of attitudes, which lie on the axes of a frame.
@@ -35,7 +37,9 @@ _AXES, _ATTITUDE, _THICKNESS = 0.05, 0.1, 0.03
 # Rasters with more cells are shown with fewer; those with less than this along an edge with sharp edges of cells.
 _MOST_CELLS, _FEW_CELLS = 2048, 512
 # Labels nearer to each other than this fraction of the radius are one, of this length.
-_TOGETHER, _MOST_LETTERS = 0.03, 90
+_TOGETHER, _MOST_LETTERS = 0.03, 60
+# Below the names of frames, which are above their places, if there is room.
+_ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
 # Texts of a source; each is an element of the page.
 _MOST_TEXTS = 100
 
@@ -265,16 +269,20 @@ class Drawings:
     Args:
         scene: viser's scene.
         node: The node of all of them.
+        view: Where a page begins.
+        names: Those of frames, which labels keep off.
     """
 
-    def __init__(self, scene: Any, node: str) -> None:
+    def __init__(self, scene: Any, node: str, view: View, names: Names) -> None:
         self._scene, self._node = scene, node
+        self.arrange(view, names)
         self.sources: dict[str, Source] = {}
         self._frames: FrameTable | None = None
         self._radius = 1.0
         self._numbers: dict[str, int] = {}
         self._hidden: frozenset[str] = frozenset()
         self._labels: dict[int, Any] = {}
+        self._anchors: dict[int, str] = {}
         self._labelled = True
         self.reaches: dict[str, FloatArray] = {}
 
@@ -286,6 +294,12 @@ class Drawings:
             self.reaches.pop(name, None)
         for name in names:
             self._numbers.setdefault(name, len(self._numbers))
+
+    def arrange(self, view: View, names: Names) -> None:
+        """Keep labels off each other, and off names of frames, in another view."""
+        self._view, self._names = view, names
+        # What the labels' anchors were chosen for: they keep them while sources move.
+        self._arranged: tuple[list[str], list[Edges]] | None = None
 
     def show(self, name: str, drawing: Drawing, poses: FloatArray) -> None:
         """Show a source's drawing; poses (N, 7): of all frames in their parents when it was measured."""
@@ -322,7 +336,7 @@ class Drawings:
         self._label()
 
     def _label(self) -> None:
-        """Label the sources; those at one place share a label."""
+        """Label the sources; those at one place share a label, and those that would be on others have none."""
         texts: list[tuple[FloatArray, str]] = []
         for source in self.sources.values() if self._labelled else ():
             if source.place is None or not source.visible:
@@ -333,19 +347,25 @@ class Drawings:
                     break
             else:
                 texts.append((source.place, source.about))
-        for number, (position, text) in enumerate(texts):
-            short = text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
-            label = self._labels.get(number)
-            if label is not None and label.text == short:
+        shown = [text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…" for _, text in texts]
+        arranged = shown, self._names.edges
+        if arranged != self._arranged:
+            self._arranged = arranged
+            places = np.array([place_ for place_, _ in texts]).reshape(-1, 3)
+            apart = apart_in(self._view, shown, places, _ANCHORS, self._names.edges)
+            self._anchors = {number: anchor for number, (anchor, _) in apart.items()}
+        for number, anchor in self._anchors.items():
+            label, position = self._labels.get(number), texts[number][0]
+            if label is not None and (label.text, label.anchor) == (shown[number], anchor):
                 label.position = position
             else:
                 self._labels[number] = self._scene.add_label(
                     f"{self._node}/labels/{number}",
-                    short,
+                    shown[number],
                     position=position,
                     font_screen_scale=0.7,
                     depth_test=True,
-                    anchor="bottom-left",
+                    anchor=anchor,
                 )
-        for number in [number for number in self._labels if number >= len(texts)]:
+        for number in self._labels.keys() - self._anchors.keys():
             self._labels.pop(number).remove()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,22 +119,44 @@ FEW = 30
 # view.
 _LETTER, _HEIGHT = 6.0, 16.0
 _GAP = 0.005
+_ANCHOR = "bottom-center"
 
 
-def apart_in(view: View, texts: Sequence[str], places: FloatArray) -> set[int]:
-    """Return the numbers of labels at places (P, 3) that are not on others in a view; the nearest ones come first."""
+# Where a label is from its place: its left and right edges in widths, its upper and lower ones in heights.
+_ANCHORS = {
+    "bottom-center": (-0.5, 0.5, -1.0, 0.0),
+    "top-left": (0.0, 1.0, 0.0, 1.0),
+    "bottom-left": (0.0, 1.0, -1.0, 0.0),
+    "top-right": (-1.0, 0.0, 0.0, 1.0),
+    "bottom-right": (-1.0, 0.0, -1.0, 0.0),
+}
+# The left, right, upper and lower edges of a label, pixels.
+Edges = tuple[float, float, float, float]
+
+
+def apart_in(
+    view: View, texts: Sequence[str], places: FloatArray, anchors: Sequence[str], taken: Iterable[Edges] = ()
+) -> dict[int, tuple[str, Edges]]:
+    """Return the labels at places (P, 3) that are not on others in a view, nor on what is taken, by their numbers.
+
+    The nearest ones come first. Each has the first of its possible anchors at which it is free; its edges are beside.
+    """
     pixels, depths = view.project(places)
-    boxes: dict[int, FloatArray] = {}
+    others, found = list(taken), {}
     for number in np.argsort(depths, kind="stable").tolist():
-        half = 0.5 * _LETTER * (len(texts[number]) + 1)
-        # Left, right, top and bottom of a label whose lower edge has its middle at the place.
-        box = pixels[number, [0, 0, 1, 1]] + [-half, half, -_HEIGHT, 0.0]
-        if all(
-            box[1] <= other[0] or other[1] <= box[0] or box[3] <= other[2] or other[3] <= box[2]
-            for other in boxes.values()
-        ):
-            boxes[number] = box
-    return set(boxes)
+        x, y = pixels[number].tolist()
+        width = _LETTER * (len(texts[number]) + 1)
+        for anchor in anchors:
+            left, right, upper, lower = _ANCHORS[anchor]
+            edges = (x + left * width, x + right * width, y + upper * _HEIGHT, y + lower * _HEIGHT)
+            if all(
+                edges[1] <= other[0] or other[1] <= edges[0] or edges[3] <= other[2] or other[3] <= edges[2]
+                for other in others
+            ):
+                found[number] = anchor, edges
+                others.append(edges)
+                break
+    return found
 
 
 class Names:
@@ -143,6 +165,9 @@ class Names:
     Labels are created when they are first needed, with a limit. They are above the shapes of their frames, and hidden
     by what is in front of them. Main ones that would be on others where a page begins are left out: the page draws each
     label by itself.
+
+    Attributes:
+        edges: Of the main ones, where a page begins: further labels keep off them.
 
     Args:
         scene: viser's scene.
@@ -161,6 +186,7 @@ class Names:
         self._above = np.where(self._solid, _GAP * view.distance, 0.0)
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
+        self.edges: list[Edges] = []
         self._mode, self._hidden = "none", np.zeros(len(frames), dtype=bool)
         # Initial mode.
         self.first = "main" if len(main) <= FEW else "none"
@@ -172,8 +198,13 @@ class Names:
             label.remove()
         texts = self._texts([row for row in self._rows[mode] if not self._hidden[row]], in_root)
         places = self._places(in_root)
-        apart = apart_in(self._view, list(texts.values()), places[list(texts)]) if mode == "main" else range(len(texts))
-        chosen = [row for number, row in enumerate(texts) if number in apart][:MAX_NAMES]
+        chosen = list(texts)
+        self.edges = []
+        if mode == "main":
+            apart = apart_in(self._view, list(texts.values()), places[chosen], (_ANCHOR,))
+            chosen = [row for number, row in enumerate(chosen) if number in apart]
+            self.edges = [edges for _, edges in apart.values()]
+        chosen = chosen[:MAX_NAMES]
         self._labels = [
             (
                 row,
@@ -183,7 +214,7 @@ class Names:
                     position=places[row],
                     font_screen_scale=0.8,
                     depth_test=True,
-                    anchor="bottom-center",
+                    anchor=_ANCHOR,
                 ),
             )
             for row in chosen

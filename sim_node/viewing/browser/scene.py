@@ -77,7 +77,7 @@ class Scene:
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
-        self.drawings = Drawings(scene, f"{ROOT}/topics")
+        self.drawings = Drawings(scene, f"{ROOT}/topics", self.view, self.names)
         self.drawings.change(frames, self.extent.radius, sources)
         self.trails.choose([row for row in self.main if not frames.still[row]], frames.names, in_root)
         self.names.choose(self.names.first, in_root)
@@ -112,6 +112,7 @@ class Scene:
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
         self.drawings.change(frames, self.extent.radius, sources)
+        self.drawings.arrange(self.view, self.names)
 
     def _begin(
         self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray, sky: Sky | None
@@ -199,6 +200,7 @@ class Scene:
         if more:
             self._reaches = len(reaches)
             self.view = start_view(np.concatenate([self._points, *reaches]))
+            self.drawings.arrange(self.view, self.names)
         return more
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
