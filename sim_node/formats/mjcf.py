@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from mujoco import MjSpec
 
 FIXED_FRAME = "world"
-# Limits of numbers with which a short file could allocate all memory, and of times: element, attribute, maximum.
+# Limits of numbers with which a short file could allocate all memory, of times, and of masses and densities: element,
+# attribute, maximum. With larger masses MuJoCo looks for the length range of a muscle for ever: it simulates up to a
+# time that an unstable simulation, which begins again and again, does not reach.
 MAX_VALUES = {
     ("replicate", "count"): 10_000,
     ("flexcomp", "count"): 1_000,
@@ -37,6 +39,8 @@ MAX_VALUES = {
     ("plugin", "nsample"): 10_000,
     ("numeric", "size"): 1_000_000,
     ("option", "timestep"): MAX_STAMP_NS // 1_000_000_000,
+    **{("geom", "mass"): 10**12, ("geom", "density"): 10**12, ("inertial", "mass"): 10**12},
+    ("compiler", "settotalmass"): 10**12,
     **{("size", f"nuser_{kind}"): 1_000 for kind in ("body", "jnt", "geom", "site", "cam")},
     **{("size", f"nuser_{kind}"): 1_000 for kind in ("tendon", "actuator", "sensor")},
     **{("size", key): 100_000 for key in ("nuserdata", "nkey", "njmax", "nconmax", "nstack")},

@@ -113,6 +113,18 @@ def test_frames_are_where_mujoco_has_bodies_sites_and_anchors(write: Callable[..
         np.testing.assert_allclose(axis, data.joint(name).xaxis, atol=1e-12)
 
 
+def test_a_mass_with_which_mujoco_would_not_end_is_refused(write: Callable[..., Path]) -> None:
+    """Compiling this model with a mass of 1e16 kg takes for ever: MuJoCo looks for the length range of the muscle."""
+    text = """<mujoco><option integrator="implicit"/><worldbody><body><freejoint/>
+ <geom size=".1" mass="{}"/><body pos=".2 0 0"><joint name="hip" axis="0 1 0" range="-60 60"/><geom size=".1"/></body>
+</body></worldbody><actuator><muscle joint="hip"/></actuator></mujoco>"""
+    assert load(write(text.format("1e3"), "leg.xml")).models[0].actuators == ("actuator0",)
+    with pytest.raises(
+        WorldError, match=r"leg.xml:2:\d+: geom.mass: '1e16' is out of range; allowed: up to 1000000000000$"
+    ):
+        load(write(text.format("1e16"), "leg.xml"))
+
+
 @pytest.mark.parametrize("seconds", ["nan", "1e300"])
 def test_a_timestep_that_is_no_time_is_refused(write: Callable[..., Path], seconds: str) -> None:
     """MuJoCo compiles such models."""
