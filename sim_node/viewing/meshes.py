@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.finishes import Finish
+from sim_node.viewing.finishes import Finish, of_cap
 
 # Default colour.
 PLAIN = (0.62, 0.65, 0.70, 1.0)
@@ -85,7 +85,8 @@ def capsule(shape: Shape, radius: float, length: float) -> Iterator[Shape]:
     yield replace(shape, kind="cylinder", scale=np.array([radius, radius, length]))
     for end in (-0.5, 0.5):
         at = poses.compose(shape.pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
-        yield replace(shape, kind="sphere", pose=at, scale=np.full(3, radius))
+        finish = of_cap(shape.finish, end, radius, 0.5 * length)
+        yield replace(shape, kind="sphere", pose=at, scale=np.full(3, radius), finish=finish)
 
 
 def coloured(rgba: FloatArray | None) -> tuple[float, ...]:

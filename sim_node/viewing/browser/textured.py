@@ -97,7 +97,9 @@ def _uv(cells: FloatArray, shape: Shape, finish: Finish) -> FloatArray:
     # From the unit form to one whose halves are 1, and to metres.
     unit = {"box": np.full(3, 2.0), "cylinder": np.array([1.0, 1.0, 2.0])}.get(shape.kind, np.ones(3))
     if texture.is_cube:
-        points = cells * (shape.scale if texture.is_metric else unit)
+        points = cells * unit + texture.offset
+        if texture.is_metric:
+            points = points * (shape.scale / unit if texture.halves is None else texture.halves)
         return np.asarray(cube_uv(points).reshape(-1, 2))
     return np.asarray(flat_uv(shape.kind, cells * unit, shape.scale / unit, texture).reshape(-1, 2))
 
