@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +130,20 @@ def matches(world: World, shape: Shape, *, is_capsule: bool) -> int:
         assert np.mean(found == expected[faces_us]) > 0.95, (shape.kind, eye)
         seen += int(faces_us.sum())
     return seen
+
+
+@pytest.mark.parametrize("geom", [BOX, BALL, CYLINDER])
+def test_positions_and_normals_share_no_memory(images: Path, geom: str) -> None:
+    """A browser drew nothing of a ball whose positions and normals were one array."""
+    world = world_of(images, geom, 'texture="cube"')
+    (shape,) = shapes_of(world, lay_out(world).frames)
+    data = glb_of(shape)
+    # glTF 2.0, binary: a header of 12 bytes, the length and type of the first chunk, and its JSON.
+    tree = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+    attributes = tree["meshes"][0]["primitives"][0]["attributes"].values()
+    accessors = [tree["accessors"][each] for each in attributes]
+    views = [(each["bufferView"], each.get("byteOffset", 0)) for each in accessors]
+    assert len(set(views)) == len(views) == 3
 
 
 def test_materials_of_a_model_are_those_of_the_glb(images: Path) -> None:

@@ -64,8 +64,9 @@ def unit_cells(kind: str) -> tuple[FloatArray, FloatArray]:
     # The opposite sides, with their corners in the other order.
     cells = np.concatenate([*turned, *(-each[:, ::-1] for each in turned)])
     if kind == "sphere":
-        cells = cells / np.linalg.norm(cells, axis=-1, keepdims=True)
-        return cells, cells
+        normals = cells / np.linalg.norm(cells, axis=-1, keepdims=True)
+        # trimesh writes equal arrays once, and the page does not draw a mesh whose positions and normals share memory.
+        return np.asarray(normals * (1.0 + 1e-6)), normals
     normals = np.where(np.abs(cells.mean(axis=1, keepdims=True)) == 1.0, cells, 0.0)
     return 0.5 * cells, normals
 
