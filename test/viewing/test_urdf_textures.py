@@ -126,6 +126,25 @@ def test_a_collada_file_keeps_its_texture(folder: Path) -> None:
     assert quarter_colours(world) == PURE
 
 
+def test_a_glb_file_keeps_its_texture(folder: Path) -> None:
+    material = trimesh.visual.material.PBRMaterial(baseColorTexture=Image.fromarray(QUARTERS))
+    visual = trimesh.visual.TextureVisuals(uv=[[0, 0], [1, 0], [1, 1], [0, 1]], material=material)
+    corners = [[-1, 0, -1], [1, 0, -1], [1, 0, 1], [-1, 0, 1]]
+    trimesh.Trimesh(corners, [[0, 1, 2], [0, 2, 3]], visual=visual, process=False).export(folder / "sheet.glb")
+    mesh = f'<mesh filename="{(folder / "sheet.glb").as_uri()}"/>'
+    assert quarter_colours(load(robot(folder, '<mesh filename="sheet.glb"/>', ""))) == PURE
+    text = f'<robot name="r"><link name="l"><visual><geometry>{mesh}</geometry></visual></link></robot>'
+    (shape,) = described(text).links["l"]
+    assert shape.finish is not None
+    assert shape.finish.texture is not None
+    assert np.array_equal(shape.finish.texture.pixels, QUARTERS)
+    # The corner at the image's bottom left, from the top.
+    assert shape.mesh is not None
+    assert shape.mesh.uv is not None
+    at = np.flatnonzero(np.all(shape.mesh.vertices[shape.mesh.faces].reshape(-1, 3) == [-1, 0, -1], axis=1))[0]
+    assert shape.mesh.uv.reshape(-1, 2)[at].tolist() == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("geometry", [OBJ, BOX, BALL, '<capsule radius="0.5" length="1"/>'])
 def test_the_page_has_the_image(folder: Path, geometry: str) -> None:
     world = load(robot(folder, geometry))

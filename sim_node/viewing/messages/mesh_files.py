@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture
-from sim_node.viewing.meshes import Mesh, Shape, parts_of
+from sim_node.viewing.meshes import FilePart, Mesh, Shape, parts_of
 from sim_node.world.image_files import colours_of, image_fault
 from sim_node.world.image_textures import on_sides
 from sim_node.world.locate import LocateError, package_path
@@ -21,6 +21,7 @@ from sim_node.world.surfaces import TEXTURES
 # What is read, by its ending: messages come from others, and name any file.
 _SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply")
 _MAX_BYTES = 256 * 1024**2
+_WHITE = (1.0, 1.0, 1.0, 1.0)
 
 
 def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) -> Iterator[Shape]:
@@ -29,8 +30,11 @@ def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) 
     Raises ValueError if the file is not found or cannot be read.
     """
     path = mesh_path(uri)
-    for mesh, colour in _parts(path, path.stat().st_mtime_ns):
-        yield replace(look, mesh=mesh, scale=scale, colour=colour if own_colours else look.colour)
+    for mesh, colour, finish in _parts(path, path.stat().st_mtime_ns):
+        if own_colours:
+            yield replace(look, mesh=mesh, scale=scale, colour=colour, finish=finish)
+        else:
+            yield replace(look, mesh=mesh, scale=scale, finish=None if mesh.uv is None else look.finish)
 
 
 def mesh_path(uri: str) -> Path:
@@ -69,16 +73,22 @@ def _path(uri: str, what: str, suffixes: tuple[str, ...]) -> Path:
 @lru_cache(maxsize=16)
 def finish_of(path: Path, changed_ns: int, *, is_flat: bool) -> Finish:
     """Return the finish of an image, read once until it changes, flat or on the sides of a cube."""
-    return Finish((1.0, 1.0, 1.0, 1.0), Texture(colours_of(path) if is_flat else on_sides(path), not is_flat))
+    return Finish(_WHITE, Texture(colours_of(path) if is_flat else on_sides(path), not is_flat))
 
 
 @lru_cache(maxsize=256)
-def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...]], ...]:
+def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...], Finish | None], ...]:
     """Return the parts of a file, read once until it changes."""
     try:
-        return tuple(
-            (Mesh(np.asarray(vertices, dtype=np.float32), np.asarray(faces, dtype=np.uint32)), colour)
-            for vertices, faces, colour in parts_of(path)
-        )
+        return tuple((_mesh(part), part.colour, _finish(part)) for part in parts_of(path))
     except Exception as fault:  # any error of trimesh and its readers
         raise ValueError(f"the mesh {path.name} cannot be read: {fault}") from None
+
+
+def _mesh(part: FilePart) -> Mesh:
+    uv = None if part.uv is None else (part.uv * (1.0, -1.0) + (0.0, 1.0))[part.faces].astype(np.float32)
+    return Mesh(np.asarray(part.vertices, dtype=np.float32), np.asarray(part.faces, dtype=np.uint32), uv)
+
+
+def _finish(part: FilePart) -> Finish | None:
+    return None if part.image is None else Finish(_WHITE, Texture(np.asarray(part.image.convert("RGB"))))

@@ -110,10 +110,6 @@ def _visual(visual: Element, materials: Mapping[str, Element], image: Path | Non
     look = Shape(0, "mesh", _origin(visual.find("origin")), colour=own or PLAIN)
     geometry = visual.find("geometry")
     for part in () if geometry is None else geometry:
-        if part.tag == "mesh":
-            scale = _numbers(part, "scale", 3) if part.get("scale") else np.ones(3)
-            yield from mesh_shapes(part.get("filename", ""), look, scale, own_colours=own is None)
-            continue
         finish = None if image is None else finish_of(image, image.stat().st_mtime_ns, is_flat=part.tag != "box")
         drawn = replace(look, finish=finish)
         if part.tag == "box":
@@ -126,6 +122,9 @@ def _visual(visual: Element, materials: Mapping[str, Element], image: Path | Non
                 yield replace(drawn, kind="cylinder", scale=np.array([radius, radius, length]))
             else:
                 yield from capsule(drawn, radius, length)
+        elif part.tag == "mesh":
+            scale = _numbers(part, "scale", 3) if part.get("scale") else np.ones(3)
+            yield from mesh_shapes(part.get("filename", ""), drawn, scale, own_colours=own is None)
         else:
             raise ValueError(f"a geometry <{part.tag}>; known: box, sphere, cylinder, capsule, mesh")
 
