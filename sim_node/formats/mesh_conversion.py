@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +13,34 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.world.image_files import Colour, mean_colour
 
 # Of a binary STL file, MuJoCo reads no more.
 MAX_STL_FACES = 200_000
 STL_HEADER, STL_FACE = 84, 50
 _VERTEX = re.compile(rb"^\s*vertex\s+(\S+)\s+(\S+)\s+(\S+)", re.MULTILINE)
+_TEXCOORD = re.compile(rb"^\s*vt\s", re.MULTILINE)
 # m^2; MuJoCo refuses a mesh without any area.
 _NO_AREA = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Triangles of one colour.
+    """Triangles of one look.
 
     Attributes:
         vertices: Vertices (V, 3) in the file's axes, in metres for COLLADA, else in the file's units.
         faces: Rows of vertices of each triangle (F, 3).
         colour: Red, green, blue and opacity, 0 to 1, or None.
+        uv: Where each vertex is in an image (V, 2), right and up, or None.
+        texture: The file of the image, whose mean is the colour, or None.
     """
 
     vertices: FloatArray
     faces: IntArray
-    colour: tuple[float, float, float, float] | None = None
+    colour: Colour | None = None
+    uv: FloatArray | None = None
+    texture: Path | None = None
 
     def area(self) -> float:
         """Return the area of all triangles, m^2."""
@@ -43,16 +49,28 @@ class Part:
 
 
 def as_msh(part: Part) -> bytes:
-    """Return triangles as MuJoCo's .msh: four counts, then vertices as float32 and faces as int32."""
-    counts = np.array([len(part.vertices), 0, 0, len(part.faces)], dtype="<i4")
-    return counts.tobytes() + part.vertices.astype("<f4").tobytes() + part.faces.astype("<i4").tobytes()
+    """Return triangles as MuJoCo's .msh: four counts, vertices and texture coordinates as float32, faces as int32."""
+    # MuJoCo's texture coordinates run down.
+    uv = np.zeros((0, 2)) if part.uv is None else part.uv * (1.0, -1.0) + (0.0, 1.0)
+    counts = np.array([len(part.vertices), 0, len(uv), len(part.faces)], dtype="<i4")
+    numbers = part.vertices.astype("<f4").tobytes() + uv.astype("<f4").tobytes()
+    return counts.tobytes() + numbers + part.faces.astype("<i4").tobytes()
+
+
+def has_texcoords(name: str, data: bytes) -> bool:
+    """Return whether the content of a mesh file that MuJoCo reads has texture coordinates."""
+    if name.endswith(".msh"):
+        return int.from_bytes(data[8:12], "little") > 0
+    return name.endswith(".obj") and _TEXCOORD.search(data) is not None
 
 
 def joined(parts: list[Part]) -> Part:
     """Return all triangles as one part."""
     first = np.cumsum([0, *(len(part.vertices) for part in parts)])
     faces = [part.faces + at for part, at in zip(parts, first, strict=False)]
-    return Part(np.concatenate([part.vertices for part in parts]), np.concatenate(faces))
+    uv = [part.uv for part in parts if part.uv is not None]
+    together = np.concatenate(uv) if uv and len(uv) == len(parts) else None
+    return Part(np.concatenate([part.vertices for part in parts]), np.concatenate(faces), uv=together)
 
 
 def stl_part(data: bytes) -> Part | None:
@@ -77,11 +95,11 @@ def stl_part(data: bytes) -> Part | None:
 
 
 def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[Part]:
-    """Return the triangles of a COLLADA file by colour, as rviz has them: in metres, whatever its up axis.
+    """Return the triangles of a COLLADA file by look, as rviz has them: in metres, whatever its up axis.
 
     Args:
         path: The file.
-        image: Gives the file of a texture, whose mean colour is that of its triangles; None where there is none.
+        image: Gives the file of a texture; None where there is none.
 
     Raises:
         ImportError: pycollada is not installed.
@@ -100,12 +118,12 @@ def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[Part]
         raise
     except Exception as error:  # the parsers raise nearly anything for damaged files
         raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
-    by_colour: dict[Any, list[Part]] = {}
+    by_look: dict[Any, list[Part]] = {}
     for part in found:
-        by_colour.setdefault(part.colour, []).append(part)
+        by_look.setdefault((part.colour, part.texture, part.uv is None), []).append(part)
     parts = [
-        Part(whole.vertices, whole.faces, colour)
-        for colour, same in by_colour.items()
+        replace(whole, colour=colour, texture=texture)
+        for (colour, texture, _), same in by_look.items()
         if (whole := joined(same)).area() > _NO_AREA
     ]
     if not parts:
@@ -127,34 +145,33 @@ def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[Par
             faces = np.asarray(primitive.vertex_index, dtype=np.int64).reshape(-1, 3)
             if not len(faces):
                 continue
-            used, rows = np.unique(faces, return_inverse=True)
-            vertices = np.asarray(primitive.vertex, dtype=np.float64)[used] * metre
-            if not np.isfinite(vertices).all():
+            texture, colour = _look(primitive.material, image)
+            corners = faces.reshape(-1, 1)
+            if len(primitive.texcoordset):
+                corners = np.column_stack([corners, np.asarray(primitive.texcoord_indexset[0]).reshape(-1)])
+            # A vertex with two places in an image is two.
+            used, rows = np.unique(corners, axis=0, return_inverse=True)
+            vertices = np.asarray(primitive.vertex, dtype=np.float64)[used[:, 0]] * metre
+            uv = None
+            if len(primitive.texcoordset):
+                uv = np.asarray(primitive.texcoordset[0], dtype=np.float64)[used[:, 1], :2]
+            if not np.isfinite(vertices).all() or not (uv is None or np.isfinite(uv).all()):
                 raise ValueError("a vertex is not finite")
-            yield Part(vertices, rows.reshape(-1, 3), _colour(primitive.material, image))
+            yield Part(vertices, rows.reshape(-1, 3), colour, uv, None if uv is None else texture)
 
 
-def _colour(material: Any, image: Callable[[str], Path | None]) -> tuple[float, float, float, float] | None:
-    """Return the diffuse colour of a material, or its texture's mean.
+def _look(material: Any, image: Callable[[str], Path | None]) -> tuple[Path | None, Colour | None]:
+    """Return the texture of a material, or None, and its diffuse colour or the mean of the texture.
 
     Its transparency does not count: exporters disagree about whether 0 or 1 is opaque.
     """
     diffuse = getattr(getattr(material, "effect", None), "diffuse", None)
     if isinstance(diffuse, tuple | list) and len(diffuse) >= 3:
         red, green, blue = (min(max(float(each), 0.0), 1.0) for each in diffuse[:3])
-        return (red, green, blue, 1.0)
+        return None, (red, green, blue, 1.0)
     name = getattr(getattr(getattr(getattr(diffuse, "sampler", None), "surface", None), "image", None), "path", None)
     file = image(name) if name else None
-    return None if file is None else _mean_colour(file)
-
-
-def _mean_colour(file: Path) -> tuple[float, float, float, float] | None:
-    from sim_node.world.image_files import colours_of, image_fault
-
-    if image_fault(file):
-        return None
-    red, green, blue = (colours_of(file, 64).mean(axis=(0, 1)) / 255.0).tolist()
-    return (red, green, blue, 1.0)
+    return file, None if file is None else mean_colour(file)
 
 
 def _merged(corners: npt.NDArray[np.float64]) -> Part:

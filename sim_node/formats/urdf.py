@@ -11,6 +11,7 @@ from sim_node.formats.assets import Assets
 from sim_node.formats.mjcf import FIXED_FRAME, model_of
 from sim_node.formats.urdf_inertia import mend_inertials, refuse_undefined
 from sim_node.formats.urdf_meshes import MeshReader, mesh_folder
+from sim_node.formats.urdf_textures import TextureReader
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
@@ -64,18 +65,21 @@ def read_urdf(file: XmlFile) -> World | None:
             message = f"<{element.tag}>: this is a xacro file; name it {file.path.stem}.urdf.xacro"
             file.report.error(f"{message}, and it is expanded where xacro is installed", element.at)
             return None
-    assets = Assets(file)
-    meshes = MeshReader(file, assets)
-    for link in root.all("link"):
-        meshes.read(link)
-    carriers = mend_inertials(root, file.report, balance=file.balance_inertia)
     for element in root.descendants():
-        # MuJoCo gets no other files, such as textures, or meshes where URDF has none.
-        if element.get("filename") not in assets.contents:
-            element.attributes.pop("filename", None)
         if element.tag in ("visual", "collision"):
             # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
             element.attributes.pop("name", None)
+    assets = Assets(file)
+    textures = TextureReader(file, assets, mesh_folder(file))
+    meshes = MeshReader(file, assets, textures)
+    for link in root.all("link"):
+        meshes.read(link)
+        textures.read(link)
+    carriers = mend_inertials(root, file.report, balance=file.balance_inertia)
+    for element in root.descendants():
+        # MuJoCo gets no other files, such as meshes where URDF has none.
+        if element.get("filename") not in assets.contents:
+            element.attributes.pop("filename", None)
     _refuse_ambiguous(root, file)
     if len(file.report.errors) > errors:
         return None

@@ -9,10 +9,12 @@ import numpy as np
 
 from sim_node.formats.assets import Assets
 from sim_node.formats.mesh_conversion import Part, as_msh, collada_parts, joined, stl_part
+from sim_node.formats.urdf_textures import TextureReader, material_of
 from sim_node.formats.xml_roots import XmlFile
 from sim_node.geometry.arrays import FloatArray
 from sim_node.packages import how_to_install
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
+from sim_node.world.image_files import Colour
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers import numbers
@@ -35,8 +37,8 @@ class MeshReader:
     fall through things.
     """
 
-    def __init__(self, file: XmlFile, assets: Assets) -> None:
-        self._file = file
+    def __init__(self, file: XmlFile, assets: Assets, textures: TextureReader) -> None:
+        self._file, self._textures = file, textures
         self._assets = assets
         self._folder = mesh_folder(file)
         self._made: dict[tuple[Path, bool], list[Part]] = {}
@@ -101,17 +103,19 @@ class MeshReader:
             data = self._assets.bytes_of(mesh, "filename", path)
             parts = []
             if data is not None and suffix == COLLADA:
-                parts = collada_parts(path, lambda name: self._image(name, path))
+                parts = collada_parts(path, lambda name: self._image(mesh, name, path) if coloured else None)
             elif data is not None and suffix == ".stl" and (one := stl_part(data)) is not None:
                 parts = [one]
             self._made[path, coloured] = parts if coloured or not parts else [joined(parts)]
         return self._made[path, coloured]
 
-    def _image(self, name: str, beside: Path) -> Path | None:
-        try:
-            return self._file.roots.around(beside).resolve(name, beside)
-        except LocateError:
-            return None
+    def _image(self, mesh: Element, name: str, beside: Path) -> Path | None:
+        found = self._textures.find(name, beside)
+        if isinstance(found, Path):
+            return found
+        message = f"{quoted(beside.name)}: {found}; the texture is not drawn"
+        self._file.report.warning(message, mesh.attributes["filename"].at, "mesh.filename")
+        return None
 
     def _replace(self, link: Element, part: Element, mesh: Element, path: Path, parts: list[Part]) -> None:
         """Replace a visual or collision by one for each part of its mesh."""
@@ -120,13 +124,14 @@ class MeshReader:
         for number, each in enumerate(parts):
             key = f"{mesh.get('scale')} {part.tag if len(parts) == 1 else number}"
             name = self._assets.names.get((path, key)) or self._assets.add(path, key, ".msh", as_msh(each))
-            copies.append(_copy(part, mesh, name, each.colour, f"sim_node/{len(self._assets.names)}/{number}"))
+            copy = _copy(part, mesh, name, each.colour, f"sim_node/{len(self._assets.names)}/{number}")
+            if each.texture is not None:
+                self._textures.put(copy, each.texture, mesh, "filename")
+            copies.append(copy)
         link.children[at : at + 1] = copies
 
 
-def _copy(
-    part: Element, mesh: Element, name: str, colour: tuple[float, float, float, float] | None, material: str
-) -> Element:
+def _copy(part: Element, mesh: Element, name: str, colour: Colour | None, material: str) -> Element:
     """Return a visual or collision with another file for its mesh, and the colour of that, if any."""
     renamed = replace(mesh, attributes={**mesh.attributes, "filename": Attribute(name, mesh.attributes["filename"].at)})
     children = [
@@ -135,10 +140,8 @@ def _copy(
         if colour is None or child.tag != "material"
     ]
     if colour is not None:
-        rgba = Attribute(" ".join(f"{value:.6g}" for value in colour), part.at)
-        drawn = Element("color", part.at, {"rgba": rgba}, file=part.file)
-        children.append(Element("material", part.at, {"name": Attribute(material, part.at)}, [drawn], file=part.file))
-    return replace(part, children=children)
+        children.append(material_of(part, colour, material))
+    return replace(part, attributes=dict(part.attributes), children=children)
 
 
 def _shown(part: Element, mesh: Element, path: Path) -> Geometry:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import mujoco
-import numpy as np
 
 from sim_node.world.bodies import Geometry, Physics
-from sim_node.world.image_files import colours_of
+from sim_node.world.image_textures import add_texture
 from sim_node.world.layers import DEFAULT, filter_of, masks_of
 from sim_node.world.mujoco_source import HIDDEN_GROUP
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
@@ -18,10 +16,6 @@ _CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCo
 _BITS = 0xFFFF_FFFF
 # Weight of an impedance that counts only beside its like.
 _HARDLY = 1e-9
-# Edge of the images on the six sides of a shape, in pixels.
-_SIDE = 512
-# Quarter turns that make an image upright on MuJoCo's sides +x, -x, +y, -y (top along z), +z, -z (top along y, -y).
-_UPRIGHT = (1, 3, 2, 0, 0, 2)
 # Textures on planes, heightmaps and meshes lie flat; those on other shapes are on the sides of a cube around them.
 _FLAT = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_MESH)
 
@@ -126,22 +120,11 @@ def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> 
         made.roughness, made.shininess, made.specular = material.roughness, *[1.0 - material.roughness] * 2
     if material.texture is not None:
         is_flat = geom.type in _FLAT
-        made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = _texture(spec, material.texture, is_flat=is_flat)
+        made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = add_texture(
+            spec, str(material.texture.resolve()), material.texture, is_flat=is_flat
+        )
         made.texuniform = is_flat and geom.type != mujoco.mjtGeom.mjGEOM_MESH
         if made.texuniform:
             # MuJoCo repeats a texture every 2 / texrepeat metres, from its middle at the origin of the plane.
             made.texrepeat = [2.0 / material.texture_size] * 2
     geom.material = made.name
-
-
-def _texture(spec: mujoco.MjSpec, file: Path, *, is_flat: bool) -> str:
-    """Add the texture of an image file, once. Return its name."""
-    name = f"{'flat' if is_flat else 'cube'} {file.resolve()}"
-    if all(texture.name != name for texture in spec.textures):
-        pixels = colours_of(file, None if is_flat else _SIDE)
-        kind = mujoco.mjtTexture.mjTEXTURE_2D if is_flat else mujoco.mjtTexture.mjTEXTURE_CUBE
-        sides = pixels if is_flat else np.concatenate([np.rot90(pixels, turns) for turns in _UPRIGHT])
-        height, width = sides.shape[:2]
-        texture = spec.add_texture(name=name, type=kind, width=width, height=height, nchannel=3)
-        texture.data = sides.tobytes()
-    return name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +33,18 @@ class Texture:
         repeat: How often it is repeated along x and y; not of a cube map.
         is_metric: Whether it is repeated every 2 m rather than along the shape; of a cube map: whether directions are
             those in metres rather than those in a shape whose halves are 1. MuJoCo's `texuniform`.
+        offset: What is added to x and y after the repetitions, in images; of a cube map: to points of the form whose
+            halves are 1.
+        halves: (3,) half the size of the whole that the shape is a part of, m, by which directions in metres are
+            those; None for the shape's own.
     """
 
     pixels: npt.NDArray[np.uint8]
     is_cube: bool = False
     repeat: tuple[float, float] = (1.0, 1.0)
     is_metric: bool = False
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    halves: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +62,27 @@ class Finish:
     texture: Texture | None = None
     metallic: float = 0.0
     roughness: float = field(default=1.0)
+
+
+def of_cap(finish: Finish | None, end: float, radius: float, half: float) -> Finish | None:
+    """Return the finish of a ball that is an end of a capsule with a finish.
+
+    As MuJoCo's renderer has it: a whole image on each half ball, and a cube map around the middle of the capsule.
+
+    Args:
+        finish: Of the capsule.
+        end: Positive for the upper end, negative for the lower one.
+        radius: Of the capsule, m.
+        half: Half of the length without the caps, m.
+    """
+    if finish is None or finish.texture is None:
+        return finish
+    texture, (across, along) = finish.texture, finish.texture.repeat
+    if texture.is_cube:
+        beyond = (0.0, 0.0, math.copysign(1.0, end))
+        return replace(finish, texture=replace(texture, offset=beyond, halves=(radius, radius, half)))
+    below = 0.0 if end > 0.0 else -along * (radius if texture.is_metric else 1.0)
+    return replace(finish, texture=replace(texture, repeat=(across, 2.0 * along), offset=(0.0, below, 0.0)))
 
 
 def plane_uv(points: FloatArray, halves: FloatArray, texture: Texture) -> FloatArray:
@@ -104,7 +132,8 @@ def flat_uv(kind: str, cells: FloatArray, halves: FloatArray, texture: Texture) 
             is_lid = (np.abs(middles[:, 2]) > 1.0 - 1e-9)[:, None, None]
             lid = 0.5 * (1.0 + cells[..., :2])
             uv = np.where(is_lid, lid, np.stack([around, 0.5 * (1.0 - z)], axis=-1))
-    return np.asarray(uv * np.array(texture.repeat) * (halves[:2] if texture.is_metric else 1.0))
+    repeat = np.array(texture.repeat) * (halves[:2] if texture.is_metric else 1.0)
+    return np.asarray(uv * repeat + texture.offset[:2])
 
 
 def cube_uv(points: FloatArray) -> FloatArray:
@@ -117,7 +146,8 @@ def cube_uv(points: FloatArray) -> FloatArray:
     sides = 2 * axes + (np.take_along_axis(middles, axes[:, None], axis=1)[:, 0] < 0.0)
     axis, _, across, columns, down, rows = np.array(SIDES)[sides].T
     quads, four = np.arange(len(points))[:, None], np.arange(4)[None]
-    depth = np.abs(points[quads, four, axis[:, None]])
+    # The half of a cap that is within its capsule reaches the middle.
+    depth = np.maximum(np.abs(points[quads, four, axis[:, None]]), 1e-9)
     u = 0.5 * (columns[:, None] * points[quads, four, across[:, None]] / depth + 1.0)
     v = 0.5 * (rows[:, None] * points[quads, four, down[:, None]] / depth + 1.0)
     # What is beyond a side by rounding or a corner does not get the colours of the next one in the image.

@@ -125,7 +125,7 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
         except Exception as error:  # any error of a library
             warnings.warn(WorldWarning(f"{shape.file}: not among the markers: {error}"), stacklevel=2)
             return
-        for vertices, faces, colour in parts:
+        for vertices, faces, colour, *_ in parts:
             corners = vertices[faces].reshape(-1, 3)
             drawn = colour if shape.colour == PLAIN else shape.colour
             yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)

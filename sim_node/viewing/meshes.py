@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.finishes import Finish
+from sim_node.viewing.finishes import Finish, of_cap
 
 # Default colour.
 PLAIN = (0.62, 0.65, 0.70, 1.0)
@@ -85,7 +85,8 @@ def capsule(shape: Shape, radius: float, length: float) -> Iterator[Shape]:
     yield replace(shape, kind="cylinder", scale=np.array([radius, radius, length]))
     for end in (-0.5, 0.5):
         at = poses.compose(shape.pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
-        yield replace(shape, kind="sphere", pose=at, scale=np.full(3, radius))
+        finish = of_cap(shape.finish, end, radius, 0.5 * length)
+        yield replace(shape, kind="sphere", pose=at, scale=np.full(3, radius), finish=finish)
 
 
 def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
@@ -114,21 +115,42 @@ def uri(file: Path) -> str:
     return file.resolve().as_uri()
 
 
-def parts_of(file: Path) -> Iterator[tuple[FloatArray, npt.NDArray[np.int32], tuple[float, ...]]]:
-    """Yield for each part of a GLB or glTF file: vertices (V, 3) in file axes and units, faces (F, 3), colour.
+class FilePart(NamedTuple):
+    """A part of a GLB or glTF file.
 
-    The colour is the material's; for a texture, its mean. Raises ImportError without trimesh, and trimesh's errors.
+    vertices (V, 3) in file axes and units; faces (F, 3); colour (4,): the material's, for a texture its mean; uv (V, 2)
+    right and up in the image of Pillow, which is the texture; each None for none.
     """
+
+    vertices: FloatArray
+    faces: npt.NDArray[np.int32]
+    colour: tuple[float, ...]
+    uv: FloatArray | None
+    image: Any
+
+
+def parts_of(file: Path) -> Iterator[FilePart]:
+    """Yield the parts of a file. Raises ImportError without trimesh, and trimesh's errors."""
     import trimesh
 
     for part in trimesh.load_scene(file).dump():
         if isinstance(part, trimesh.Trimesh) and len(part.faces):
-            yield np.asarray(part.vertices), np.asarray(part.faces, dtype=np.int32), _colour(part.visual)
+            faces, uv = np.asarray(part.faces, dtype=np.int32), getattr(part.visual, "uv", None)
+            uv = None if uv is None or len(uv) != len(part.vertices) else np.asarray(uv, dtype=np.float64)
+            image = None if uv is None else _image(part.visual)
+            # trimesh has an image of one colour where a file has none.
+            if image is not None and all(low == high for low, high in image.convert("RGB").getextrema()):
+                image = None
+            yield FilePart(np.asarray(part.vertices), faces, _colour(part.visual), uv, image)
+
+
+def _image(visual: Any) -> Any:
+    material = getattr(visual, "material", None)
+    return getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
 
 
 def _colour(visual: Any) -> tuple[float, ...]:
-    material = getattr(visual, "material", None)
-    texture = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    material, texture = getattr(visual, "material", None), _image(visual)
     if texture is not None:
         return (*(np.asarray(texture.convert("RGB"), dtype=float).mean(axis=(0, 1)) / 255.0).tolist(), 1.0)
     colour = getattr(visual if material is None else material, "main_color", None)

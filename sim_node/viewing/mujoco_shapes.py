@@ -40,21 +40,31 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
     except Exception as error:
         warnings.warn(f"{geometry.file.name} cannot be shown: {error}", WorldWarning, stacklevel=2)
         return
-    for vertices, faces, colour in parts:
+    for vertices, faces, colour, uv, image in parts:
         mesh = spec.add_mesh(name=f"sim_node/shown/{len(spec.meshes)}")
         mesh.uservert, mesh.userface = (vertices * geometry.size).ravel(), faces.ravel()
         # Visual meshes need not be closed.
         mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
-        spec.body(body).add_geom(
+        geom = spec.body(body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH,
             meshname=mesh.name,
             pos=geometry.pose[:3],
             quat=geometry.pose[[6, 3, 4, 5]],
-            rgba=colour if geometry.colour is None else geometry.colour,
             contype=0,
             conaffinity=0,
             mass=0.0,
         )
+        if geometry.colour is not None or uv is None or image is None:
+            geom.rgba = colour if geometry.colour is None else geometry.colour
+            continue
+        # MuJoCo's texture coordinates run down.
+        mesh.usertexcoord = (uv * (1.0, -1.0) + (0.0, 1.0)).ravel()
+        pixels = np.asarray(image.convert("RGB"))
+        height, width = pixels.shape[:2]
+        kind = mujoco.mjtTexture.mjTEXTURE_2D
+        spec.add_texture(name=mesh.name, type=kind, width=width, height=height, nchannel=3).data = pixels.tobytes()
+        spec.add_material(name=mesh.name).textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = mesh.name
+        geom.material = mesh.name
 
 
 _GEOM = mujoco.mjtGeom

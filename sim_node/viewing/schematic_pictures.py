@@ -147,7 +147,7 @@ def _parts(shape: Shape, count: int) -> Iterator[_Part]:
     if shape.file is None:
         return
     try:
-        for number, (vertices, faces, colour) in enumerate(parts_of(shape.file), count):
+        for number, (vertices, faces, colour, *_) in enumerate(parts_of(shape.file), count):
             name = f"sim_node/schematic/{number}"
             part = _Part(name, vertices * shape.scale, np.asarray(faces, dtype=np.int32), np.array(colour))
             alone = mujoco.MjSpec()

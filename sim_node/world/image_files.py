@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from sim_node.packages import how_to_install
 from sim_node.world.problems import quoted
 from sim_node.world.surfaces import TEXTURES
 
+# Red, green, blue and opacity, 0 to 1.
+Colour = tuple[float, float, float, float]
 MAX_BYTES = 256 * 1024 * 1024
 # Of both edges; larger textures do not fit into OpenGL's.
 MAX_PIXELS = 16_384
@@ -36,11 +39,17 @@ def image_fault(path: Path) -> str:
     return ""
 
 
-def colours_of(path: Path, edge: int | None = None) -> npt.NDArray[np.uint8]:
+def colours_of(path: Path | BytesIO, edge: int | None = None) -> npt.NDArray[np.uint8]:
     """Return red, green and blue (height, width, 3) of an image, rows from top to bottom; scaled to a square `edge`."""
     with _opened(path) as image:
         coloured = image.convert("RGB")
         return np.asarray(coloured if edge is None else coloured.resize((edge, edge)))
+
+
+def mean_colour(path: Path) -> Colour:
+    """Return the mean colour of an image, opaque."""
+    red, green, blue = (colours_of(path, 64).mean(axis=(0, 1)) / 255.0).tolist()
+    return (red, green, blue, 1.0)
 
 
 def brightness_of(path: Path) -> npt.NDArray[np.float64]:
@@ -51,7 +60,7 @@ def brightness_of(path: Path) -> npt.NDArray[np.float64]:
         return np.asarray(image.convert("L"), dtype=np.float64) / 255.0
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path | BytesIO) -> Any:
     from PIL import Image
 
     return Image.open(path, formats=("PNG", "JPEG"))

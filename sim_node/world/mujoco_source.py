@@ -16,6 +16,7 @@ import numpy as np
 
 from sim_node.packages import how_to_install
 from sim_node.world.fields import same
+from sim_node.world.image_textures import TEXTURED, set_texture
 from sim_node.world.model import World
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 from sim_node.world.readers.xml_elements import quoteattr
@@ -149,6 +150,9 @@ def spec_of(source: Source) -> MjSpec:
             mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
         for body in spec.bodies:
             _hide_covered(body)
+        for geom in spec.geoms:
+            if geom.name.startswith(TEXTURED):
+                set_texture(spec, geom, source.assets)
     if spec.compiler.settotalmass > 0.0:
         _scale_masses(spec)
     bodies = {body.name for body in spec.bodies}

@@ -199,7 +199,7 @@ def _finish(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     if id(texture) not in digests:
         digests[id(texture)] = blake2b(np.ascontiguousarray(texture.pixels).data).digest()
     size = tuple(shape.scale.tolist()) if texture.is_metric else ()
-    return *look, digests[id(texture)], texture.is_cube, texture.repeat, size
+    return *look, digests[id(texture)], texture.is_cube, texture.repeat, texture.offset, texture.halves, size
 
 
 def _placed(shapes: Sequence[Shape]) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], FloatArray]:

@@ -64,8 +64,9 @@ def unit_cells(kind: str) -> tuple[FloatArray, FloatArray]:
     # The opposite sides, with their corners in the other order.
     cells = np.concatenate([*turned, *(-each[:, ::-1] for each in turned)])
     if kind == "sphere":
-        cells = cells / np.linalg.norm(cells, axis=-1, keepdims=True)
-        return cells, cells
+        normals = cells / np.linalg.norm(cells, axis=-1, keepdims=True)
+        # trimesh writes equal arrays once, and the page does not draw a mesh whose positions and normals share memory.
+        return np.asarray(normals * (1.0 + 1e-6)), normals
     normals = np.where(np.abs(cells.mean(axis=1, keepdims=True)) == 1.0, cells, 0.0)
     return 0.5 * cells, normals
 
@@ -97,7 +98,9 @@ def _uv(cells: FloatArray, shape: Shape, finish: Finish) -> FloatArray:
     # From the unit form to one whose halves are 1, and to metres.
     unit = {"box": np.full(3, 2.0), "cylinder": np.array([1.0, 1.0, 2.0])}.get(shape.kind, np.ones(3))
     if texture.is_cube:
-        points = cells * (shape.scale if texture.is_metric else unit)
+        points = cells * unit + texture.offset
+        if texture.is_metric:
+            points = points * (shape.scale / unit if texture.halves is None else texture.halves)
         return np.asarray(cube_uv(points).reshape(-1, 2))
     return np.asarray(flat_uv(shape.kind, cells * unit, shape.scale / unit, texture).reshape(-1, 2))
 

@@ -1,4 +1,4 @@
-"""Mesh files that messages refer to: package:// and file:// URIs."""
+"""Meshes and images that messages refer to: package:// and file:// URIs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import Mesh, Shape, parts_of
+from sim_node.viewing.finishes import Finish, Texture
+from sim_node.viewing.meshes import FilePart, Mesh, Shape, parts_of
+from sim_node.world.image_files import colours_of, image_fault
+from sim_node.world.image_textures import on_sides
 from sim_node.world.locate import LocateError, package_path
+from sim_node.world.surfaces import TEXTURES
 
 # What is read, by its ending: messages come from others, and name any file.
 _SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply")
 _MAX_BYTES = 256 * 1024**2
+_WHITE = (1.0, 1.0, 1.0, 1.0)
 
 
 def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) -> Iterator[Shape]:
@@ -25,38 +30,65 @@ def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) 
     Raises ValueError if the file is not found or cannot be read.
     """
     path = mesh_path(uri)
-    for mesh, colour in _parts(path, path.stat().st_mtime_ns):
-        yield replace(look, mesh=mesh, scale=scale, colour=colour if own_colours else look.colour)
+    for mesh, colour, finish in _parts(path, path.stat().st_mtime_ns):
+        if own_colours:
+            yield replace(look, mesh=mesh, scale=scale, colour=colour, finish=finish)
+        else:
+            yield replace(look, mesh=mesh, scale=scale, finish=None if mesh.uv is None else look.finish)
 
 
 def mesh_path(uri: str) -> Path:
     """Return the file of a URI, if it is one of meshes. Raises ValueError."""
+    return _path(uri, "mesh", _SUFFIXES)
+
+
+def image_path(uri: str) -> Path:
+    """Return the file of a URI, if it is an image that can be read. Raises ValueError."""
+    path = _path(uri, "texture", TEXTURES)
+    if fault := image_fault(path):
+        raise ValueError(fault)
+    return path
+
+
+def _path(uri: str, what: str, suffixes: tuple[str, ...]) -> Path:
     try:
         if uri.startswith("package://"):
             path = package_path(uri)
         elif uri.startswith("file://"):
             path = Path(unquote(urlsplit(uri).path))
         else:
-            raise ValueError(f"the mesh {uri!r}; package:// and file:// URIs are read")
-        if path.suffix.lower() not in _SUFFIXES:
-            raise ValueError(f"the mesh {path.name}; known: {', '.join(_SUFFIXES)}")
+            raise ValueError(f"the {what} {uri!r}; package:// and file:// URIs are read")
+        if path.suffix.lower() not in suffixes:
+            raise ValueError(f"the {what} {path.name}; known: {', '.join(suffixes)}")
         size = path.stat().st_size
     except LocateError as fault:
         raise ValueError(str(fault)) from None
     except OSError as fault:
-        raise ValueError(f"the mesh {uri}: {fault.strerror}") from None
+        raise ValueError(f"the {what} {uri}: {fault.strerror}") from None
     if size > _MAX_BYTES:
-        raise ValueError(f"the mesh {path.name} has {size} bytes; at most {_MAX_BYTES}")
+        raise ValueError(f"the {what} {path.name} has {size} bytes; at most {_MAX_BYTES}")
     return path
 
 
+@lru_cache(maxsize=16)
+def finish_of(path: Path, changed_ns: int, *, is_flat: bool) -> Finish:
+    """Return the finish of an image, read once until it changes, flat or on the sides of a cube."""
+    return Finish(_WHITE, Texture(colours_of(path) if is_flat else on_sides(path), not is_flat))
+
+
 @lru_cache(maxsize=256)
-def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...]], ...]:
+def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...], Finish | None], ...]:
     """Return the parts of a file, read once until it changes."""
     try:
-        return tuple(
-            (Mesh(np.asarray(vertices, dtype=np.float32), np.asarray(faces, dtype=np.uint32)), colour)
-            for vertices, faces, colour in parts_of(path)
-        )
+        return tuple((_mesh(part), part.colour, _finish(part)) for part in parts_of(path))
     except Exception as fault:  # any error of trimesh and its readers
         raise ValueError(f"the mesh {path.name} cannot be read: {fault}") from None
+
+
+def _mesh(part: FilePart) -> Mesh:
+    uv = None if part.uv is None else (part.uv * (1.0, -1.0) + (0.0, 1.0))[part.faces].astype(np.float32)
+    return Mesh(np.asarray(part.vertices, dtype=np.float32), np.asarray(part.faces, dtype=np.uint32), uv)
+
+
+def _finish(part: FilePart) -> Finish | None:
+    return None if part.image is None else Finish(_WHITE, Texture(np.asarray(part.image.convert("RGB"))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
@@ -13,8 +14,9 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import PLAIN, Shape, capsule
-from sim_node.viewing.messages.mesh_files import mesh_shapes
+from sim_node.viewing.messages.mesh_files import finish_of, image_path, mesh_shapes
 from sim_node.world import FrameTable
+from sim_node.world.image_files import mean_colour
 
 TYPE = "std_msgs/msg/String"
 _NAME = "robot_description"
@@ -43,17 +45,24 @@ def described(text: str) -> Described:
         raise ValueError(f"not a robot description: {fault}") from None
     if root.tag != "robot":
         raise ValueError(f"not a robot description: it begins with <{root.tag}>")
-    colours = {each.get("name", ""): rgba for each in root.findall("material") if (rgba := _rgba(each)) is not None}
+    materials: dict[str, Element] = {}
+    for material in filter(_looks, root.iter("material")):
+        materials.setdefault(material.get("name", ""), material)
     links: dict[str, tuple[Shape, ...]] = {}
     faults: list[str] = []
     for link in root.findall("link"):
-        shapes: list[Shape] = []
+        name, shapes = link.get("name", ""), list[Shape]()
         for visual in link.findall("visual"):
             try:
-                shapes += _visual(visual, colours)
-            except ValueError as fault:  # noqa: PERF203  each visual on its own
-                faults.append(f"link {link.get('name', '')}: {fault}")
-        links[link.get("name", "")] = tuple(shapes)
+                image = _image(visual, materials)
+            except ValueError as fault:
+                image = None
+                faults.append(f"link {name}: {fault}; the texture is not drawn")
+            try:
+                shapes += _visual(visual, materials, image)
+            except ValueError as fault:
+                faults.append(f"link {name}: {fault}")
+        links[name] = tuple(shapes)
     return Described(links, tuple(faults))
 
 
@@ -91,31 +100,50 @@ def frame_of(link: str, topic: str, frames: Collection[str]) -> str | None:
     return next((each for each in (f"{namespace}/{link}", link) if each in frames), None)
 
 
-def _visual(visual: Element, colours: dict[str, tuple[float, ...]]) -> Iterator[Shape]:
-    material = visual.find("material")
-    own = None if material is None else _rgba(material) or colours.get(material.get("name", ""))
+def _visual(visual: Element, materials: Mapping[str, Element], image: Path | None) -> Iterator[Shape]:
+    material = _material(visual, materials)
+    own: tuple[float, ...] | None = None
+    if image is not None:
+        own = mean_colour(image)
+    elif material is not None:
+        own = _rgba(material)
     look = Shape(0, "mesh", _origin(visual.find("origin")), colour=own or PLAIN)
     geometry = visual.find("geometry")
     for part in () if geometry is None else geometry:
+        finish = None if image is None else finish_of(image, image.stat().st_mtime_ns, is_flat=part.tag != "box")
+        drawn = replace(look, finish=finish)
         if part.tag == "box":
-            yield _of(look, "box", _numbers(part, "size", 3))
+            yield replace(drawn, kind="box", scale=_numbers(part, "size", 3))
         elif part.tag == "sphere":
-            yield _of(look, "sphere", np.full(3, _numbers(part, "radius", 1)))
+            yield replace(drawn, kind="sphere", scale=np.full(3, _numbers(part, "radius", 1)))
         elif part.tag in ("cylinder", "capsule"):
             radius, length = float(_numbers(part, "radius", 1)[0]), float(_numbers(part, "length", 1)[0])
             if part.tag == "cylinder":
-                yield _of(look, "cylinder", np.array([radius, radius, length]))
+                yield replace(drawn, kind="cylinder", scale=np.array([radius, radius, length]))
             else:
-                yield from capsule(look, radius, length)
+                yield from capsule(drawn, radius, length)
         elif part.tag == "mesh":
             scale = _numbers(part, "scale", 3) if part.get("scale") else np.ones(3)
-            yield from mesh_shapes(part.get("filename", ""), look, scale, own_colours=own is None)
+            yield from mesh_shapes(part.get("filename", ""), drawn, scale, own_colours=own is None)
         else:
             raise ValueError(f"a geometry <{part.tag}>; known: box, sphere, cylinder, capsule, mesh")
 
 
-def _of(look: Shape, kind: str, scale: FloatArray) -> Shape:
-    return Shape(0, kind, look.pose, scale, look.colour)
+def _looks(material: Element) -> bool:
+    """Return whether a material says how it looks; otherwise it is one of another place by its name."""
+    return material.find("color") is not None or material.find("texture") is not None
+
+
+def _material(visual: Element, materials: Mapping[str, Element]) -> Element | None:
+    material = visual.find("material")
+    return material if material is None or _looks(material) else materials.get(material.get("name", ""))
+
+
+def _image(visual: Element, materials: Mapping[str, Element]) -> Path | None:
+    """Return the image of a visual's texture, which replaces its colour, as in rviz. Raises ValueError."""
+    material = _material(visual, materials)
+    texture = None if material is None else material.find("texture")
+    return None if texture is None or not texture.get("filename") else image_path(texture.get("filename", ""))
 
 
 def _origin(element: Element | None) -> FloatArray:
