@@ -137,7 +137,7 @@ def publishing_node() -> Iterator[Node]:
     try:
         yield node
     finally:
-        subscriber.terminate()
+        subscriber.kill()  # it has nothing to lose, and rclpy.spin may miss a SIGTERM
         subscriber.wait()
         node.destroy_node()
         rclpy.shutdown()

@@ -120,7 +120,7 @@ class Plots:
         self._signal = gui.add_dropdown("Signal", tuple(self._signals(self._source.value)))
         self._source.on_update(self._chosen)
         gui.add_button("Add plot").on_click(self._added)
-        gui.add_button("Remove plots").on_click(self._remove)
+        gui.add_button("Remove plots").on_click(self._removed)
         self._folder = gui.add_folder("Plots")
 
     def change(self, sensors: Mapping[str, tuple[str, ...]]) -> None:
@@ -191,6 +191,9 @@ class Plots:
     async def _added(self, event: Any) -> None:
         await asyncio.to_thread(self._add, event, self._source.value, self._signal.value)
 
+    async def _removed(self, event: Any) -> None:
+        await asyncio.to_thread(self._remove)
+
     def _choose(self) -> None:
         signals = tuple(self._signals(self._source.value))
         if signals and signals != self._signal.options:
@@ -211,7 +214,7 @@ class Plots:
         with self._lock:
             self._plot(source, signal)
 
-    def _remove(self, event: Any) -> None:
+    def _remove(self) -> None:
         with self._lock:
             for plot in self._plots:
                 plot.handle.remove()
