@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
@@ -16,6 +17,7 @@ import yaml
 from page import Page, opened
 from PIL import Image
 from robot_topics import a, header, jpeg, transforms, written
+from waiting import PATIENCE, until
 from websockets.sync.client import connect
 
 from sim_node.session import Session
@@ -182,6 +184,31 @@ def test_a_copied_link_has_the_camera_of_its_page(session: Session) -> None:
     assert camera["initialCameraPosition"] == "0,0,0"
     assert camera["initialCameraLookAt"] == "0,0,1"
     assert camera["initialCameraFov"] == "1"
+
+
+def test_nothing_waits_for_pages_that_are_closed(session: Session) -> None:
+    """Their scripts' sockets once kept the server for 7 s after Ctrl-C, and were polled for ever."""
+    assert session.viewer is not None
+    server = session.viewer.server._websock_server
+    loop, thread = server._background_event_loop, server._server_thread
+
+    def tasks() -> int:
+        async def count() -> int:
+            return len(asyncio.all_tasks())
+
+        return asyncio.run_coroutine_threadsafe(count(), loop).result()
+
+    before = tasks()
+    for _ in range(3):
+        with connect(url(session).replace("http", "ws") + "/layout") as script:
+            script.recv(10.0)
+            assert tasks() > before
+    until(lambda: tasks() == before, "the sockets are forgotten")
+    with connect(url(session).replace("http", "ws") + "/layout") as script:
+        script.recv(10.0)
+        session.close()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 def test_the_layout_is_for_pages_of_this_machine_only(session: Session) -> None:

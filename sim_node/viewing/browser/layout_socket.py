@@ -39,7 +39,8 @@ class LayoutSocket:
         shown: Any = None
         links = self._links
         try:
-            while True:
+            # A page that is closed sends nothing, and is sent nothing that would fail.
+            while not listening.done():
                 now = None if self.read is None else self.read()
                 if now is not None and now != shown:
                     shown = now
@@ -47,11 +48,12 @@ class LayoutSocket:
                 if self._links != links:
                     links = self._links
                     await connection.send(json.dumps({"camera": self._camera}))
-                await asyncio.sleep(PERIOD_S)
+                await asyncio.wait({listening}, timeout=PERIOD_S)
         except ConnectionClosed:
             return
         finally:
             listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
 
     async def _listen(self, connection: ServerConnection) -> None:
         """Set what a page asks for; ignore what is no request of it."""
