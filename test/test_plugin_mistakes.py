@@ -86,6 +86,10 @@ NONSENSE = {
         RUN,
         "measured values of 1 sensors have shape (1,), not (1, C)",
     ),
+    "sensor noise": (
+        *("reflector.py", "return ((self.noise, 1),)", "return ((self.noise, 2),)", RUN),
+        "measured values of 1 sensors have shape (1, 1), but quantities() has noise for 2 of each",
+    ),
     "force element": (
         *("drive.py", "return Drives(forces, compiled, data) if", "return data if", RUN),
         "a ForceElement or None is needed, found <mujoco",

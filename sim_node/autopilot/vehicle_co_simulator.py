@@ -141,7 +141,7 @@ class VehicleCoSimulator:
             if is_in_use(error):
                 raise PortInUse(
                     f"{place.where}: {place.key}.autopilot: cannot wait for {self.wait.whom}: the port is in use, "
-                    "perhaps by another simulation; stop it, or give the vehicle another `instance`"
+                    "perhaps by another simulation; stop it, or give the vehicle's `autopilot` another `instance`"
                 ) from None
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
 

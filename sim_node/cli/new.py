@@ -18,7 +18,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 NEXT = {
     "world": ("sim_node check $at.yaml", "sim_node run $at.yaml --view"),
     "robot": ("sim_node check $at.yaml", "sim_node run $at.yaml --view"),
-    "plugin": ("pip install -e $at", "sim_node check $at/weather.yaml", "python -m pytest $at"),
+    "plugin": ("pip install -e $at pytest", "sim_node check $at/weather.yaml", "python -m pytest $at"),
 }
 # Plug-ins become a folder of their own.
 FOLDERS = ("plugin",)

@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_world(parser, default=DEFAULT_WORLD)
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
+    parser.add_argument("--paused", action="store_true", help="wait for the play button, or for ~/resume")
     parser.add_argument("--from", dest="results", metavar="DIR", type=Path, help="repeat a case of a sweep's results")
     parser.add_argument("--case", metavar="N", type=int, help="with --from: the case")
     add_network(parser)
@@ -46,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         goes_with(arguments, "--from", ["case"])
     if arguments.no_view and arguments.view is not None:
         raise UsageError("--view and --no-view exclude each other")
+    if arguments.paused and arguments.no_ros and arguments.view is None:
+        raise UsageError("--paused with --no-ros needs --view: nothing else could resume the run")
     refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0

@@ -24,6 +24,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         seed=arguments.seed or 0,
         randomised=arguments.randomised,
         real_time_factor=1.0 if arguments.speed is None else arguments.speed,
+        paused=arguments.paused,
         duration_ns=duration_ns,
         record=arguments.record,
         recording=settings_of(arguments),

@@ -49,6 +49,7 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
         "seed": arguments.seed,
         "real_time_factor": arguments.speed,
         "randomised": arguments.randomised or None,
+        "start_paused": arguments.paused or None,
         "processes": arguments.processes or None,
         "allow_network": arguments.allow_network or None,
         "allow": os.pathsep.join(str(folder.resolve()) for folder in arguments.allow) or None,

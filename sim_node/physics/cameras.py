@@ -24,7 +24,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import compiled_to_draw, dressed
 from sim_node.physics.render_worker import READY, RELOAD, Slots
 from sim_node.sensors.context import Exposure, Lens
-from sim_node.world.mujoco_source import OPENGL, VARIABLE
+from sim_node.world.mujoco_source import VARIABLE, without_opengl
 from sim_node.world.problems import WorldWarning
 
 # Pending images: with more of them the renderer does not keep up, and queueing would only add latency.
@@ -167,7 +167,7 @@ class CameraRenderer:
         if first != READY:
             said = first.decode(errors="replace").strip()
             if said.startswith(f"{BACKENDS[0]}: ") and not os.environ.get(VARIABLE):
-                said = f"{said}; on Debian and Ubuntu: apt install {OPENGL[BACKENDS[0]]}"
+                said = without_opengl(said)
             self._fail(said or f"the render process {self._process.exit_status()}")
             return
         self._ready = True

@@ -16,6 +16,7 @@ from sim_node.randomness import stream
 from sim_node.sensors.camera import CameraType, ReadyExposure
 from sim_node.sensors.context import Exposure, SensorContext
 from sim_node.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
+from sim_node.sensors.noise import NoiseBank
 from sim_node.sensors.registry import SENSORS, Disturb, Remembers, SensorType
 from sim_node.sensors.truth import FrameState
 
@@ -145,9 +146,8 @@ class Bank:
         """Measure at the present step."""
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
-        if self._foreign and (np.ndim(measured) != 2 or len(measured) != len(self.names)):
-            rows, shape = len(self.names), np.shape(measured)
-            raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
+        if self._foreign:
+            self._check(measured)
         if self._disturb is not None:
             measured = self._disturb(measured)
         values = self._report(measured)
@@ -158,6 +158,17 @@ class Bank:
         for column, subscription in self._subscriptions:
             subscription.record(self.schedule.next_out, values[column])
         self.schedule.record((time_ns, values))
+
+    def _check(self, measured: npt.ArrayLike) -> None:
+        """Raise ValueError for measured values of another shape than the noise, which kernels would read beyond."""
+        rows, shape = len(self.names), np.shape(measured)
+        if len(shape) != 2 or shape[0] != rows:
+            raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
+        if isinstance(self._disturb, NoiseBank) and shape[1] != self._disturb.channels:
+            needed = self._disturb.channels
+            raise ValueError(
+                f"measured values of {rows} sensors have shape {shape}, but quantities() has noise for {needed} of each"
+            )
 
     def publish(self, step: int, *, wait: bool) -> Batch:
         """Return what is due by a step and was not published yet."""

@@ -115,6 +115,11 @@ class NoiseBank:
         self._next = BLOCK
         self._note_begin()
 
+    @property
+    def channels(self) -> int:
+        """Number of measured values C of each sensor."""
+        return len(self._white[0])
+
     def read(self, truth: FloatArray) -> FloatArray:
         """Return the next measurement.
 

@@ -42,9 +42,14 @@ class Simulation(RunView, Verbs):
     Raises:
         WorldError: The world is invalid.
         ValueError: No engine knows how the frame of a sensor moves.
+        TypeError: The seed is no whole number.
     """
 
     def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
+        try:
+            operator.index(seed)
+        except TypeError:
+            raise TypeError(f"seed: a whole number is needed, found {seed!r:.60}") from None
         present = self._present = Generation(world if isinstance(world, World) else load(world), sensors=sensors)
         self._first = present.world
         self.generation, self.seed, self.remainder_ns = 0, seed, 0

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.world.mujoco_source import ALLOWED, OPENGL, VARIABLE
+from sim_node.world.mujoco_source import ALLOWED, VARIABLE, without_opengl
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -80,7 +80,5 @@ def _no_opengl(error: Exception) -> NoOpenGL:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     chosen = os.environ.get(VARIABLE)
     if not chosen:
-        return NoOpenGL(
-            f"rendering needs OpenGL through EGL: {reason}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
-        )
+        return NoOpenGL(without_opengl(reason))
     return NoOpenGL(f"rendering does not work with {VARIABLE}={chosen}: {reason}; allowed: {ALLOWED}")

@@ -35,6 +35,16 @@ OPENGL = {"egl": "libegl1 libgl1-mesa-dri libopengl0", "osmesa": "libosmesa6", "
 ALLOWED = f"{', '.join(OPENGL)}, off (no rendering), or unset"
 
 
+def without_opengl(reason: str) -> str:
+    """Return the message for a machine on which rendering needs EGL and cannot have it.
+
+    reason: What its loader says.
+    """
+    # PyOpenGL's words for a library that is not installed say nothing to those who did not choose it.
+    said = "" if "'NoneType' object has no attribute" in reason else f": {reason}"
+    return f"rendering needs OpenGL through EGL{said}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
+
+
 def mujoco_fault() -> str:
     """Return why MuJoCo cannot be imported, to follow `...
 

@@ -85,7 +85,9 @@ def test_an_instance_that_was_chosen_stays_and_is_told_of(tmp_path: Path) -> Non
     world = guided(tmp_path, f"type: mavlink_builtin, instance: {chosen}")
     with taken(TCP, 4560 + chosen):
         assert instance(with_free_instances(world, pytest.fail, bridged=True)) == chosen
-        with pytest.raises(PortInUse, match=rf"flown.yaml:\d+:\d+: .*{4560 + chosen}.*give the vehicle another `inst"):
+        with pytest.raises(
+            PortInUse, match=rf"flown.yaml:\d+:\d+: .*{4560 + chosen}.*give the vehicle's `autopilot` another `inst"
+        ):
             attach_autopilots(Simulation(world))
 
 

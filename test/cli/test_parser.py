@@ -131,6 +131,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["run", "--record", "b", "--topics", "orbit"], "'orbit' cannot match a topic; a name (/tf), a glob"),
         (["run", "--record", "b", "--topics", "/tf,/clock"], "'/tf,/clock' cannot match a topic"),
         (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1", "--", "--seed", "2"], "exclude each other"),
+        (["run", "orbit", "--no-ros", "--paused"], "--paused with --no-ros needs --view"),
         (["view", "--live", "--seed", "0"], "--live does not support --seed"),
         (["view", "--foxglove", "--schematic", "x.kdl"], "--foxglove does not support --schematic"),
         (["view", "--live", "--allow", "x"], "--live does not support --allow"),

@@ -77,6 +77,14 @@ def test_the_gripper_lifts_a_cube_by_friction() -> None:
     assert run.bodies["cube_1"].pose[2] < 0.80
 
 
+def test_the_door_of_the_warehouse_opens() -> None:
+    """As the tutorial commands it, past the wall beside it."""
+    run = Simulation("warehouse", sensors=False)
+    run.joints["door"].target = 1.8
+    run.run(8.0)
+    assert run.bodies["door"].pose[1] == pytest.approx(1.8, abs=0.01)
+
+
 def test_the_conveyor_of_the_warehouse_moves_a_parcel() -> None:
     """Rollers of 0.05 m at 6 rad/s, less what their servos give way."""
     run = Simulation("warehouse", sensors=False)

@@ -239,11 +239,10 @@ def test_the_script_of_the_docs_balances_the_pole(tmp_path: Path) -> None:
     (world,) = re.findall(r"^```yaml\n(world: balanced\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
     for name, text in (("balance.py", script), ("balanced.yaml", world)):
         (tmp_path / name).write_text(text)
-    command = sim_node("run", tmp_path / "balanced.yaml", "--ros-args", "-p", "start_paused:=true")
-    slow = ["-p", "real_time_factor:=0.1"]
+    command = sim_node("run", tmp_path / "balanced.yaml", "--paused", "--speed", "0.1")
     with (
         program([sys.executable, tmp_path / "balance.py"]) as balance,
-        program([*command, *slow]) as node,
+        program(command) as node,
         listener() as ears,
     ):
         states = ears.subscribe(JointState, "/encoders/joint_states", ros_qos.qos_profile_sensor_data)
