@@ -25,8 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     often = parser.add_mutually_exclusive_group()
     often.add_argument("-1", "--once", action="store_true", help="publish one message and end")
     often.add_argument("-t", "--times", metavar="N", type=at_least_one, help="publish so many messages and end")
-    waited = "subscriptions to wait for (default: 1 with --once or --times, otherwise 0)"
-    parser.add_argument("-w", "--wait-matching-subscriptions", metavar="N", type=not_negative, help=waited)
+    # `ros2 topic pub` waits for none with --rate alone, and so never notices that the topic is misspelt.
+    waited = "subscriptions to wait for; 0: publish at once (default: 1)"
+    parser.add_argument("-w", "--wait-matching-subscriptions", metavar="N", type=not_negative, default=1, help=waited)
     patience = "how long to wait for them, and for the type (s; default: 10)"
     parser.add_argument("--max-wait-time-secs", metavar="S", type=span, default=10.0, help=patience)
     alive = "how long to stay after the last message (s; default: 0.1)"
@@ -40,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Publish until Ctrl-C."""
     times = 1 if arguments.once else arguments.times
-    waited = arguments.wait_matching_subscriptions
 
     def act(graph: ToolGraph) -> None:
         from sim_node.nodes.message_values import parsed
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         type, values = message_of(arguments)
         publish = Publish(graph, arguments.topic, type, parsed(values), arguments.max_wait_time_secs)
-        needed = int(times is not None) if waited is None else waited
+        needed = arguments.wait_matching_subscriptions
         publish.run(arguments.rate, times, needed, arguments.keep_alive, arguments.print)
 
     return on_graph(arguments, act, endless=times is None)

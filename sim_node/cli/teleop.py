@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
-from sim_node.cli.arguments import positive, span
+from sim_node.cli.arguments import UsageError, positive, span
 from sim_node.cli.commands import command
 from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.on_graph import on_graph
@@ -37,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("teleop", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Publish until Ctrl-C; what moves is stopped at the end."""
+    """Publish until Ctrl-C; what moves is stopped at the end. Raises UsageError without a terminal."""
+    if not sys.stdin.isatty():
+        raise UsageError("teleop needs a terminal as its standard input, to read keys from")
 
     def act(graph: ToolGraph) -> None:
         from functools import partial

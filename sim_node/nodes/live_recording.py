@@ -63,6 +63,7 @@ class LiveRecordingNode(LoopNode):
     def update(self) -> None:
         """Subscribe to new topics, and add new publishers."""
         for name, types in self.get_topic_names_and_types():
+            self.recorder.see(name)
             if name in self._left_out or not self.recorder.settings.wants(name):
                 continue
             if self.count_publishers(name) <= self._counted.get(name, 0):

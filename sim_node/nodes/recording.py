@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
 
 
+# The service that a node has only while it records in snapshot mode.
+SNAPSHOT = "~/snapshot"
+
+
 def recording_settings(values: Mapping[str, Any]) -> Settings:
     """Return the settings of a recording from parameters. Raises ParameterFault."""
     with recording_faults():
@@ -71,4 +75,4 @@ def serve_snapshot(node: Node, recorder: Recorder) -> None:
             response.success, response.message = True, f"{count} messages to {recorder.folder}"
         return response
 
-    node.create_service(Trigger, "~/snapshot", serve)
+    node.create_service(Trigger, SNAPSHOT, serve)

@@ -17,6 +17,7 @@ from rclpy.subscription import Subscription
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.message_values import check_field, filled, type_named
 from sim_node.nodes.publishers import profile, publishers_of, qos_of, subscription_qos
+from sim_node.nodes.recording import SNAPSHOT
 from sim_node.nodes.tool_graph import NotThere, ToolGraph
 from sim_node.text import MAX_LINE, shown
 from sim_node.wire.tf_message_reader import Unreadable
@@ -246,6 +247,16 @@ class Publish:
             self._graph.spin(lambda: count() >= needed, min(_WAITING_S, left))
 
 
+def _no_service(graph: ToolGraph, name: str, timeout_s: float) -> NotThere:
+    """Return the error that a service is not there; of one that only some runs have, which ones."""
+    known = list(graph.service_types())
+    word = "/" + name.rpartition("/")[2]
+    # Where a service of this word exists, the name before the word is what is wrong.
+    if word == SNAPSHOT.removeprefix("~") and not any(each.endswith(word) for each in known):
+        return NotThere(f"no service {shown(name)} within {timeout_s:g} s; only recordings with --snapshot offer it")
+    return graph.absent("service", name, known, timeout_s)
+
+
 def call(graph: ToolGraph, service: str, type: str | None, values: Any, timeout_s: float | None) -> None:
     """Call a service, and print request and reply.
 
@@ -277,7 +288,7 @@ def call(graph: ToolGraph, service: str, type: str | None, values: Any, timeout_
     if not known():
         print("waiting for service to become available...", flush=True)
         if not graph.spin(known, limit):
-            raise graph.absent("service", name, list(graph.service_types()), limit)
+            raise _no_service(graph, name, limit)
     kind = type_named(str(found), "srv")
     request = filled(kind.Request, values, time.time_ns())
     client = graph.node.create_client(kind, name)

@@ -19,6 +19,7 @@ from sim_node.recording.recent_batches import RecentBatches
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
+from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.wire.topic import Qos, Send, Topic
 from sim_node.world import World
 
@@ -44,7 +45,8 @@ class Recorder:
         settings: How to record.
         attached: Files to store in the bag.
         custom: Custom data for metadata.yaml.
-        warn: Called from any thread with the reason why a recording stopped, and once when messages are dropped.
+        warn: Called from any thread with the reason why a recording stopped, once when messages are dropped, and for
+            each pattern of the settings that no topic matches.
         resolve: Makes topic names absolute.
         patient: Whether commits wait for a slow disk, so that all but the last second is always with the operating
             system; otherwise batches are dropped and counted when too many bytes wait.
@@ -73,6 +75,9 @@ class Recorder:
         self._warn, self._resolve, self._patient = warn, resolve, patient
         self._topics = self._writer.topics
         self._numbers = TopicNumbers(self._topics)
+        # Names of all topics, recorded or not; and the patterns without a match that were reported.
+        self._seen: set[str] = set()
+        self._reported: set[str] = set()
         # For the next batch: topics that have ended, and the world that has changed.
         self._ending: list[int] = []
         self._changed_world: World | None = None
@@ -113,6 +118,7 @@ class Recorder:
             ValueError: The topic has another type already.
         """
         name = self._resolve(topic.name)
+        self._seen.add(name)
         if not self.settings.wants(name):
             return lambda time_ns, data: None
         with self._changed:
@@ -133,6 +139,23 @@ class Recorder:
             send(time_ns, data)
 
         return send_forward
+
+    def see(self, name: str) -> None:
+        """Note a topic that may never be advertised: a pattern that it matches is not misspelt.
+
+        Args:
+            name: Absolute name.
+        """
+        self._seen.add(name)
+
+    def report_unmatched(self) -> None:
+        """Warn of each pattern of the settings that has matched no topic so far, once."""
+        for pattern in self.settings.unmatched(self._seen):
+            if pattern not in self._reported:
+                self._reported.add(pattern)
+                there = ", ".join(sorted(self._seen)) or "no topics"
+                hint = did_you_mean(pattern, sorted(self._seen)) or f"; there are {shown(there, MAX_LINE)}"
+                self._warn(f"recording: no topic matches {shown(pattern)}{hint}")
 
     def withdraw(self, topic: Topic) -> None:
         """End a publisher of a topic. Later files do not begin with its latched messages.
@@ -258,7 +281,7 @@ class Recorder:
         return written
 
     def close(self) -> None:
-        """Write what is pending and complete the bag.
+        """Write what is pending, complete the bag, and report patterns without a match.
 
         Raises:
             RecordingStopped: A reader finds fewer messages in the bag than were written; the reason was passed to
@@ -271,6 +294,7 @@ class Recorder:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        self.report_unmatched()
         self._count_kept()
         if self._fault is not None:
             raise self._fault

@@ -23,6 +23,9 @@ class RecordingSink:
         """Create the bag, or store the world that has changed. Raises BagError."""
         if not self._is_open:
             self._recorder.open()
+            # All other sinks are open: the topics are known, unless the world changes. A misspelt name is reported now
+            # rather than when the run is over.
+            self._recorder.report_unmatched()
             self._is_open = True
             self._recorded = self._recorded or world
         if world is not self._recorded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 from typing import Any
@@ -70,6 +70,10 @@ class Settings:
                     needed = "a name (/tf), a glob (/drone/*) or re:EXPRESSION is needed, separated by spaces"
                     raise SettingsFault(f"{name}: {pattern!r} cannot match a topic; {needed}")
                 _expression(pattern)
+
+    def unmatched(self, names: Collection[str]) -> list[str]:
+        """Return the patterns of `topics` that match none of the names, excluded ones included."""
+        return [pattern for pattern in self.topics if not any(map(_expression(pattern).fullmatch, names))]
 
     def wants(self, topic: str) -> bool:
         """Return whether a topic is recorded.

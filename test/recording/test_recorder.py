@@ -81,6 +81,22 @@ def test_each_publisher_of_a_latched_topic_is_received_in_each_file(tmp_path: Pa
     assert [message.data for message in second if message.topic == "/map"] == [b"map 0", b"map 1", b"map 2"]
 
 
+def test_patterns_without_a_match_are_reported_once(tmp_path: Path) -> None:
+    """Names, globs and expressions; excluded topics match, and so does one that comes after the first report."""
+    patterns = ("/numbrs", "/num*", "re:/ma.", "/drone/*", "/later")
+    made, reported = recorder(tmp_path / "bag", topics=patterns, exclude=("/numbers",))
+    made.advertise(MAP), made.advertise(NUMBERS)
+    made.open()
+    assert reported == []
+    made.advertise(Topic("/later", NUMBERS.type, Qos()))
+    made.report_unmatched()
+    made.close()
+    assert reported == [
+        "recording: no topic matches /numbrs; did you mean /numbers?",
+        "recording: no topic matches /drone/*; there are /later, /map, /numbers",
+    ]
+
+
 RELIABLE, EFFORT = Qos(), Qos(reliability="best_effort")
 
 

@@ -131,6 +131,13 @@ def test_the_keyboard_drives_a_base_and_moves_a_joint(tmp_path: Path) -> None:
             graph.spin_until(lambda: press("w") or (states and states[-1][1].position[0] > 0.2), "the joint to move")
 
 
+def test_teleop_refuses_to_read_keys_from_a_file() -> None:
+    """At once, rather than after waiting for topics."""
+    ran = subprocess.run(sim_node("teleop", "amr"), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    error = "sim_node: teleop needs a terminal as its standard input, to read keys from\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", error)
+
+
 @contextmanager
 def typing(name: str) -> Iterator[Callable[[str], None]]:
     """A teleop of its own on a terminal; returns what types a key."""

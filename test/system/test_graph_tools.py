@@ -22,6 +22,7 @@ from std_srvs.srv import SetBool
 
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 BEST_EFFORT = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+WAITING = "Waiting for at least 1 matching subscription(s)...\n"
 POINT = """\
 header:
   stamp:
@@ -121,13 +122,14 @@ def test_what_is_not_there_is_one_line(graph: Listener) -> None:
     """Participants announce themselves every 3 s, after a first burst that busy machines may miss."""
     latched(graph, "/drone/height", Float64())
     with ExitStack() as stack:
-        echo, pub, alone, call = (
+        echo, pub, alone, call, snapshot = (
             stack.enter_context(program(sim_node(*words)))
             for words in (
                 ("echo", "/drone/heigth", "--timeout", "8"),
                 ("pub", "/drone/heigth", "{data: 1}", "--once", "--max-wait-time-secs", "8"),
                 ("pub", "-1", "/x", "std_msgs/Float64", "--max-wait-time-secs", "0.5"),
                 ("call", "/listener/get_parameter_typs", "--timeout", "8"),
+                ("call", "/simulation/snapshot", "--timeout", "0.5"),
             )
         )
         misspelt = (1, "sim_node: no topic /drone/heigth within 8 s; did you mean /drone/height?\n")
@@ -140,6 +142,9 @@ def test_what_is_not_there_is_one_line(graph: Listener) -> None:
         assert code == 1
         assert "no service /listener/get_parameter_typs within 8 s; did you mean" in printed
         assert printed.endswith("/listener/get_parameter_types?\n")
+        code, printed = end_of(graph, snapshot)
+        assert code == 1
+        assert printed.splitlines()[-1].endswith("within 0.5 s; only recordings with --snapshot offer it")
 
 
 @pytest.mark.parametrize(
@@ -187,8 +192,24 @@ def test_pub_reaches_best_effort_subscriptions_until_ctrl_c(graph: Listener) -> 
         graph.spin_until(lambda: len(received) >= 3, "three messages")
         running.process.send_signal(signal.SIGINT)
         code, printed = end_of(graph, running)
-    assert (code, printed) == (0, "publisher: beginning loop\n")
+    assert (code, printed.replace(WAITING, "")) == (0, "publisher: beginning loop\n")
     assert {message.data for _, message in received} == {2.5}
+
+
+def test_pub_without_end_waits_for_a_subscription_too(graph: Listener) -> None:
+    graph.subscribe(Float64, "/height", 10)
+    words = ("pub", "/heigth", "std_msgs/Float64", "-r", "10", "--max-wait-time-secs", "8")
+    code, printed = ended(graph, *words)
+    hint = "sim_node: 0 of 1 subscriptions to /heigth within 8 s; did you mean /height?\n"
+    assert (code, printed.replace(WAITING, "")) == (1, hint)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_pub_waits_for_nobody_where_asked() -> None:
+    with program(sim_node("pub", "/height", "std_msgs/Float64", "{data: 2.5}", "-w", "0")) as running:
+        running.wait_for("publishing #1")
+        assert running.stop() == 0
+    assert WAITING not in running.output
 
 
 def test_pub_stamps_with_the_time_of_the_graph(graph: Listener) -> None:

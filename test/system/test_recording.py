@@ -101,6 +101,31 @@ def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], messag
 
 
 @pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("how", [["--no-ros"], []])
+def test_a_misspelt_topic_of_a_run_is_reported_once(tmp_path: Path, how: list[str]) -> None:
+    command = sim_node("run", "orbit", "--duration", "1", "--speed", "max", "--record", tmp_path / "bag", *how)
+    command += ["--topics", "/tff", "/tf*"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("no topic matches") == 1
+    assert "recording: no topic matches /tff; did you mean /tf?" in ran.stderr
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_misspelt_topic_of_a_graph_is_reported_at_the_end(tmp_path: Path) -> None:
+    """What has only subscriptions is there, and is not misspelt."""
+    with listener("talker") as ears:
+        ears.node.create_publisher(String, "/map_name", LATCHED)
+        ears.subscribe(String, "/commands", RELIABLE)
+        with program(sim_node("record", tmp_path / "bag", "--live", "/map_nam", "/map_*", "/commands")) as node:
+            node.wait_for("recording /map_name")
+            assert "no topic" not in node.output
+            ended(node)
+    assert node.output.count("no topic matches") == 1
+    assert "recording: no topic matches /map_nam; did you mean /map_name?" in node.output
+
+
+@pytest.mark.usefixtures("ros_domain")
 def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     with program(sim_node("run", "orbit", "--record", folder, "--snapshot", "0.5")) as node, listener() as ears:

@@ -110,6 +110,8 @@ class Place:
             words += ["--ros-args", "-p", "tlog_speed:=0.01"]
         if words[0] == "autopilot":
             words += ["--instance", str(self.instance)]
+        if words[0] == "pub":
+            words += ["-w", "0"]  # nobody subscribes
         if words[0] == "replay":
             words += ["--loop"]
         return words
