@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import tempfile
 import time
@@ -90,6 +91,8 @@ def run(
 
 
 def _started(name: str, numbers: range, seed: int, folder: Path | None, opener: Opener) -> _Worker:
+    # Each thread of MuJoCo's compiler would reserve 64 MB of addresses for its allocator.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe()
     # The first number of the burst, the time on the clock and on the processor when it began.
