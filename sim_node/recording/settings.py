@@ -72,7 +72,14 @@ class Settings:
                 _expression(pattern)
 
     def unmatched(self, names: Collection[str]) -> list[str]:
-        """Return the patterns of `topics` that match none of the names, excluded ones included."""
+        """Return the patterns of `topics` that match none of the names, excluded ones included.
+
+        Args:
+            names: Absolute names of topics.
+
+        Returns:
+            The patterns, in their order.
+        """
         return [pattern for pattern in self.topics if not any(map(_expression(pattern).fullmatch, names))]
 
     def wants(self, topic: str) -> bool:
