@@ -27,10 +27,14 @@ class Listener:
         self.node.create_subscription(kind, topic, lambda message: got.append((time.monotonic(), message)), profile)
         return got
 
-    def spin_until(self, done: Callable[[], object], what: str = "", patience: float = PATIENCE) -> None:
+    def spin_until(
+        self, done: Callable[[], object], what: str | Callable[[], str] = "", patience: float = PATIENCE
+    ) -> None:
+        """Spins until `done` gives something true; fails when patience is over. what: for the message, or makes it."""
         deadline = time.monotonic() + patience
         while not done():
-            assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {patience:g} s: {what() if callable(what) else what}")
             self._executor.spin_once(timeout_sec=0.05)
 
     def spin_for(self, seconds: float) -> None:

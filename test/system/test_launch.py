@@ -79,7 +79,7 @@ def test_the_arguments_reach_the_node(launched: tuple[list[str], dict[str, str]]
     with launch(launched, *arguments) as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
-        ears.spin_until(lambda: len(moving) > 20 and len(clock) > 20, what=f"/tf and /clock\n{running.output}")
+        ears.spin_until(lambda: len(moving) > 20 and len(clock) > 20, what=lambda: f"/tf and /clock\n{running.output}")
         transforms = moving[-1][1].transforms
         assert all(t.header.frame_id == "map" or t.header.frame_id.startswith("lab/") for t in transforms)
         assert {t.child_frame_id for t in transforms} == {"lab/scout/base_link", "lab/rover/base_link"}
@@ -104,7 +104,7 @@ def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(
     with launch(launched, "use_sim_time:=false") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
-        ears.spin_until(lambda: len(moving) > 60, what=f"/tf\n{running.output}")
+        ears.spin_until(lambda: len(moving) > 60, what=lambda: f"/tf\n{running.output}")
         assert began <= seconds(moving[-1][1].transforms[0].header.stamp) <= time.time()
         assert not clock
         interrupt(running, signal.SIGTERM)
@@ -158,7 +158,7 @@ def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> N
     environment = {**installed.environment, "ROS_DOMAIN_ID": os.environ["ROS_DOMAIN_ID"]}
     with program(["ros2", "run", "sim_node", "simulation"], **environment) as running, listener() as ears:
         moving = ears.subscribe(TFMessage, "/tf", TF)
-        ears.spin_until(lambda: len(moving) > 5, what=f"/tf\n{running.output}")
+        ears.spin_until(lambda: len(moving) > 5, what=lambda: f"/tf\n{running.output}")
         interrupt(running)
 
 
@@ -169,7 +169,7 @@ def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict[str, str]]
     recording = ROOT / "test" / "data" / "ardupilot_flight.tlog"
     with launch((bridge, environment), f"tlog:={recording}", "vehicle_name:=drone") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
-        ears.spin_until(lambda: len(moving) > 5, what=f"/tf\n{running.output}")
+        ears.spin_until(lambda: len(moving) > 5, what=lambda: f"/tf\n{running.output}")
         assert moving[0][1].transforms[0].child_frame_id == "drone/base_link"
         interrupt(running)
 
@@ -211,7 +211,7 @@ def test_rviz_is_started_with_a_configuration_of_the_world(
     launched, kept = rviz2
     with launch(launched, "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
-        ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
+        ears.spin_until(kept.exists, what=lambda: f"rviz2\n{running.output}")
         ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
         shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
         robots = next(display for display in shown["Displays"] if display["Name"] == "Robots")
@@ -231,7 +231,7 @@ def test_rviz_is_started_with_a_configuration_of_the_bag(
     bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
     with launch(beside(launched, "replay"), "rviz:=true", f"bag:={bag}", "loop:=true") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
-        ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
+        ears.spin_until(kept.exists, what=lambda: f"rviz2\n{running.output}")
         ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
         shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
         assert shown["Global Options"]["Fixed Frame"] == "odom"
@@ -297,7 +297,7 @@ def test_a_launch_fails_where_its_simulation_does(launched: tuple[list[str], dic
 def test_two_interrupts_in_a_row_end_it_cleanly(launched: tuple[list[str], dict[str, str]]) -> None:
     with launch(launched, "world:=orbit") as (running, ears):
         clock = ears.subscribe(Clock, "/clock", CLOCK)
-        ears.spin_until(lambda: clock, what=f"/clock\n{running.output}")
+        ears.spin_until(lambda: clock, what=lambda: f"/clock\n{running.output}")
         os.killpg(running.process.pid, signal.SIGINT)
         interrupt(running)
     assert "Traceback" not in running.output
@@ -309,7 +309,7 @@ def test_the_clock_can_be_left_to_others(launched: tuple[list[str], dict[str, st
     with launch(launched, "world:=orbit", "clock:=false") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
-        ears.spin_until(lambda: len(moving) > 20, what=f"/tf\n{running.output}")
+        ears.spin_until(lambda: len(moving) > 20, what=lambda: f"/tf\n{running.output}")
         assert not clock
         interrupt(running)
 
@@ -335,7 +335,7 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict[str, str]], tmp_
     with launch(beside(launched, "replay"), f"bag:={bag}", "loop:=true") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
-        ears.spin_until(lambda: len(moving) > 5 and len(clock) > 5, what=f"/tf and /clock\n{running.output}")
+        ears.spin_until(lambda: len(moving) > 5 and len(clock) > 5, what=lambda: f"/tf and /clock\n{running.output}")
         assert moving[0][1].transforms[0].child_frame_id == "base"
         interrupt(running)
 
@@ -366,7 +366,7 @@ def test_simulation_autopilot_and_bridge_start_and_end_together(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with launch(beside(launched, kind), f"{kind}_dir:={folder}", "vehicle_name:=drone") as (running, ears):
         odometry = ears.subscribe(Odometry, "/drone/local_position/odom", CLOCK)
-        ears.spin_until(lambda: len(odometry) > 5, what=f"local positions\n{running.output}")
+        ears.spin_until(lambda: len(odometry) > 5, what=lambda: f"local positions\n{running.output}")
         programs = [each for each in psutil.process_iter(["cmdline"]) if AUTOPILOTS[kind] in " ".join(each.cmdline())]
         assert programs
         interrupt(running)
