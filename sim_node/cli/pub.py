@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         type, values = message_of(arguments)
         publish = Publish(graph, arguments.topic, type, parsed(values), arguments.max_wait_time_secs)
-        needed = arguments.wait_matching_subscriptions
-        publish.run(arguments.rate, times, needed, arguments.keep_alive, arguments.print)
+        waited = arguments.wait_matching_subscriptions
+        publish.run(arguments.rate, times, waited, arguments.keep_alive, arguments.print)
 
     return on_graph(arguments, act, endless=times is None)

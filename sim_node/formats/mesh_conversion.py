@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.image_files import Colour, mean_colour
+from sim_node.world.image_textures import downwards
 
 # Of a binary STL file, MuJoCo reads no more.
 MAX_STL_FACES = 200_000
@@ -50,8 +51,7 @@ class Part:
 
 def as_msh(part: Part) -> bytes:
     """Return triangles as MuJoCo's .msh: four counts, vertices and texture coordinates as float32, faces as int32."""
-    # MuJoCo's texture coordinates run down.
-    uv = np.zeros((0, 2)) if part.uv is None else part.uv * (1.0, -1.0) + (0.0, 1.0)
+    uv = np.zeros((0, 2)) if part.uv is None else downwards(part.uv)
     counts = np.array([len(part.vertices), 0, len(uv), len(part.faces)], dtype="<i4")
     numbers = part.vertices.astype("<f4").tobytes() + uv.astype("<f4").tobytes()
     return counts.tobytes() + numbers + part.faces.astype("<i4").tobytes()

@@ -150,11 +150,11 @@ class Recorder:
 
     def report_unmatched(self) -> None:
         """Warn of each pattern of the settings that has matched no topic so far, once."""
-        for pattern in self.settings.unmatched(self._seen):
+        seen = sorted(self._seen)  # a copy: other threads may advertise topics meanwhile
+        for pattern in self.settings.unmatched(seen):
             if pattern not in self._reported:
                 self._reported.add(pattern)
-                there = ", ".join(sorted(self._seen)) or "no topics"
-                hint = did_you_mean(pattern, sorted(self._seen)) or f"; there are {shown(there, MAX_LINE)}"
+                hint = did_you_mean(pattern, seen) or f"; there are {shown(', '.join(seen) or 'no topics', MAX_LINE)}"
                 self._warn(f"recording: no topic matches {shown(pattern)}{hint}")
 
     def withdraw(self, topic: Topic) -> None:

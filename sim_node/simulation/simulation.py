@@ -46,13 +46,9 @@ class Simulation(RunView, Verbs):
     """
 
     def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
-        try:
-            operator.index(seed)
-        except TypeError:
-            raise TypeError(f"seed: a whole number is needed, found {seed!r:.60}") from None
         present = self._present = Generation(world if isinstance(world, World) else load(world), sensors=sensors)
         self._first = present.world
-        self.generation, self.seed, self.remainder_ns = 0, seed, 0
+        self.generation, self.seed, self.remainder_ns = 0, _whole(seed), 0
         self._start_ns, self._step_ns = present.world.time.start_ns, present.world.time.step_ns
         self._last_step = (MAX_NS - self._start_ns) // self._step_ns
         self._co_simulators = CoSimulators(self._step_ns)
@@ -210,8 +206,11 @@ class Simulation(RunView, Verbs):
 
         Args:
             seed: A new seed; None keeps the current one.
+
+        Raises:
+            TypeError: The seed is no whole number.
         """
-        self.seed = self.seed if seed is None else seed
+        self.seed = self.seed if seed is None else _whole(seed)
         self._present.rewind(self.seed)
         self.remainder_ns = 0
         self._co_simulators.restart(0)
@@ -362,3 +361,10 @@ class Simulation(RunView, Verbs):
         self._co_simulators.adapt(after.columns)
         for each in opened:
             self.connect(each)
+
+
+def _whole(seed: int) -> int:
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed: a whole number is needed, found {seed!r:.60}") from None

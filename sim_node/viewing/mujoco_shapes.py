@@ -16,6 +16,7 @@ from sim_node.physics.mujoco_model import Compiled, compile_model
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured, parts_of
 from sim_node.world.bodies import Geometry
+from sim_node.world.image_textures import add_flat, add_material, downwards
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import HIDDEN_GROUP
@@ -57,14 +58,9 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
         if geometry.colour is not None or uv is None or image is None:
             geom.rgba = colour if geometry.colour is None else geometry.colour
             continue
-        # MuJoCo's texture coordinates run down.
-        mesh.usertexcoord = (uv * (1.0, -1.0) + (0.0, 1.0)).ravel()
-        pixels = np.asarray(image.convert("RGB"))
-        height, width = pixels.shape[:2]
-        kind = mujoco.mjtTexture.mjTEXTURE_2D
-        spec.add_texture(name=mesh.name, type=kind, width=width, height=height, nchannel=3).data = pixels.tobytes()
-        spec.add_material(name=mesh.name).textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = mesh.name
-        geom.material = mesh.name
+        mesh.usertexcoord = downwards(uv).ravel()
+        add_flat(spec, mesh.name, np.asarray(image.convert("RGB")))
+        geom.material = add_material(spec, mesh.name)
 
 
 _GEOM = mujoco.mjtGeom

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.image_files import colours_of
 
 if TYPE_CHECKING:
-    from mujoco import MjsGeom, MjSpec
+    from mujoco import MjsGeom, MjSpec, mjtTexture
 
 # Names of geoms with a texture begin with it, until they have it; a number and the image's name among assets follow.
 TEXTURED = "sim_node/textured/"
@@ -29,6 +30,27 @@ def on_sides(image: Path | BytesIO) -> npt.NDArray[np.uint8]:
     return np.concatenate([np.rot90(pixels, turns) for turns in _UPRIGHT])
 
 
+def downwards(uv: FloatArray) -> FloatArray:
+    """Return texture coordinates (V, 2), right and up, as MuJoCo has them: right and down."""
+    return np.asarray(uv * (1.0, -1.0) + (0.0, 1.0))
+
+
+def add_flat(spec: MjSpec, name: str, pixels: npt.NDArray[np.uint8]) -> None:
+    """Add the texture of an image (height, width, 3) that lies flat or around."""
+    import mujoco
+
+    _add(spec, name, pixels, mujoco.mjtTexture.mjTEXTURE_2D)
+
+
+def add_material(spec: MjSpec, texture: str) -> str:
+    """Add the material that has nothing but a texture, once. Return its name, which is the texture's."""
+    import mujoco
+
+    if all(material.name != texture for material in spec.materials):
+        spec.add_material(name=texture).textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = texture
+    return texture
+
+
 def add_texture(spec: MjSpec, source: str, image: Path | BytesIO, *, is_flat: bool) -> str:
     """Add the texture of an image, once for each source. Return its name.
 
@@ -42,12 +64,17 @@ def add_texture(spec: MjSpec, source: str, image: Path | BytesIO, *, is_flat: bo
 
     name = f"{'flat' if is_flat else 'cube'} {source}"
     if all(texture.name != name for texture in spec.textures):
-        kind = mujoco.mjtTexture.mjTEXTURE_2D if is_flat else mujoco.mjtTexture.mjTEXTURE_CUBE
-        pixels = colours_of(image) if is_flat else on_sides(image)
-        height, width = pixels.shape[:2]
-        texture = spec.add_texture(name=name, type=kind, width=width, height=height, nchannel=3)
-        texture.data = pixels.tobytes()
+        if is_flat:
+            add_flat(spec, name, colours_of(image))
+        else:
+            _add(spec, name, on_sides(image), mujoco.mjtTexture.mjTEXTURE_CUBE)
     return name
+
+
+def _add(spec: MjSpec, name: str, pixels: npt.NDArray[np.uint8], kind: mjtTexture) -> None:
+    height, width = pixels.shape[:2]
+    texture = spec.add_texture(name=name, type=kind, width=width, height=height, nchannel=3)
+    texture.data = pixels.tobytes()
 
 
 def set_texture(spec: MjSpec, geom: MjsGeom, assets: Mapping[str, bytes]) -> None:
@@ -61,8 +88,5 @@ def set_texture(spec: MjSpec, geom: MjsGeom, assets: Mapping[str, bytes]) -> Non
     geom.name = ""
     is_flat = geom.type != mujoco.mjtGeom.mjGEOM_BOX
     name = add_texture(spec, source, BytesIO(assets[source]), is_flat=is_flat)
-    if all(material.name != name for material in spec.materials):
-        made = spec.add_material(name=name)
-        made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
     # MuJoCo's default: the material's colour.
-    geom.rgba, geom.material = (0.5, 0.5, 0.5, 1.0), name
+    geom.rgba, geom.material = (0.5, 0.5, 0.5, 1.0), add_material(spec, name)

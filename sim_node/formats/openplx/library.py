@@ -165,7 +165,7 @@ class Library:
 
     def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:
         """Read a file's models into a namespace, once. Return None, with the faults reported, if it is invalid."""
-        key = path if path.is_relative_to(BUILT_IN) else path.resolve()
+        key = path if _is_built_in(path) else path.resolve()
         if key in self._sources:
             return self._sources[key]
         self._sources[key] = None
@@ -375,25 +375,24 @@ def _name_in(config: Path) -> str:
 
 def _bundle_folder(folder: Path) -> Path | None:
     """Return the folder of the bundle that a folder is in."""
-    for candidate in (folder, *list(folder.parents)[:15]):
-        if (candidate / CONFIG).is_file():
-            return candidate
-    return None
+    return next((above for above in (folder, *list(folder.parents)[:15]) if (above / CONFIG).is_file()), None)
 
 
 def _inside(path: Path, folder: Path | None) -> bool:
     """Return whether a path is inside a folder: no `..` and no link out of it."""
-    if folder is None or path.is_relative_to(BUILT_IN):
-        return folder is not None
-    return path.resolve().is_relative_to(folder.resolve())
+    return folder is not None and (_is_built_in(path) or path.resolve().is_relative_to(folder.resolve()))
+
+
+def _is_built_in(path: Path) -> bool:
+    return path.is_relative_to(BUILT_IN)
 
 
 def _document(path: Path, report: Report) -> syntax.Document | None:
-    if not path.is_relative_to(BUILT_IN):
-        text = read_text(path, report)
-        report.files.append(path)
-        return None if text is None else parse(text, report)
-    return _built_in(path)
+    if _is_built_in(path):
+        return _built_in(path)
+    text = read_text(path, report)
+    report.files.append(path)
+    return None if text is None else parse(text, report)
 
 
 @cache

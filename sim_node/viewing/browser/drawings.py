@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
-from sim_node.viewing.browser.overlays import Edges, Names, apart_in
+from sim_node.viewing.browser.overlays import Edges, Names, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Picture as Frustum
 from sim_node.viewing.browser.sensor_views import by_distance, dot
 from sim_node.viewing.meshes import linear
@@ -347,7 +347,7 @@ class Drawings:
                     break
             else:
                 texts.append((source.place, source.about))
-        shown = [text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…" for _, text in texts]
+        shown = [shortened(text, _MOST_LETTERS) for _, text in texts]
         arranged = shown, self._names.edges
         if arranged != self._arranged:
             self._arranged = arranged

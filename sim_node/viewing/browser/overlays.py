@@ -123,7 +123,7 @@ _ANCHOR = "bottom-center"
 
 
 # Where a label is from its place: its left and right edges in widths, its upper and lower ones in heights.
-_ANCHORS = {
+_SPANS = {
     "bottom-center": (-0.5, 0.5, -1.0, 0.0),
     "top-left": (0.0, 1.0, 0.0, 1.0),
     "bottom-left": (0.0, 1.0, -1.0, 0.0),
@@ -132,6 +132,11 @@ _ANCHORS = {
 }
 # The left, right, upper and lower edges of a label, pixels.
 Edges = tuple[float, float, float, float]
+
+
+def shortened(text: str, length: int) -> str:
+    """Return the text of a label, or its beginning with an ellipsis if it is longer than so many letters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def apart_in(
@@ -147,7 +152,7 @@ def apart_in(
         x, y = pixels[number].tolist()
         width = _LETTER * (len(texts[number]) + 1)
         for anchor in anchors:
-            left, right, upper, lower = _ANCHORS[anchor]
+            left, right, upper, lower = _SPANS[anchor]
             edges = (x + left * width, x + right * width, y + upper * _HEIGHT, y + lower * _HEIGHT)
             if all(
                 edges[1] <= other[0] or other[1] <= edges[0] or edges[3] <= other[2] or other[3] <= edges[2]
@@ -253,7 +258,7 @@ class Names:
                 texts[at] = f"{texts[at]}, {name}" if at in texts else name
             else:
                 texts[row] = name
-        return {row: text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…" for row, text in texts.items()}
+        return {row: shortened(text, MAX_LENGTH) for row, text in texts.items()}
 
 
 def main_rows(frames: FrameTable) -> list[int]:

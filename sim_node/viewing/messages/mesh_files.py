@@ -14,7 +14,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture
 from sim_node.viewing.meshes import FilePart, Mesh, Shape, parts_of
 from sim_node.world.image_files import colours_of, image_fault
-from sim_node.world.image_textures import on_sides
+from sim_node.world.image_textures import downwards, on_sides
 from sim_node.world.locate import LocateError, package_path
 from sim_node.world.surfaces import TEXTURES
 
@@ -86,7 +86,7 @@ def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...], 
 
 
 def _mesh(part: FilePart) -> Mesh:
-    uv = None if part.uv is None else (part.uv * (1.0, -1.0) + (0.0, 1.0))[part.faces].astype(np.float32)
+    uv = None if part.uv is None else downwards(part.uv)[part.faces].astype(np.float32)
     return Mesh(np.asarray(part.vertices, dtype=np.float32), np.asarray(part.faces, dtype=np.uint32), uv)
 
 
