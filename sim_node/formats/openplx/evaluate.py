@@ -151,7 +151,7 @@ def _nowhere(name: syntax.Name, parts: tuple[str, ...], scope: Scope) -> Any:
     bundle = known_bundle(parts, source, models.library)
     if this is not None and this.model.opaque:
         return OPAQUE
-    if len(parts) > 1 and bundle is not None and not bundle.complete:
+    if len(parts) > 1 and bundle is not None and bundle.shipped:
         models.warn_unknown(parts, ".".join(parts), scope.place(name.at), source)
         return OPAQUE
     hint = did_you_mean(name.name, [] if this is None else this.names()) or nearest(parts, source, models.library)

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -46,6 +46,7 @@ class Source:
     shown: str
     scope: tuple[Namespace, ...]
     imported: dict[str, Namespace] = field(default_factory=dict)
+    found: dict[tuple[str, ...], tuple[Definition, tuple[str, ...]]] = field(default_factory=dict)
 
     def place(self, at: LineColumn, key: str = "") -> Place:
         """Return a place in it."""
@@ -70,8 +71,8 @@ class Definition:
 class Namespace:
     """A folder of a bundle, or the models of one file outside of bundles.
 
-    definitions: those of the files read so far. complete: whether names that it lacks are undefined; false for a
-    substitute of a bundle that was not found.
+    definitions: those of the files read so far. shipped: whether it is of our substitute for a bundle that was not
+    found; names that it lacks may exist then.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Namespace:
     folder: Path | None = None
     shown: Path = Path()
     parents: tuple[Namespace, ...] = ()
-    complete: bool = True
+    shipped: bool = False
     definitions: dict[str, Definition] = field(default_factory=dict)
     files_read: set[str] = field(default_factory=set)
     _inner: dict[str, Namespace | None] = field(default_factory=dict)
@@ -91,14 +92,9 @@ class Namespace:
     def inner(self, name: str) -> Namespace | None:
         """Return the nested namespace of a name."""
         if name not in self._inner:
-            folder = None if self.folder is None else self.folder / name
-            self._inner[name] = (
-                Namespace(
-                    f"{self.name}.{name}", self.library, folder, self.shown / name, (self, *self.parents), self.complete
-                )
-                if folder is not None and is_folder(folder) and _inside(folder, self.folder)
-                else None
-            )
+            full, folder, parents = f"{self.name}.{name}", self._entry(name, is_folder), (self, *self.parents)
+            inner = Namespace(full, self.library, folder, self.shown / name, parents, self.shipped)
+            self._inner[name] = None if folder is None else inner
         return self._inner[name]
 
     def definition(self, name: str, *, anywhere: bool = False) -> Definition | None:
@@ -124,13 +120,19 @@ class Namespace:
         return {*self.definitions, *(Path(file).stem for file in self.files()), *inner}
 
     def _read_file(self, file: str) -> None:
-        assert self.folder is not None
         if file in self.files_read:
             return
         self.files_read.add(file)
-        path = self.folder / file
-        if is_file(path) and _inside(path, self.folder):
+        path = self._entry(file, is_file)
+        if path is not None:
             self.library.read(path, self.shown / file, self)
+
+    def _entry(self, name: str, is_there: Callable[[Path], bool]) -> Path | None:
+        """Return a file or folder of its folder, unless it is elsewhere: no `..` and no link out of it."""
+        if self.folder is None or (self.shipped and name not in _shipped_names(self.folder)):
+            return None
+        path = self.folder / name
+        return path if is_there(path) and (self.shipped or _inside(path, self.folder)) else None
 
 
 @dataclass(eq=False)
@@ -165,7 +167,7 @@ class Library:
 
     def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:
         """Read a file's models into a namespace, once. Return None, with the faults reported, if it is invalid."""
-        key = path if _is_built_in(path) else path.resolve()
+        key = path if namespace.shipped else path.resolve()
         if key in self._sources:
             return self._sources[key]
         self._sources[key] = None
@@ -173,7 +175,7 @@ class Library:
         if len(self._sources) > MAX_FILES:
             report.error(f"too many files; a world may have at most {MAX_FILES}")
             return None
-        document = _document(path, report)
+        document = _shipped(path) if namespace.shipped else _document(path, report)
         if document is None:
             return None
         source = self._sources[key] = Source(path, str(shown), (namespace, *namespace.parents))
@@ -217,12 +219,12 @@ class Library:
         if len(self._reading) > MAX_IMPORT_DEPTH:
             report.error(f"imports within imports more than {MAX_IMPORT_DEPTH} deep", statement.at, key)
             return
-        kind = FOREIGN.get(Path(statement.file).suffix.lower())
-        if kind is not None:
-            message = f"{quoted(statement.file)} is {kind}, which is not imported; OpenPLX files and bundles are"
-            report.error(message, statement.at, key)
+        suffix = Path(statement.file).suffix.lower()
+        if suffix in FOREIGN:
+            kind = f"{quoted(statement.file)} is {FOREIGN[suffix]}"
+            report.error(f"{kind}, which is not imported; OpenPLX files and bundles are", statement.at, key)
             return
-        if Path(statement.file).suffix.lower() in MESHES:
+        if suffix in MESHES:
             self._define_mesh(statement, source, namespace, report)
             return
         try:
@@ -261,11 +263,11 @@ class Library:
     def _imported_file(self, statement: syntax.Import, source: Source) -> tuple[Path, Path]:
         """Return the file of an import, or the config of an imported bundle. Raises LocateError."""
         if statement.bundles:
-            for folder, shown in self._search():
+            for folder in self._search():
                 for name in (statement.file, f"{statement.file}/{CONFIG}"):
                     path = folder / name
                     if is_file(path) and _inside(path, folder):
-                        return path, shown / name
+                        return path, path
             raise LocateError(f"no {quoted(statement.file)} on the search path of bundles ({SEARCH_PATH})")
         name = statement.file if statement.file.endswith(SUFFIX) else f"{statement.file.rstrip('/')}/{CONFIG}"
         return self.roots.resolve(name, source.path), Path(source.shown).parent / name
@@ -275,10 +277,8 @@ class Library:
         if is_file(folder / name / CONFIG) and _inside(folder / name, folder):
             return folder / name
         if folder not in self._configured:
-            configs = sorted(folder.glob(f"*/{CONFIG}")) if is_folder(folder) else []
-            self._configured[folder] = {
-                _name_in(config): config.parent for config in configs if _inside(config, folder)
-            }
+            configs = [each for each in sorted(folder.glob(f"*/{CONFIG}")) if _inside(each, folder)]
+            self._configured[folder] = {_name_in(config): config.parent for config in configs}
         return self._configured[folder].get(name)
 
     def _add_bundle(self, folder: Path, shown: Path) -> Namespace:
@@ -292,32 +292,34 @@ class Library:
         """Return the bundle of a name on the search path, or the built-in one."""
         if name not in self._bundles:
             self._bundles[name] = None
-            for folder, shown in self._search():
-                found = self._by_config(folder, name)
-                if found is not None:
-                    self._bundles[name] = Namespace(name, self, found, shown / found.name)
+            for folder in self._search():
+                if (found := self._by_config(folder, name)) is not None:
+                    self._bundles[name] = Namespace(name, self, found, found)
                     break
             else:
                 if is_folder(BUILT_IN / name):
-                    self._bundles[name] = Namespace(name, self, BUILT_IN / name, BUILT_IN / name, complete=False)
+                    self._bundles[name] = Namespace(name, self, BUILT_IN / name, BUILT_IN / name, shipped=True)
         return self._bundles[name]
 
     def bundle_names(self) -> set[str]:
         """Return the names of all bundles."""
-        folders = [folder for folder, _ in self._search() if folder.is_dir()]
-        found = {entry.parent.name for folder in folders for entry in folder.glob(f"*/{CONFIG}")}
+        found = {entry.parent.name for folder in self._search() for entry in folder.glob(f"*/{CONFIG}")}
         return found | {entry.name for entry in BUILT_IN.iterdir() if entry.is_dir()}
 
-    def _search(self) -> Iterator[tuple[Path, Path]]:
+    def _search(self) -> list[Path]:
         """Return the folders that contain bundles: those that the world may read, then those of the search path."""
-        for folder in self.roots.folders:
-            yield folder, folder
-        for entry in filter(None, os.environ.get(SEARCH_PATH, "").split(os.pathsep)):
-            yield Path(entry), Path(entry)
+        return [*self.roots.folders, *map(Path, filter(None, os.environ.get(SEARCH_PATH, "").split(os.pathsep)))]
 
 
 def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Definition, tuple[str, ...]] | None:
     """Return the longest match of a dotted name, seen from a file, and the rest of the name."""
+    known = source.found.get(parts)
+    if known is None and (known := _found(parts, source, library)) is not None:
+        source.found[parts] = known
+    return known
+
+
+def _found(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Definition, tuple[str, ...]] | None:
     for anywhere in (False, True):
         inside = (_within(namespace, parts, anywhere) for namespace in source.scope)
         start = known_bundle(parts, source, library) if len(parts) > 1 else None
@@ -378,23 +380,21 @@ def _bundle_folder(folder: Path) -> Path | None:
     return next((above for above in (folder, *list(folder.parents)[:15]) if (above / CONFIG).is_file()), None)
 
 
-def _inside(path: Path, folder: Path | None) -> bool:
-    """Return whether a path is inside a folder: no `..` and no link out of it."""
-    return folder is not None and (_is_built_in(path) or path.resolve().is_relative_to(folder.resolve()))
-
-
-def _is_built_in(path: Path) -> bool:
-    return path.is_relative_to(BUILT_IN)
+def _inside(path: Path, folder: Path) -> bool:
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _document(path: Path, report: Report) -> syntax.Document | None:
-    if _is_built_in(path):
-        return _built_in(path)
     text = read_text(path, report)
     report.files.append(path)
     return None if text is None else parse(text, report)
 
 
 @cache
-def _built_in(path: Path) -> syntax.Document | None:
+def _shipped_names(folder: Path) -> frozenset[str]:
+    return frozenset(os.listdir(folder))
+
+
+@cache
+def _shipped(path: Path) -> syntax.Document | None:
     return parse(path.read_text(encoding="utf-8"), Report(str(path)))

@@ -242,7 +242,7 @@ class Models:
             return self.of(definition, source.place(path.at, key))
         place = source.place(path.at, key)
         bundle = known_bundle(path.parts, source, self.library)
-        if len(path.parts) == 1 or (bundle is not None and bundle.complete):
+        if len(path.parts) == 1 or (bundle is not None and not bundle.shipped):
             hint = nearest(path.parts, source, self.library)
             if len(path.parts) == 1 and not hint:
                 hint = did_you_mean(path.parts[0], PRIMITIVES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -102,6 +102,8 @@ def _end(new_line: Token) -> LineColumn:
 
 
 MAX_LENGTH = 8 * 1024 * 1024
+# Longer texts are parsed each time: what is kept of one is about a hundred times as large.
+MAX_KEPT = 30_000
 GRAMMAR = Path(__file__).with_name("openplx.lark")
 # Names of the grammar's terminals in messages.
 _TERMINALS = {
@@ -146,7 +148,7 @@ def parse(text: str, report: Report) -> syntax.Document | None:
         report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {MAX_LENGTH // 1024**2}")
         return None
     try:
-        return cast(syntax.Document, _parser().parse(text + "\n"))
+        return _kept(text) if len(text) <= MAX_KEPT else _parsed(text)
     except SyntaxFault as fault:
         report.error(fault.message, fault.at)
     except VisitError as error:  # what the builder of the tree raises comes in this
@@ -167,6 +169,14 @@ def parse(text: str, report: Report) -> syntax.Document | None:
         message = "a string without an end" if char == '"' else f"found {quoted(char)}"
         report.error(f"{message}; allowed here: {_allowed(error.allowed or ())}", (error.line, error.column))
     return None
+
+
+def _parsed(text: str) -> syntax.Document:
+    return cast(syntax.Document, _parser().parse(text + "\n"))
+
+
+# A world often has many models of one file, and is read again after each change of another file.
+_kept = lru_cache(maxsize=64)(_parsed)
 
 
 @cache
