@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -105,7 +104,9 @@ def loads(
         raise WorldError([Problem(NOWHERE, "", f"a world is read from a text, not from {_kind_of(text)}")])
     if suffix.lower() in PROGRAMS:
         raise WorldError([Problem(NOWHERE, "", "a text is not run as a program; write it to a file and load its path")])
-    with tempfile.TemporaryDirectory(prefix="sim_node_text_") as folder:
+    from tempfile import TemporaryDirectory  # not at the top: most worlds are files
+
+    with TemporaryDirectory(prefix="sim_node_text_") as folder:
         file = Path(folder, f"text{suffix}")
         file.write_text(text, encoding="utf-8")
         # Without files and source, a recording writes the world instead of copying a file that does not exist any more.
