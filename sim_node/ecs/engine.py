@@ -12,7 +12,6 @@ from sim_node.ecs.component_columns import declare_components
 from sim_node.ecs.conversions import swapped, unit_poses
 from sim_node.ecs.frame_names import WORLD_POS
 from sim_node.ecs.part import PythonWorld
-from sim_node.ecs.script import running
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
@@ -87,6 +86,8 @@ class EcsEngine:
         Raises:
             RunFailed: The script's own code failed; the message has its line.
         """
+        from sim_node.ecs.script import running  # here: every world imports this module
+
         with running(self._of.script):
             if self._stepper is not None:
                 for _ in range(steps):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file, processes_of
 from sim_node.geometry.poses import IDENTITY
-from sim_node.schematic.model import Schematic
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, StaticFrame, TimeGrid, World
@@ -22,6 +22,9 @@ from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import WHOLE_FILE, Report
+
+if TYPE_CHECKING:
+    from sim_node.schematic.model import Schematic
 
 
 @reader(*PROGRAMS)

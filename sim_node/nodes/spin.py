@@ -6,7 +6,8 @@ import gc
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -54,7 +55,15 @@ class LoopNode(Node):
         """Begin to end what takes a while to end."""
 
 
-def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list[str] | None = None) -> int:
+N = TypeVar("N", bound=LoopNode)
+
+
+def run_node(
+    make: Callable[[], N],
+    interrupt: Interrupt,
+    arguments: list[str] | None = None,
+    running: Callable[[N], object] | None = None,
+) -> int:
     """Create a node and run it until its loop ends or `interrupt`.
 
     User errors are printed on stderr, without a traceback.
@@ -63,6 +72,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         make: Creates the node.
         interrupt: Ends the run. If it comes during the start, nothing is started.
         arguments: The command line with its --ros-args; None for sys.argv.
+        running: Called with the node once its loop runs.
 
     Returns:
         The exit code; 2 for a user error.
@@ -83,13 +93,14 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
             raise ParameterFault(f"unexpected argument {unused[0]!r}; parameters are --ros-args -p NAME:=VALUE")
         node = make()
         try:
-            for line in without_effect(
-                overrides(command_line), [each.get_fully_qualified_name() for each in (node, *node.beside)]
-            ):
+            made: list[LoopNode] = [node, *node.beside]
+            names = [each.get_fully_qualified_name() for each in made]
+            for line in without_effect(overrides(command_line), names):
                 print(f"warning: {line}", file=sys.stderr, flush=True)
             # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
             gc.freeze()
-            spin(node, interrupt)
+            gc.enable()  # see executables.py
+            spin(node, interrupt, (lambda: None) if running is None else partial(running, node))
         finally:
             node.destroy_node()
     except WorldError as error:
@@ -124,7 +135,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     return 0
 
 
-def spin(node: LoopNode, interrupt: Interrupt) -> None:
+def spin(node: LoopNode, interrupt: Interrupt, started: Callable[[], object]) -> None:
     """Run a node's loop and its callbacks until `interrupt`. Raises the exception that made the loop fail."""
     executor = SingleThreadedExecutor()
     nodes = [*node.beside, node]
@@ -136,4 +147,5 @@ def spin(node: LoopNode, interrupt: Interrupt) -> None:
             running.callback(each.loop.stop)
             each.loop.start(ended=interrupt.wake)
         running.callback(node.ask_to_end)
+        started()
         interrupt.wait()
