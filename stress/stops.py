@@ -299,9 +299,8 @@ def _left(mark: str) -> list[psutil.Process]:
 
 
 def _free_port() -> int:
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a free port that the system gives to nobody: after a stop it is in use by what was stopped, or free."""
+    return next(port for port in iter(lambda: random.randrange(20_000, 30_000), 0) if _is_free(port))
 
 
 def _is_free(port: int) -> bool:
@@ -331,6 +330,8 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no command {unknown[0]!r}; there are {'; '.join(COMMANDS)}")
     names = options.commands or list(COMMANDS)
+    # A shell starts what it runs in the background with SIGINT ignored, and commands would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     faults = 0
     with ThreadPoolExecutor(min(options.workers, len(DOMAINS))) as pool:
         began = time.monotonic()
