@@ -95,5 +95,7 @@ class Client:
 @contextmanager
 def connected(url: str) -> Iterator[Client]:
     """A client of a server."""
-    with connect(url, subprotocols=[Subprotocol("foxglove.sdk.v1")], max_size=None, close_timeout=0.1) as connection:
+    with connect(
+        url, subprotocols=[Subprotocol("foxglove.sdk.v1")], max_size=None, close_timeout=0.1, ping_interval=None
+    ) as connection:
         yield Client(connection)

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 def graphs(url: str, enough: Callable[[dict[int, list[Any]]], bool]) -> tuple[list[list[str]], dict[int, list[Any]]]:
     """The labels of the graphs, and by number their samples [time, values], once there are enough."""
     samples: dict[int, list[Any]] = {}
-    with connect(f"{url.replace('http', 'ws')}/panels") as connection:
+    with connect(f"{url.replace('http', 'ws')}/panels", ping_interval=None) as connection:
         layout = json.loads(connection.recv(PATIENCE))
         end = time.monotonic() + PATIENCE
         while not enough(samples):

@@ -559,12 +559,18 @@ def test_a_sink_that_fails_at_a_request_fails_the_loop_too(asked: Callable[..., 
 
 
 def hammered(loop: Loop, seed: int, meanwhile: Callable[..., Any] = lambda: None) -> set[str]:
-    """Random requests from four threads; what those that were not carried out raised. None may hang."""
-    raised = set()
+    """Random requests from four threads, the last ones after `meanwhile`; what those not carried out raised.
+
+    None may hang.
+    """
+    raised: set[str] = set()
+    over = threading.Event()
 
     def one(seed: int) -> None:
         choose = random.Random(seed)
-        for _ in range(200):
+        number, is_last = 0, False
+        while number < 200 or not is_last:
+            number, is_last = number + 1, over.is_set()
             call = choose.choice(
                 [
                     loop.pause,
@@ -584,7 +590,10 @@ def hammered(loop: Loop, seed: int, meanwhile: Callable[..., Any] = lambda: None
     threads = [threading.Thread(target=one, args=(seed * 10 + i,), daemon=True) for i in range(4)]
     for thread in threads:
         thread.start()
-    meanwhile()
+    try:
+        meanwhile()
+    finally:
+        over.set()
     for thread in threads:
         thread.join(PATIENCE)
         assert not thread.is_alive(), "a request hangs"
@@ -614,8 +623,8 @@ def test_requests_that_a_failure_overtakes_are_refused(seed: int) -> None:
     failing, over = Failing("write", 50), threading.Event()
     loop = Loop(Simulation(clockwork()), (failing,), real_time_factor=0.0)
     loop.start(over.set)
-    assert hammered(loop, seed) - {RUNS, BROKEN} == {ENDED}
-    assert over.wait(PATIENCE)
+    assert hammered(loop, seed, lambda: over.wait(PATIENCE)) - {RUNS, BROKEN} == {ENDED}
+    assert over.is_set()
     with pytest.raises(RuntimeError, match=BROKEN):
         stop(loop)
     assert (len(failing.times_ns), failing.closed) == (51, 1)

@@ -97,8 +97,13 @@ class Page:
 def opened(url: str) -> Iterator[Page]:
     """A page that has got all that was there when it came."""
     protocol = f"viser-v{viser.__version__}"
+    # Without pings: their answers come after all that the test has not yet read.
     with connect(
-        url.replace("http", "ws"), subprotocols=[Subprotocol(protocol)], max_size=None, compression=None
+        url.replace("http", "ws"),
+        subprotocols=[Subprotocol(protocol)],
+        max_size=None,
+        compression=None,
+        ping_interval=None,
     ) as connection:
         page = Page(connection)
         # By this the server knows somebody's page.
