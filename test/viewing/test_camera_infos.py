@@ -75,6 +75,8 @@ def test_the_frustums_of_a_bag_are_those_of_its_cameras(tmp_path: Path) -> None:
     view.seek(9 * 10**8)
     with opened(viewer.url) as page:
         page.until(lambda page: page.has("SceneNodeUpdateMessage", name="/world/topics/1/image/0/frustum"))
+        page.until(lambda page: page.has("CameraFrustumMessage", name="/world/topics/2/image/0/frustum"))
+        page.come_to_rest()  # what is not shown any more is removed
         frustums = {m["name"]: m["props"] for m in page.all("CameraFrustumMessage")}
     view.close()
     removed = {m["name"] for m in page.all("RemoveSceneNodeMessage")}
