@@ -300,7 +300,9 @@ def _left(mark: str) -> list[psutil.Process]:
 
 def _free_port() -> int:
     """Return a free port that the system gives to nobody: after a stop it is in use by what was stopped, or free."""
-    return next(port for port in iter(lambda: random.randrange(20_000, 30_000), 0) if _is_free(port))
+    while not _is_free(port := random.randrange(20_000, 30_000)):
+        pass
+    return port
 
 
 def _is_free(port: int) -> bool:

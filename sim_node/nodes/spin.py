@@ -62,7 +62,7 @@ def run_node(
     make: Callable[[], N],
     interrupt: Interrupt,
     arguments: list[str] | None = None,
-    running: Callable[[N], object] | None = None,
+    running: Callable[[N], object] = lambda node: None,
 ) -> int:
     """Create a node and run it until its loop ends or `interrupt`.
 
@@ -100,7 +100,7 @@ def run_node(
             # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
             gc.freeze()
             gc.enable()  # see executables.py
-            spin(node, interrupt, (lambda: None) if running is None else partial(running, node))
+            spin(node, interrupt, partial(running, node))
         finally:
             node.destroy_node()
     except WorldError as error:

@@ -92,9 +92,10 @@ class Namespace:
     def inner(self, name: str) -> Namespace | None:
         """Return the nested namespace of a name."""
         if name not in self._inner:
-            full, folder, parents = f"{self.name}.{name}", self._entry(name, is_folder), (self, *self.parents)
-            inner = Namespace(full, self.library, folder, self.shown / name, parents, self.shipped)
-            self._inner[name] = None if folder is None else inner
+            self._inner[name] = None
+            if (folder := self._entry(name, is_folder)) is not None:
+                full, shown, parents = f"{self.name}.{name}", self.shown / name, (self, *self.parents)
+                self._inner[name] = Namespace(full, self.library, folder, shown, parents, self.shipped)
         return self._inner[name]
 
     def definition(self, name: str, *, anywhere: bool = False) -> Definition | None:
@@ -123,8 +124,7 @@ class Namespace:
         if file in self.files_read:
             return
         self.files_read.add(file)
-        path = self._entry(file, is_file)
-        if path is not None:
+        if (path := self._entry(file, is_file)) is not None:
             self.library.read(path, self.shown / file, self)
 
     def _entry(self, name: str, is_there: Callable[[Path], bool]) -> Path | None:
