@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import errno
 import socket
+import sys
+import weakref
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import replace
 
 from sim_node.world import Autopilot, World
 from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
 from sim_node.world.vehicle_checks import MAX_INSTANCES, SHARED_PORTS
+from sim_node.world.vehicles import BUILTIN
 
 HOST = "127.0.0.1"
 # Ports of instance 0. Those of other instances follow.
 FIRST_SIMULATOR_PORT, FIRST_GROUND_PORT, FIRST_OWN_PORT = 4560, 14540, 14800
+# Whose they are: the built-in autopilot listens where PX4 does.
+PORTS = SHARED_PORTS[BUILTIN]
 
 
 class PortInUse(Exception):
@@ -25,45 +31,81 @@ def is_in_use(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE
 
 
-def with_free_instances(
-    world: World, report: Callable[[str], object], *, bridged: bool, but: Collection[str] = ()
-) -> World:
-    """Return the world with free instances of built-in autopilots whose ports are in use, unless the world sets them.
+class Instances:
+    """The instances of a run's autopilots, which no other run on this machine chooses until it is closed.
+
+    Their ports are opened later, so whether these are free does not tell what another run has just chosen. On Linux
+    each instance is therefore reserved by a Unix socket with an abstract name, which leaves no file and ends with the
+    process. Elsewhere nothing is reserved.
 
     Args:
-        world: The world.
-        report: Called with a line of text for each change.
+        report: Called with a line of text for each instance that is changed.
         bridged: Whether this process will listen on the ground ports, too.
-        but: Vehicles that run already, whose ports are in use by themselves.
-
-    Returns:
-        The changed world.
     """
-    used = {_ports_of(autopilot) for _, autopilot in autopiloted(world)}
 
-    def freed(vehicle: Vehicle) -> Vehicle:
-        autopilot = vehicle.autopilot if vehicle.name not in but else None
-        if autopilot is not None and autopilot.any_instance and not _is_free(autopilot.instance, bridged=bridged):
-            free = (
-                replace(autopilot, instance=number)
-                for number in range(MAX_INSTANCES)
-                if _is_free(number, bridged=bridged)
-            )
-            found = next((each for each in free if _ports_of(each) not in used), autopilot)
+    def __init__(self, report: Callable[[str], object], *, bridged: bool) -> None:
+        self._report, self._bridged = report, bridged
+        self._reserved: set[int] = set()
+        self._held = ExitStack()
+        # A run that is never opened is not closed either.
+        self.close = weakref.finalize(self, self._held.close)
+
+    def choose(self, world: World, but: Collection[str] = ()) -> World:
+        """Return the world with other instances of built-in autopilots whose ports are in use, unless it sets them.
+
+        Args:
+            world: The world.
+            but: Vehicles that run already, whose ports are in use by themselves.
+
+        Returns:
+            The changed world.
+        """
+        used = {_ports_of(autopilot) for _, autopilot in autopiloted(world)}
+
+        def freed(vehicle: Vehicle) -> Vehicle:
+            autopilot = vehicle.autopilot
+            if autopilot is None or vehicle.name in but:
+                return vehicle
+            if not autopilot.any_instance:
+                if _ports_of(autopilot)[0] == PORTS:
+                    self._reserve(autopilot.instance)
+                return vehicle
+            if self._is_free(autopilot.instance):
+                return vehicle
+            others = (replace(autopilot, instance=number) for number in range(MAX_INSTANCES))
+            unused = (each for each in others if _ports_of(each) not in used)
+            found = next((each for each in unused if self._is_free(each.instance)), autopilot)
             used.add(_ports_of(found))
-            report(_description(vehicle.name, autopilot.instance, found.instance))
+            self._report(_description(vehicle.name, autopilot.instance, found.instance))
             return replace(vehicle, autopilot=found)
-        return vehicle
 
-    parts = {kind: tuple(map(freed, world.parts.get(kind, ()))) for kind in VEHICLES}
-    return replace(world, **parts)
+        parts = {kind: tuple(map(freed, world.parts.get(kind, ()))) for kind in VEHICLES}
+        return replace(world, **parts)
+
+    def _is_free(self, instance: int) -> bool:
+        """Return whether an instance is free. It is then reserved."""
+        return _are_free(instance, bridged=self._bridged) and self._reserve(instance)
+
+    def _reserve(self, instance: int) -> bool:
+        """Return whether an instance is reserved for this run, if that is possible on this system."""
+        if instance in self._reserved or sys.platform != "linux":
+            return True
+        held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            held.bind(f"\0sim_node/{PORTS}/{instance}")
+        except OSError as error:
+            held.close()
+            return not is_in_use(error)
+        self._held.enter_context(held)
+        self._reserved.add(instance)
+        return True
 
 
 def _ports_of(autopilot: Autopilot) -> tuple[str, int]:
     return SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
 
 
-def _is_free(instance: int, *, bridged: bool) -> bool:
+def _are_free(instance: int, *, bridged: bool) -> bool:
     ports = [(socket.SOCK_STREAM, FIRST_SIMULATOR_PORT), (socket.SOCK_DGRAM, FIRST_OWN_PORT)]
     if bridged:
         ports.append((socket.SOCK_DGRAM, FIRST_GROUND_PORT))

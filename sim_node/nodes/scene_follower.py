@@ -42,7 +42,7 @@ class SceneFollower:
 
     def __init__(self, topic: str, options: Options | None = None, viewer: Viewer | None = None) -> None:
         self.scene = FollowedScene(options)
-        self._viewer, self._generation = viewer, 0
+        self._viewer, self._drawn = viewer, self.scene.layout
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._limit = RateLimit()
         self._graph = ExitStack()
@@ -111,11 +111,10 @@ class SceneFollower:
         assert self._viewer is not None
         while not self._ended.wait(1.0 / RATE):
             with self._lock:
-                scene, poses = self.scene, self.scene.poses.copy()
-                generation, world, layout = scene.generation, scene.world, scene.layout
-                time_ns = scene.time_ns or 0
-            if generation != self._generation:
-                self._generation = generation
+                world, layout, poses = self.scene.world, self.scene.layout, self.scene.poses.copy()
+                time_ns = self.scene.time_ns or 0
+            if layout is not self._drawn:
+                self._drawn = layout
                 self._viewer.set_scene(layout.frames, poses, shapes_of(world, layout.frames))
             elif len(poses) > 1:
                 self._viewer.show(Instant(time_ns, poses, {}))

@@ -122,7 +122,7 @@ class FollowedScene:
         graph: The scene graph after the last message.
         generation: How often the structure has changed.
         world: The world of the scene.
-        layout: Its frames.
+        layout: Its frames. Those that have never moved are static, so that a page shows them as what stands still.
         poses: Poses (N, 7) of its frames in their parents, ENU and FLU, m.
         time_ns: The time of the last message; None if it has none, as AeroSim's do.
     """
@@ -187,13 +187,16 @@ class FollowedScene:
         self.graph = graph
 
     def _move(self, graph: SceneGraph) -> None:
-        frames = self.layout.frames
+        frames, before = self.layout.frames, self.poses.copy()
         rows = [frames.index(entity.frame) for entity in graph.entities]
         self.poses[rows] = entity_poses(graph.entities, self._options.convention)
         for entity in graph.entities:
             if entity.effectors:
                 rows = [frames.index(names.prefixed(entity.frame, each.id)) for each in entity.effectors]
                 self.poses[rows] = effector_poses(entity.effectors, self._options)
+        static = frames.static & (self.poses == before).all(axis=1)
+        if not np.array_equal(static, frames.static):
+            self.layout = replace(self.layout, frames=replace(frames, static=static))
 
     @property
     def moving(self) -> list[int]:

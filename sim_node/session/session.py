@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from sim_node.autopilot.ports import with_free_instances
+from sim_node.autopilot.ports import Instances
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.programs import Supervisor
 from sim_node.programs.processes import follow, programs_of, supervised
@@ -104,7 +104,7 @@ class Session:
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
         self._view, self._foxglove, self._processes = view, foxglove, processes
-        self._bridged, self._network = bridged, network
+        self._instances, self._network = Instances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._report, self._warn = report, warn
@@ -122,7 +122,7 @@ class Session:
         """The world to run: ranges drawn, free autopilot instances chosen, not assembled. Raises WorldError."""
         world = self._given if isinstance(self._given, World) else load(self._given)
         world = drawn(world, self.seed) if self._randomised else world
-        return with_free_instances(world, self._report, bridged=self._bridged)
+        return self._instances.choose(world)
 
     @cached_property
     def simulation(self) -> Simulation:
@@ -164,6 +164,7 @@ class Session:
         if self._opened is not None:
             raise RuntimeError("a session can be opened only once; create another one to run again")
         with ExitStack() as opened:
+            opened.callback(self._instances.close)
             simulation = self.simulation
             opened.callback(simulation.close)
             if self._processes:
@@ -192,9 +193,7 @@ class Session:
             )
             self.entities = EntityRequests(loop, self._publishing.prefix)
             resources = Resources(simulation.world, self._allow)
-            self.structure = StructureRequests(
-                loop, self.entities, resources, bridged=self._bridged, report=self._report
-            )
+            self.structure = StructureRequests(loop, self.entities, resources, self._instances)
             for sink in view:
                 sink.steer(loop, RunEditor(loop, self.entities, self.structure))
             # Last, when their peers listen. Programs take longest to end, so they are asked first.

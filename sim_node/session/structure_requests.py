@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
-from sim_node.autopilot.ports import PortInUse, with_free_instances
+from sim_node.autopilot.ports import Instances, PortInUse
 from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
@@ -34,25 +34,15 @@ class StructureRequests:
         loop: The run.
         entities: Its entities.
         resources: What may be spawned and loaded.
-        bridged: Whether built-in autopilots are bridged in this process, too.
-        report: Called with a line of text if an autopilot gets another instance.
+        instances: Those of the run's autopilots.
 
     Attributes:
         resources: What may be spawned and loaded.
     """
 
-    def __init__(
-        self,
-        loop: Loop,
-        entities: EntityRequests,
-        resources: Resources,
-        *,
-        bridged: bool = False,
-        report: Callable[[str], object] = lambda line: None,
-    ) -> None:
+    def __init__(self, loop: Loop, entities: EntityRequests, resources: Resources, instances: Instances) -> None:
         self.resources = resources
-        self._loop, self._entities = loop, entities
-        self._bridged, self._report = bridged, report
+        self._loop, self._entities, self._instances = loop, entities, instances
 
     def spawn(
         self,
@@ -242,7 +232,7 @@ class StructureRequests:
         """Return the world with another one in it, whose built-in autopilots have free ports."""
         running = {vehicle.name for vehicle, _ in autopiloted(world)}
         both = joined(world, added, name, pose, named=named)
-        return with_free_instances(both, self._report, bridged=self._bridged, but=running)
+        return self._instances.choose(both, running)
 
     def _unused(self, name: str, *, allow_renaming: bool) -> str:
         """Return a name that nothing in the world has. Raises Rejected (NAME_NOT_UNIQUE)."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import socket
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -11,8 +14,9 @@ import pytest
 from claims import free_instance, free_port
 from running import Running
 
-from sim_node.autopilot.ports import PortInUse, with_free_instances
+from sim_node.autopilot.ports import Instances, PortInUse
 from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.world import World, load
 from sim_node.world.autopilots import autopiloted
@@ -33,11 +37,20 @@ def taken(kind: socket.SocketKind, port: int) -> Iterator[None]:
 
 
 @contextmanager
+def chosen_by(report: Callable[[str], object], *, bridged: bool) -> Iterator[Callable[[World], World]]:
+    """How a run chooses its instances."""
+    instances = Instances(report, bridged=bridged)
+    yield instances.choose
+    instances.close()
+
+
+@contextmanager
 def taken_instance(world: World, kind: socket.SocketKind, first: int) -> Iterator[int]:
     """The instance that a world would get, with one of its ports in use."""
     with ExitStack() as held:
         while True:
-            free = instance(with_free_instances(world, lambda line: None, bridged=True))
+            with chosen_by(lambda line: None, bridged=True) as choose:
+                free = instance(choose(world))
             with suppress(OSError):  # another program was faster: a world that chooses no instance gets any
                 held.enter_context(taken(kind, first + free))
                 break
@@ -73,18 +86,56 @@ def test_an_instance_that_was_not_chosen_gives_way(
     """Ports by the instance as docs/autopilot.md has them; a bridge of this process listens on the ground's."""
     told: list[str] = []
     world = load(name)
-    with taken_instance(world, kind, first) as free:
-        found = instance(with_free_instances(world, told.append, bridged=bridged))
+    with taken_instance(world, kind, first) as free, chosen_by(told.append, bridged=bridged) as choose:
+        found = instance(choose(world))
     assert found != free
     assert f"so it is instance {found}: system id {found + 1}" in told[-1]
     assert f"simulator tcp {4560 + found}, ground udp {14540 + found}" in told[-1]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="instances are reserved by abstract sockets, which Linux has")
+def test_runs_that_start_at_once_have_instances_of_their_own() -> None:
+    """Each chooses before the others have opened their ports: here, and in another process."""
+    one, two = Session(DEFAULT_WORLD), Session(DEFAULT_WORLD)
+    another = "from sim_node.session import Session; print(Session('guided').world.vehicles[0].autopilot.instance)"
+    found = [instance(one.world), instance(two.world)]
+    out = subprocess.run([sys.executable, "-c", another], check=True, capture_output=True, text=True).stdout
+    found.append(int(out.splitlines()[-1]))
+    assert len(set(found)) == 3
+    with one, two:
+        for number in found[:2]:
+            with pytest.raises(OSError, match="in use"), taken(TCP, 4560 + number):
+                pass
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="instances are reserved by abstract sockets, which Linux has")
+def test_an_instance_is_reserved_until_its_run_is_closed_or_forgotten(tmp_path: Path) -> None:
+    number = free_instance()
+    world = guided(tmp_path, f"type: mavlink_builtin, instance: {number}")
+
+    def is_reserved() -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+            try:
+                other.bind(f"\0sim_node/px4/{number}")
+            except OSError as error:
+                return error.errno == errno.EADDRINUSE
+        return False
+
+    with Session(world):
+        assert is_reserved()
+    assert not is_reserved()
+    forgotten = Session(world)
+    assert forgotten.world is not None
+    assert is_reserved()
+    del forgotten
+    assert not is_reserved()
+
+
 def test_an_instance_that_was_chosen_stays_and_is_told_of(tmp_path: Path) -> None:
     chosen = free_instance()
     world = guided(tmp_path, f"type: mavlink_builtin, instance: {chosen}")
-    with taken(TCP, 4560 + chosen):
-        assert instance(with_free_instances(world, pytest.fail, bridged=True)) == chosen
+    with taken(TCP, 4560 + chosen), chosen_by(pytest.fail, bridged=True) as choose:
+        assert instance(choose(world)) == chosen
         with pytest.raises(
             PortInUse, match=rf"flown.yaml:\d+:\d+: .*{4560 + chosen}.*give the vehicle's `autopilot` another `inst"
         ):

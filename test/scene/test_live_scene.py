@@ -135,6 +135,22 @@ def test_updates_after_a_gap_wait_for_the_next_whole(two: World) -> None:
     assert scene.poses[1, 0] == 1.0
 
 
+def test_what_has_moved_is_no_longer_still(two: World) -> None:
+    outlet = Outlet()
+    sink, scene = SceneGraphSink(outlet, rate=1000.0), FollowedScene()
+    sink.open(two, Simulation(two).frames)
+    still = []
+    for step, x in enumerate((1.0, 1.0, 2.0, 2.0)):
+        sink.write(Snapshot(step * 1_000_000, moved(two, 2, x)))
+        for _, data in outlet.texts():
+            scene.receive(json.dumps(data))
+        outlet.sent.clear()
+        frames = scene.layout.frames
+        still.append([name for name, fixed in zip(frames.names, frames.still, strict=True) if fixed])
+    assert still == [["map", "a", "b"], ["map", "a", "b"], ["map", "a"], ["map", "a"]]
+    assert scene.generation == 1
+
+
 def test_a_message_that_is_no_scene_leaves_the_scene_as_it_was(two: World) -> None:
     outlet = Outlet()
     sink, scene = SceneGraphSink(outlet), FollowedScene()

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from sim_node import Loop, Simulation, loads
+from sim_node.autopilot.ports import Instances
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
 from sim_node.session.entity_requests import EntityRequests
@@ -58,7 +59,8 @@ def run_of(world: str, *, prefix: str = "", folder: Path | None = None) -> Run:
     simulation = Simulation(loads(world))
     loop = Loop(simulation, (), paused=True)
     entities = EntityRequests(loop, prefix)
-    structure = StructureRequests(loop, entities, Resources(simulation.world, [folder] if folder else []))
+    resources = Resources(simulation.world, [folder] if folder else [])
+    structure = StructureRequests(loop, entities, resources, Instances(lambda line: None, bridged=False))
     quits: list[bool] = []
     run = RunRequests(
         loop,

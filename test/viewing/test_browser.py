@@ -20,7 +20,7 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
 from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortInUse, free_port
-from sim_node.world import World, load
+from sim_node.world import World, load, loads
 
 # A box of its own colour that goes along x at 1 m/s and turns, below a cart that goes along y; and a post.
 WORLD = """
@@ -376,6 +376,28 @@ def test_what_topics_draw_counts_where_a_page_begins() -> None:
     assert high == pytest.approx([10, 0, 3], abs=0.05)
     assert reach(Drawing("a", (line,)), at)[0] == pytest.approx([6, 0, 0], abs=0.05)
     assert reach(Drawing("a", ()), at).shape == (0, 3)
+
+
+def test_what_moves_keeps_its_name_rather_than_what_stands_beside_it() -> None:
+    """Of the two posts, one is nearer than the cart from wherever the page looks."""
+    world = loads(
+        "world: yard\n"
+        "motions: [{frame: cart, keyframes: [{t: 0, position: [0, 0, 0]}, {t: 9, position: [90, 9, 0]}]}]\n"
+        "frames: [{name: post_1, pose: {position: [0.1, 0.09, 0.08]}},\n"
+        "  {name: post_2, pose: {position: [-0.1, -0.09, -0.08]}}]\n"
+    )
+    with Session(world, view=0, paused=True) as session:
+        session.start()
+        assert session.viewer is not None
+        names: set[str] = set()
+
+        def named(page: Page) -> bool:
+            names.update(m["props"]["text"] for m in page.messages if m.get("props", {}).get("text"))
+            return bool(names)
+
+        with opened(session.viewer.url) as page:
+            page.until(named)
+    assert names == {"cart"}
 
 
 def test_names_that_would_be_on_others_are_left_out() -> None:

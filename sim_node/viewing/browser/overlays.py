@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -168,8 +168,8 @@ class Names:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
     Labels are created when they are first needed, with a limit. They are above the shapes of their frames, and hidden
-    by what is in front of them. Main ones that would be on others where a page begins are left out: the page draws each
-    label by itself.
+    by what is in front of them. Main ones that would be on others where a page begins are left out, still ones rather
+    than moving ones: the page draws each label by itself.
 
     Attributes:
         edges: Of the main ones, where a page begins: further labels keep off them.
@@ -206,9 +206,9 @@ class Names:
         chosen = list(texts)
         self.edges = []
         if mode == "main":
-            apart = apart_in(self._view, list(texts.values()), places[chosen], (_ANCHOR,))
-            chosen = [row for number, row in enumerate(chosen) if number in apart]
-            self.edges = [edges for _, edges in apart.values()]
+            still = self._frames.still
+            chosen = self._apart([row for row in texts if not still[row]], texts, places)
+            chosen += self._apart([row for row in texts if still[row]], texts, places)
         chosen = chosen[:MAX_NAMES]
         self._labels = [
             (
@@ -238,6 +238,12 @@ class Names:
             rows = np.array([row for row, _ in moving])
             for (_, label), place in zip(moving, self._places(in_root[rows], rows), strict=True):
                 label.position = place
+
+    def _apart(self, rows: list[int], texts: Mapping[int, str], places: FloatArray) -> list[int]:
+        """Return those rows whose labels are not on others where a page begins; later ones keep off them."""
+        apart = apart_in(self._view, [texts[row] for row in rows], places[rows], (_ANCHOR,), self.edges)
+        self.edges.extend(edges for _, edges in apart.values())
+        return [row for number, row in enumerate(rows) if number in apart]
 
     def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or at its origin."""
