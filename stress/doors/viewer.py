@@ -30,6 +30,8 @@ from stress.mutations import EXTREMES, broken_bytes
 # Of an input's first byte: a request on a connection of its own, bytes for the page's connection, a message on it.
 REQUEST, BYTES, MESSAGE = b"R", b"B", b"M"
 _PATIENCE_S = 60.0
+# Bytes of the longest control frame from the server (RFC 6455, section 5.5): a header of 2, and 125.
+_LONGEST = 127
 _CAMERA = {
     "type": "ViewerCameraMessage", "wxyz": (1.0, 0.0, 0.0, 0.0), "position": (0.0, 0.0, 0.0), "fov": 1.0, "near": 0.01,
     "far": 100.0, "image_height": 600, "image_width": 800, "look_at": (1.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
@@ -170,7 +172,7 @@ class Page:
         return f"answer {answer[9:12].decode(errors='replace')}" if answer.startswith(b"HTTP/") else "no answer"
 
     def _await_pong(self) -> None:
-        """All that the page has sent is read when a ping behind it is answered, or the connection is over."""
+        """All that the page has sent is read when a ping behind it is answered, or the server ends the connection."""
         if self._page is None:
             return
         self._pings += 1
@@ -181,7 +183,9 @@ class Page:
                 more = self._page.recv(1 << 20)
                 if not more:
                     break
-                got = got[-len(ping) :] + more
+                got = got[-_LONGEST:] + more
+                if _ends_with_close(got):  # it would wait 10 s for the page's answer
+                    break
             else:
                 return
         self._drop()
@@ -209,6 +213,15 @@ def frame(payload: bytes, opcode: int = 2, first: int = 0x80) -> bytes:
         else b"\xff" + struct.pack(">Q", size)
     )
     return bytes([first | opcode]) + length + bytes(4) + payload  # a mask of zeros changes nothing
+
+
+def _ends_with_close(data: bytes) -> bool:
+    """Return whether the last frame from the server says that it closes, with a status code."""
+    for size in range(2, min(_LONGEST, len(data)) - 1):
+        end = data[-size - 2 :]
+        if end[:2] == bytes([0x88, size]) and 1000 <= int.from_bytes(end[2:4], "big") < 1016:
+            return True
+    return False
 
 
 def _broken_frame(rng: Random) -> bytes:
