@@ -10,6 +10,7 @@ from sim_node.recording.bag import Bag, BagError, opener, suffixes
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent, decompress_file, message_of
 from sim_node.recording.metadata import FILE, Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
+from sim_node.text import nearest, shown
 from sim_node.world.problems import quoted_path
 
 _COMPRESSED = (".zstd", ".zst")
@@ -37,7 +38,7 @@ def open_bag(path: str | Path, max_bytes: int = MAX_BYTES) -> SplitBag:
 
 def _opened_at(path: Path, max_bytes: int) -> SplitBag:
     if not path.exists():
-        raise BagError(f"{path}: does not exist")
+        raise BagError(f"{path}: does not exist{_bag_beside(path)}")
     if not path.is_dir():
         return _opened([path], None, path, max_bytes)
     if (path / FILE).is_file():
@@ -56,6 +57,14 @@ def kept_in(path: Path) -> tuple[int, str]:
             return bag.count, "; ".join(bag.damage)
     except BagError as error:
         return 0, str(error)
+
+
+def _bag_beside(path: Path) -> str:
+    """Return a question about the bag in the same folder whose name is nearest, or an empty string."""
+    names = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    bags = (each for name in nearest(path.name, names, 3) if is_bag(each := path.with_name(name)))
+    found = next(bags, None)
+    return "" if found is None else f"; did you mean {shown(str(found))}?"
 
 
 def is_bag(path: str | Path) -> bool:

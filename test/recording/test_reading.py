@@ -190,6 +190,18 @@ def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None,
     assert "\n" not in str(refused.value)
 
 
+def test_a_misspelt_bag_is_answered_with_the_nearest_one_beside_it(tmp_path: Path) -> None:
+    for name in ("takeoff", "takeoffs", "landing"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "takeoff" / "metadata.yaml").touch()  # the others are no bags
+    with pytest.raises(BagError) as refused:
+        open_bag(tmp_path / "takeof")
+    assert str(refused.value) == f"{tmp_path}/takeof: does not exist; did you mean {tmp_path}/takeoff?"
+    for path in (tmp_path / "landings", tmp_path / "none" / "takeof"):
+        with pytest.raises(BagError, match=r"does not exist$"):
+            open_bag(path)
+
+
 @pytest.mark.parametrize(
     ("changes", "output"),
     [
