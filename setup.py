@@ -33,7 +33,7 @@ EXTRAS: "dict[str, list[str]]" = {
     # The World Magnetic Model, for magnetometers.
     "magnetometer": ["pygeomag>=1.1"],
     # Rigid bodies: what worlds with `bodies` and x_xy models move by; COLLADA meshes of URDF models.
-    "physics": ["mujoco>=3.3", "pycollada>=0.8"],
+    "physics": ["mujoco>=3.3,!=4.0.0", "pycollada>=0.8"],
     # MAVLink: what `sim_node bridge` talks to autopilots with.
     "autopilot": ["pymavlink>=2.4.41", "fastcrc>=0.3", "pyserial>=3.5"],
     # Bags: recording, replay and what reads them.
