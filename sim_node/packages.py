@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shlex
 import sys
 
@@ -17,17 +18,16 @@ ROSDEP_KEYS = {
     "trimesh": "python3-trimesh-pip",
     "xacro": "xacro",
 }
-# Packages whose pip name differs from the module's, or that need a minimum version.
-_PIP_NAMES = {
+# Distributions whose names differ from the module's.
+_DISTRIBUTIONS = {
     "serial": "pyserial",
     "PIL": "pillow",
     "collada": "pycollada",
-    "mcap": "'mcap>=1.2'",
-    "fastcrc": "'fastcrc>=0.3'",
-    "rerun": "'rerun-sdk>=0.23'",
-    "foxglove": "'foxglove-sdk>=0.14'",
-    "jax": "'jax>=0.6.2' polars",
+    "rerun": "rerun-sdk",
+    "foxglove": "foxglove-sdk",
 }
+# Message packages that PyPI lacks, which `sim_node build` builds.
+_BUILT = ("tf2_msgs", "simulation_interfaces")
 # Packages of ROS 2 whose names do not show it.
 _ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "tf2_py", "tf2_ros")
 _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
@@ -40,6 +40,11 @@ class RosNotStarted(Exception):
     """ROS 2 is installed, but does not start as it is set up; the message is one line."""
 
 
+def is_of_others(error: ImportError) -> bool:
+    """Return whether an import fails because of another package than sim_node."""
+    return (error.name or "sim_node").partition(".")[0] != "sim_node"
+
+
 def how_to_install(error: ImportError) -> str:
     """Return which package an import lacks and the command that installs it; the error itself if none is missing."""
     module = (error.name or "").partition(".")[0]
@@ -50,20 +55,46 @@ def how_to_install(error: ImportError) -> str:
 
 def missing_message(module: str) -> str:
     """Return that a module is not installed, and the command that installs it."""
-    if module == "simulation_interfaces":  # the set-up does not build it
-        distro = os.environ.get("ROS_DISTRO")
-        install = f"sudo apt install ros-{distro}-simulation-interfaces" if distro else "make simulation-interfaces"
-        return f"{module} is not installed: {install}"
+    distro, in_environment = os.environ.get("ROS_DISTRO"), sys.prefix != sys.base_prefix
+    if module in _BUILT:
+        packages = f"sudo apt install ros-{distro}-{module.replace('_', '-')}"
+        return f"{module} is not installed: {packages if distro else f'sim_node build {module}'}"
     if module in _ROS or module.endswith(_ROS_ENDINGS):
-        return f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
-    wanted = _PIP_NAMES.get(module, module)
-    if sys.prefix != sys.base_prefix:
-        return f"{module} is not installed: {shlex.quote(sys.executable)} -m pip install {wanted}"
+        message = f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
+        if not distro and in_environment and importlib.util.find_spec("rclpy") is None:
+            message += f"; without ROS 2: {shlex.quote(sys.executable)} -m pip install 'sim_node[ros]'"
+        return message
+    distribution = _DISTRIBUTIONS.get(module, module)
+    wanted, extra = requirement(distribution) or (distribution, "")
+    if extra:
+        wanted = f"sim_node[{extra}]"
+    if in_environment:
+        return f"{module} is not installed: {shlex.quote(sys.executable)} -m pip install {shlex.quote(wanted)}"
     # Required by the system's Python (PEP 668).
-    pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {wanted}"
+    pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {shlex.quote(wanted)}"
     if module in ROSDEP_KEYS:
         return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {pip}"
     return f"{module} is not installed, and rosdep does not know it; run: {pip}"
+
+
+def requirement(distribution: str) -> tuple[str, str] | None:
+    """Return how sim_node requires a distribution, such as `mcap>=1.2`, and the extra that does; "" for none.
+
+    None where sim_node does not require it. setup.py states it; this reads the metadata of the installed package.
+    """
+    from importlib import metadata
+
+    try:
+        lines = metadata.requires("sim_node") or []
+    except metadata.PackageNotFoundError:
+        return None
+    for line in lines:
+        wanted, _, marker = line.partition(";")
+        name = re.match(r"[\w.-]+", wanted)
+        if name is not None and re.sub(r"[-_.]+", "-", name[0]).lower() == distribution.lower():
+            extra = re.search(r'extra == "(\w+)"', marker)
+            return wanted.strip(), extra[1] if extra else ""
+    return None
 
 
 def missing_program(program: str) -> str:

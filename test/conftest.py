@@ -49,14 +49,21 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+# Markers of tests that `make test` skips, and why.
+ASKED_FOR = {
+    "peers": "needs other programs than set-up fetches",
+    "wheel": "downloads packages into environments of its own",
+}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skips what needs others' programs unless it is asked for, and says so; mixes what waits into what computes."""
     mix(items)
-    if "peers" not in config.getoption("markexpr"):
-        skip = pytest.mark.skip(reason="needs other programs than set-up fetches: make test-peers")
-        for item in items:
-            if item.get_closest_marker("peers"):
-                item.add_marker(skip)
+    for marker, reason in ASKED_FOR.items():
+        if marker not in config.getoption("markexpr"):
+            for item in items:
+                if item.get_closest_marker(marker):
+                    item.add_marker(pytest.mark.skip(reason=f"{reason}: make test-{marker}"))
 
 
 # Rooms whose tests mostly wait: for programs, or for time to pass.

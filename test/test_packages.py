@@ -32,9 +32,9 @@ COMMAND = "from sim_node.cli.main import main\nsys.exit(main({words!r}))"
 @pytest.mark.parametrize(
     ("node", "module", "line"),
     [
-        ("bridge", "pymavlink", "-m pip install pymavlink"),
+        ("bridge", "pymavlink", "-m pip install 'pymavlink>=2.4.41'"),
         ("bridge", "fastcrc", "-m pip install 'fastcrc>=0.3'"),
-        ("replay", "rosbags", "-m pip install rosbags"),
+        ("replay", "rosbags", "-m pip install 'rosbags>=0.11.2'"),
         ("simulation", "rclpy", "source a ROS 2 that has it"),
     ],
 )
@@ -50,7 +50,7 @@ def test_the_line_installs_into_the_python_that_lacks_it(monkeypatch: pytest.Mon
     """In a virtual environment by its own Python; else as PEP 668 asks, or by rosdep."""
     monkeypatch.setattr(sys, "executable", "/home/me/.venv/bin/python")
     monkeypatch.setattr(sys, "prefix", "/home/me/.venv")
-    assert missing_message("pymavlink").endswith(": /home/me/.venv/bin/python -m pip install pymavlink")
+    assert missing_message("pymavlink").endswith(": /home/me/.venv/bin/python -m pip install 'pymavlink>=2.4.41'")
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     assert "rosdep install --from-paths src --ignore-src -y" in missing_message("pymavlink")
     assert missing_message("fastcrc").endswith("PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install 'fastcrc>=0.3'")
@@ -69,8 +69,8 @@ def test_a_world_in_python_names_what_is_missing(tmp_path: Path) -> None:
     script.write_text("import sim_node.ecs as el\nel.World().run(None)\n")
     ran = _run_without("jax", COMMAND.format(words=["run", str(script), "--no-ros"]))
     assert ran.returncode == 2
-    assert "rocket.py:2:1: worlds in Python need JAX, which is not installed" in ran.stderr
-    assert "pip install 'sim_node[ecs]'" in ran.stderr
+    assert "rocket.py:2:1: worlds in Python need JAX: jax is not installed: " in ran.stderr
+    assert "pip install 'sim_node[elodin]'" in ran.stderr
     assert len(ran.stderr.splitlines()) == 2
 
 
@@ -94,8 +94,11 @@ def test_doctor_names_what_is_missing(module: str, code: int) -> None:
     [
         ("tf2_ros", "source a ROS 2 that has it"),
         ("launch_ros", "source a ROS 2 that has it"),
-        ("PIL", "pip install pillow"),
-        ("mujoco", "pip install mujoco"),
+        ("PIL", "pip install 'pillow>=10.1'"),
+        ("mujoco", "pip install 'mujoco!=4.0.0,>=3.3'"),
+        ("gymnasium", "pip install 'sim_node[learn]'"),
+        ("serial", "pip install 'sim_node[autopilot]'"),
+        ("rerun", "pip install 'sim_node[export]'"),
     ],
 )
 def test_what_installs_a_module(module: str, line: str) -> None:

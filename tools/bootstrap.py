@@ -3,7 +3,6 @@
 Standard library only, and readable by old interpreters: it must be able to say that they are too old.
 """
 
-import hashlib
 import os
 import platform
 import re
@@ -16,14 +15,13 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
-TF2_MSGS = os.path.join(ROOT, "interfaces", "tf2_msgs")
 PLUGIN = os.path.join(ROOT, "test", "plugin")
 # The folder and the ROS distro that .venv was made for. The Makefile compares it.
 MADE_FOR = os.path.join(VENV, ".made-for")
 OLDEST, NEWEST = (3, 10), (3, 14)
 OLDEST_NUMPY = (1, 26)
 # Locks that have another one for numpy 1.
-FOR_NUMPY1 = {"ecs": "ecs1"}
+FOR_NUMPY1 = {"elodin": "elodin1"}
 
 
 class Stop(Exception):
@@ -45,10 +43,10 @@ def main(parts):
             require_wheel_platform(sys.platform, platform.machine(), platform.libc_ver())
         provide(missing_packages(sourced))
         make_venv(sourced)
-        install(["core", "physics", "view"] + ([] if sourced else ["ros"]) + parts, sourced)
-        if not sourced and not is_built("tf2_msgs"):
-            build("tf2_msgs", TF2_MSGS)
+        install(["core"] + ([] if sourced else ["ros"]) + parts, sourced)
         install_project()
+        if not sourced:
+            build_tf2_msgs()
         if "test" in parts:
             install_plugin()
         compile_kernels()
@@ -152,7 +150,7 @@ def require_wheel_platform(system, machine, libc):
 def missing_packages(sourced):
     """The Debian packages that this set-up still lacks."""
     missing = []
-    if not sourced and not is_built("tf2_msgs"):
+    if not sourced and not is_importable("tf2_msgs.msg"):
         if not any(shutil.which(name) for name in (os.environ.get("CXX", "c++"), "g++", "clang++")):
             missing.append("g++")
         if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
@@ -265,73 +263,13 @@ def pip(arguments):
         raise Stop("pip failed, its message is above (no network, or a proxy: see docs/installation.md)")
 
 
-# Interface packages
+def build_tf2_msgs():
+    """The only message package that PyPI lacks."""
+    subprocess.run([os.path.join(VENV, "bin", "sim_node"), "build", "tf2_msgs"], check=True)
 
 
-def is_built(package):
-    """Whether .venv has a package of interfaces/, built from what is there now."""
-    return os.path.exists(stamp_of(package)) and read(stamp_of(package)) == digest_of(package)
-
-
-def stamp_of(package):
-    return os.path.join(VENV, "build", package + ".built")
-
-
-def digest_of(package):
-    """Of the sources: a change of them is a reason to build again."""
-    digest = hashlib.sha256()
-    for folder, folders, names in os.walk(os.path.join(ROOT, "interfaces", package)):
-        folders.sort()
-        for name in sorted(names):
-            digest.update(read(os.path.join(folder, name)).encode())
-    return digest.hexdigest()
-
-
-def build(package, source, jobs=2):
-    """Builds a package of interfaces/ into .venv; source: its folder as CMake needs it."""
-    say("building " + package)
-    point_generators_here()
-    work = os.path.join(VENV, "build", package)
-    shutil.rmtree(work, ignore_errors=True)
-    os.makedirs(work)
-    environment = dict(os.environ, PATH=os.path.join(VENV, "bin") + os.pathsep + os.environ.get("PATH", ""))
-    for name in ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "PYTHONPATH", "PYTHONHOME"):
-        environment.pop(name, None)
-    cmake = os.path.join(VENV, "bin", "cmake")
-    configure = [
-        cmake,
-        "-S",
-        source,
-        "-B",
-        work,
-        "-DCMAKE_INSTALL_PREFIX=" + VENV,
-        "-DCMAKE_PREFIX_PATH=" + VENV,
-        "-DPython3_EXECUTABLE=" + VENV_PYTHON,
-        "-DBUILD_TESTING=OFF",
-    ]
-    log = os.path.join(VENV, "build", package + ".log")
-    with open(log, "w") as output:
-        for command in (configure, [cmake, "--build", work, "-j%d" % jobs], [cmake, "--install", work]):
-            if subprocess.call(command, env=environment, stdout=output, stderr=subprocess.STDOUT) != 0:
-                sys.stderr.write("".join(read(log).splitlines(True)[-30:]))
-                raise Stop("%s did not build; the whole log is %s" % (package, os.path.relpath(log)))
-    if output_of([VENV_PYTHON, "-c", "import %s.msg" % package]) is None:
-        raise Stop("%s was built and cannot be imported; the log is %s" % (package, os.path.relpath(log)))
-    shutil.rmtree(work)
-    write(stamp_of(package), digest_of(package))
-
-
-def point_generators_here():
-    """The wheels' CMake exports name the Python and numpy headers of the machine they were built on."""
-    query = "import numpy, sysconfig; print(sysconfig.get_path('include')); print(numpy.get_include())"
-    ran = subprocess.run([VENV_PYTHON, "-c", query], check=True, stdout=subprocess.PIPE)
-    python_headers, numpy_headers = ran.stdout.decode().splitlines()
-    for folder, _, names in os.walk(os.path.join(VENV, "share")):
-        for name in names:
-            if name.endswith("rosidl_generator_pyExport.cmake"):
-                path = os.path.join(folder, name)
-                here = re.sub(r"/opt/python/[^;\"]*/numpy/_?core/include", numpy_headers, read(path))
-                write(path, re.sub(r"/opt/python/[^;\"/]*/include/python3\.\d+", python_headers, here))
+def is_importable(module):
+    return output_of([VENV_PYTHON, "-c", "import " + module]) is not None
 
 
 def read(path):

@@ -11,21 +11,18 @@ lock() {
 }
 
 lock core
-lock view -c core.lock
-lock physics -c core.lock -c view.lock
 lock ros -c core.lock
-lock ecs -c core.lock -c view.lock -c physics.lock
-lock gym -c core.lock -c ecs.lock
-lock mcp -c core.lock -c view.lock -c ecs.lock
-lock sweep -c core.lock -c ecs.lock
-# rerun-sdk names numpy and pillow, which core.lock and view.lock have.
+lock elodin -c core.lock
+lock learn -c core.lock -c elodin.lock
+lock mcp -c core.lock -c elodin.lock
+# rerun-sdk names numpy and pillow, which core.lock has.
 # colcon-core names pytest-cov for a verb that no test uses. Where coverage is installed, numba imports it: 0.08 s for each
 # of the thousand programs that tests start.
-lock test -c core.lock -c ros.lock -c physics.lock -c view.lock -c ecs.lock -c gym.lock -c mcp.lock \
+lock test -c core.lock -c ros.lock -c elodin.lock -c learn.lock -c mcp.lock \
     --no-emit-package coverage --no-emit-package pytest-cov --no-emit-package numpy --no-emit-package pillow
-lock ray -c core.lock -c view.lock -c ecs.lock -c test.lock
+lock ray -c core.lock -c elodin.lock -c test.lock
 lock dist
 lock docs
 lock numpy1
 # Installed without numpy, which is that of the sourced ROS 2.
-lock ecs1 -c core.lock --no-emit-package numpy
+lock elodin1 -c core.lock --no-emit-package numpy

@@ -14,7 +14,6 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.world_arguments import add_network
-from sim_node.packages import how_to_install
 from sim_node.world.network import is_local, refuse_network
 from sim_node.world.vehicle_checks import MAX_INSTANCES
 from sim_node.world.vehicles import BUILTIN, LIKE
@@ -63,11 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("autopilot", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Run until Ctrl-C or SIGTERM, or until standard input ends if the vehicle was read from it."""
-    try:
-        import pymavlink  # noqa: F401
-        from fastcrc import crc16  # noqa: F401
-    except ImportError as error:
-        raise UsageError(how_to_install(error)) from None
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
     from sim_node.autopilot.builtin.dialect import DIALECTS, rover
     from sim_node.autopilot.builtin.memory import Memory

@@ -9,7 +9,6 @@ from typing import Any
 from sim_node.cli.arguments import UsageError, refuse_twice, speed
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.packages import how_to_install
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,16 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, "--tlog", ["url"])
     if arguments.tlog is not None and not arguments.tlog.is_file():
         raise UsageError(f"--tlog {str(arguments.tlog)!r}: no such file")
-    try:
-        import pymavlink  # noqa: F401
-        from fastcrc import crc16  # noqa: F401
-    except ImportError as error:
-        raise UsageError(how_to_install(error)) from None
-    try:
-        from sim_node.nodes.bridge import BridgeNode
-        from sim_node.nodes.spin import run_node
-    except ImportError as error:
-        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
+    from sim_node.nodes.bridge import BridgeNode
+    from sim_node.nodes.spin import run_node
+
     given = {
         "urls": arguments.url,
         "tlog": None if arguments.tlog is None else str(arguments.tlog),

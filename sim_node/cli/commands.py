@@ -24,7 +24,7 @@ GROUPS = {
     "change a running world": ("spawn", "remove", "attach", "detach", "set"),
     "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf", "scene"),
     "read bags": ("info", "plot", "export", "diff", "repair"),
-    "set up": ("doctor", "completion"),
+    "set up": ("doctor", "build", "completion"),
 }
 SHIPPED = tuple(word for words in GROUPS.values() for word in words)
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import COMMANDS, command
 from sim_node.cli.parser import LinesFormatter, Parser
-from sim_node.packages import how_to_install
 from sim_node.world.locate import shipped_worlds
 
 # Where a shell finds the script.
@@ -32,10 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("completion", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    try:
-        import shtab
-    except ImportError as error:
-        raise UsageError(how_to_install(error)) from None
+    import shtab
+
     print(shtab.complete(_all_commands(), arguments.shell, preamble=_preamble()))
     return 0
 

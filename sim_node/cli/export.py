@@ -66,7 +66,7 @@ def _recording(text: str) -> Path:
 
 
 def _export_rrd(arguments: argparse.Namespace) -> int:
-    with session_faults(), needing("recordings of Rerun", "rerun"):
+    with session_faults(), needing("recordings of Rerun"):
         from sim_node.session.rerun_export import export_rrd
     with open_bag(arguments.bag, arguments.chunk_limit) as bag, counted_unreadable() as unreadable:
         topics = fitting({topic.name for topic in bag.topics}, arguments.topics) if arguments.topics else None

@@ -52,7 +52,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.colours import print_error
     from sim_node.cli.terminal import print_warning
-    from sim_node.packages import RosNotStarted
+    from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
     from sim_node.world.problems import RunFailed, WorldError, counted
@@ -87,6 +87,9 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         return 0, False
     except Exception as error:
         fault = blamed(error)
+        if fault is None and isinstance(error, ImportError) and is_of_others(error):
+            print_error(f"{how_to_install(error)}; see `sim_node doctor`")
+            return USER_MISTAKE, False
         if fault is None:
             raise
         print_error(str(fault))

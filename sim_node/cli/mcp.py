@@ -16,7 +16,6 @@ from sim_node.cli.arguments import UsageError, positive
 from sim_node.cli.commands import command
 from sim_node.cli.parser import formerly
 from sim_node.cli.views import port_number
-from sim_node.packages import how_to_install
 
 if TYPE_CHECKING:
     from sim_node.tools.graph import Graph
@@ -56,13 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--allow-real-vehicles needs --allow-flight")
     if not arguments.folder.is_dir():
         raise UsageError(f"--folder {arguments.folder}: no such folder")
-    try:
-        from sim_node.nodes.tools_graph import ToolsGraph
-        from sim_node.tools.serving import serving_http, serving_stdio
-    except ImportError as error:
-        raise UsageError(f"mcp: {how_to_install(error)}; see `sim_node doctor`") from None
+    from sim_node.nodes.tools_graph import ToolsGraph
     from sim_node.tools.access import Access, Limits
     from sim_node.tools.journal import Journal
+    from sim_node.tools.serving import serving_http, serving_stdio
 
     limits = Limits(arguments.max_distance, arguments.max_height, arguments.max_speed)
     access = Access(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.main import FAILED, INTERRUPTED
-from sim_node.packages import how_to_install
 
 if TYPE_CHECKING:
     from sim_node.nodes.tool_graph import ToolGraph
@@ -30,11 +29,9 @@ def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *,
         UsageError: A name, a type or a value is invalid, or ROS 2 is missing.
     """
     # Imported here: what is wrong with the arguments alone is reported without waiting for rclpy.
-    try:
-        from sim_node.nodes.message_values import BadValue
-        from sim_node.nodes.tool_graph import NotThere, tool_graph
-    except ImportError as error:
-        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
+    from sim_node.nodes.message_values import BadValue
+    from sim_node.nodes.tool_graph import NotThere, tool_graph
+
     try:
         with tool_graph(arguments.interrupt) as graph:
             act(graph)

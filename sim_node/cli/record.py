@@ -12,9 +12,7 @@ from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list
 from sim_node.cli.recording import add_files, options_of, report_recording, snapshots_on_signal
 from sim_node.cli.views import session_faults
-from sim_node.packages import how_to_install
 from sim_node.recording.settings import from_options, is_topic_pattern
-from sim_node.session.errors import needing
 from sim_node.world.problems import counted
 
 if TYPE_CHECKING:
@@ -38,14 +36,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topics is None:
         raise UsageError("record requires --live [TOPIC ...]; to record a run, use `sim_node run WORLD --record DIR`")
     refuse_twice(arguments, "sim_node_record", ["use_sim_time"])
-    try:
-        from sim_node.nodes.spin import run_node
-    except ImportError as error:
-        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
+    from sim_node.nodes.spin import run_node
+
     with session_faults():
-        with needing("recording", "recording"):
-            from sim_node.nodes.live_recording import LiveRecordingNode
-            from sim_node.recording.writer import refuse_existing
+        from sim_node.nodes.live_recording import LiveRecordingNode
+        from sim_node.recording.writer import refuse_existing
+
         settings = from_options({**options_of(arguments), "when_full": "end"})
         refuse_existing(Path(arguments.record))
     signals = ExitStack()

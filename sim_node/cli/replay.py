@@ -13,7 +13,6 @@ from sim_node.cli.commands import command
 from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.parser import add_list, formerly, goes_with, is_remapping
 from sim_node.cli.terminal import ReplayProgress
-from sim_node.packages import how_to_install
 from sim_node.recording.settings import is_topic_pattern
 
 if TYPE_CHECKING:
@@ -59,11 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     for rule in rules:
         if ":=" not in rule.strip(":="):
             raise UsageError(f"--remap {rule}: FROM:=TO is needed, as in /tf:=/bag/tf")
-    try:
-        from sim_node.nodes.replay import ReplayNode, prepare_replay
-        from sim_node.nodes.spin import run_node
-    except ImportError as error:
-        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
+    from sim_node.nodes.replay import ReplayNode, prepare_replay
+    from sim_node.nodes.spin import run_node
+
     wait = arguments.wait if arguments.wait is None else arguments.wait or ["*"]
     given = {
         "bag": arguments.bag,

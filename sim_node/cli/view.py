@@ -118,7 +118,7 @@ def _bag(arguments: argparse.Namespace) -> int:
 
 
 def _served_bag(arguments: argparse.Namespace) -> int:
-    with session_faults(), needing("serving Foxglove", "foxglove"):
+    with session_faults(), needing("serving Foxglove"):
         from sim_node.session.bag_server import BagServer
     port, report = foxglove_of(arguments), partial(print, flush=True)
     try:

@@ -12,7 +12,6 @@ from sim_node.cli.parser import add_optional
 from sim_node.recording.bag import BagError
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
-from sim_node.session.errors import needing
 from sim_node.viewing.ports import PagePortInUse
 
 if TYPE_CHECKING:
@@ -62,8 +61,8 @@ def print_page(session: Session) -> None:
 def opened(port: int | None, title: str) -> Viewer:
     """Open a viewer and print its address. Raises UsageError."""
     with session_faults():
-        with needing("the viewer", "view"):
-            from sim_node.viewing.browser.viewer import Viewer
+        from sim_node.viewing.browser.viewer import Viewer
+
         viewer = Viewer(port, title)
     print(f"viewer: {viewer.url}", flush=True)
     return viewer

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from sim_node.ecs.doubles import imported
 from sim_node.ecs.errors import MissingJax
+from sim_node.packages import how_to_install
 
 try:
     import jax
     import jax.numpy as jnp
 except ImportError as error:
-    raise MissingJax(
-        f"worlds in Python need JAX, which is not installed ({error}): pip install 'sim_node[ecs]'"
-    ) from None
+    raise MissingJax(f"worlds in Python need JAX: {how_to_install(error)}") from None
 
 __all__ = ["jax", "jnp"]
 

@@ -164,7 +164,7 @@ def write_dataset(
         WorldError: The world is invalid, or does not have what the recipe names.
         MissingExtra: Polars is not installed.
     """
-    with needing("datasets", "gym"):
+    with needing("datasets"):
         import polars  # noqa: F401  reported before anything is simulated
     if runs < 1 or workers < 1 or per_file < 1:
         raise ValueError(f"runs {runs}, workers {workers} and per_file {per_file} must be 1 or more")

@@ -65,7 +65,7 @@ class Page:
     """
 
     def __init__(self, spec: Spec, simulation: Simulation) -> None:
-        with needing("render mode human", "view"):
+        with needing("render mode human"):
             from sim_node.viewing.browser.viewer import Viewer, ViewSink
         viewer = Viewer(title=spec.name)
         self.url = viewer.url

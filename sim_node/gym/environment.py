@@ -19,7 +19,7 @@ from sim_node.gym.task import Array32, Task
 from sim_node.session.errors import needing
 from sim_node.world.problems import RunFailed
 
-with needing("environments", "gym"):
+with needing("environments"):
     import gymnasium
     from gymnasium import spaces
 

@@ -47,7 +47,7 @@ class Dataset:
         stride: int | None = None,
         signals: tuple[str, ...] | None = None,
     ) -> None:
-        with needing("datasets", "gym"):
+        with needing("datasets"):
             import polars
         self.folder = Path(folder)
         if not (self.folder / RUNS).is_file():

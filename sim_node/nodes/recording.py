@@ -13,7 +13,6 @@ from std_srvs.srv import Trigger
 from sim_node.nodes.parameters import RECORD, ParameterFault
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.settings import Settings, SettingsFault, from_options
-from sim_node.session.errors import MissingExtra, needing
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
@@ -38,10 +37,6 @@ def recording_faults() -> Iterator[None]:
         raise ParameterFault(f"parameter record_{fault}") from None
     except BagError as fault:
         raise ParameterFault(f"parameter record: {fault}") from None
-    except MissingExtra as missing:
-        if missing.extra != "recording":
-            raise
-        raise ParameterFault(f"parameter record: {missing}") from None
 
 
 def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
@@ -49,8 +44,8 @@ def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
     settings = recording_settings(values)
     with recording_faults():
         # Imported here, because a node that does not record does not need it.
-        with needing("recording", "recording"):
-            from sim_node.recording.recorder import Recorder
+        from sim_node.recording.recorder import Recorder
+
         recorder = Recorder(
             Path(values["record"]),
             settings,

@@ -13,20 +13,18 @@ class MissingExtra(ImportError):
 
     Args:
         what: The option, for the message.
-        extra: The extra that `pip install 'sim_node[EXTRA]'` names.
         missing: The error of the import.
     """
 
-    def __init__(self, what: str, extra: str, missing: ImportError) -> None:
-        super().__init__(f"{what}: {how_to_install(missing)}; or with pip: pip install 'sim_node[{extra}]'")
+    def __init__(self, what: str, missing: ImportError) -> None:
+        super().__init__(f"{what}: {how_to_install(missing)}")
         self.name = missing.name
-        self.extra = extra
 
 
 @contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
+def needing(what: str) -> Iterator[None]:
     """Run imports that only one option needs. Raises MissingExtra if a package is not installed."""
     try:
         yield
     except ImportError as missing:
-        raise MissingExtra(what, extra, missing) from None
+        raise MissingExtra(what, missing) from None

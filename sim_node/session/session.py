@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -272,9 +271,9 @@ class Session:
         if self._record is None:
             return None
         # Imported here because a run that is not recorded does not need it.
-        with needing("recording", "recording"):
-            from sim_node.recording.recorder import Recorder, absolute
-            from sim_node.recording.worlds import Attached, attachments_of, custom_data
+        from sim_node.recording.recorder import Recorder, absolute
+        from sim_node.recording.worlds import Attached, attachments_of, custom_data
+
         resolve = self._publishing.resolve or absolute
         components: tuple[Attached, ...] = ()
         if self.world.python is not None:
@@ -293,7 +292,7 @@ class Session:
     def _make_foxglove(self, opened: ExitStack) -> FoxgloveServer | None:
         if self._foxglove is False:
             return None
-        with needing("serving Foxglove", "foxglove"):
+        with needing("serving Foxglove"):
             from sim_node.recording.recorder import absolute
             from sim_node.session.foxglove_server import FoxgloveServer
         resolve = self._publishing.resolve or absolute
@@ -307,14 +306,14 @@ class Session:
         if not wanted:
             return None
         # Imported here because other runs do not need it.
-        with needing("showing fields of topics", "recording"):
-            from sim_node.recording.recorder import absolute
-            from sim_node.session.topic_fields import TopicFields
+        from sim_node.recording.recorder import absolute
+        from sim_node.session.topic_fields import TopicFields
+
         return TopicFields(wanted, self._warn, self._publishing.resolve or absolute)
 
     def _make_texts(self) -> tuple[Sink, ...]:
-        """Return what reads messages for the viewer, if there is one, and rosbags to decode them."""
-        if self.viewer is None or find_spec("rosbags") is None:
+        """Return what reads messages for the viewer, if there is one."""
+        if self.viewer is None:
             return ()
         # Imported here because other runs do not need it.
         from sim_node.recording.recorder import absolute
@@ -326,8 +325,8 @@ class Session:
     def _make_view(self, opened: ExitStack, fields: TopicFields | None) -> tuple[ViewSink, ...]:
         if self._view is False:
             return ()
-        with needing("the viewer", "view"):
-            from sim_node.viewing.browser.viewer import Viewer, ViewSink
+        from sim_node.viewing.browser.viewer import Viewer, ViewSink
+
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
         self.viewer.fields = fields
         opened.callback(self.viewer.close)

@@ -116,7 +116,7 @@ def polars_module() -> Any:
     try:
         import polars
     except ImportError as error:
-        raise DatasetFault(f"sweeps need polars: {how_to_install(error)}; or with pip: sim_node[sweep]") from None
+        raise DatasetFault(f"sweeps need polars: {how_to_install(error)}") from None
     return polars
 
 

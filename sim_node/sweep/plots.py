@@ -34,7 +34,7 @@ def plot(folder: str | Path, file: str | Path | None = None) -> Path:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise DatasetFault(f"--plot: {how_to_install(error)}; or with pip: sim_node[view]") from None
+        raise DatasetFault(f"--plot: {how_to_install(error)}") from None
     rows = read(folder)
     paths = [path for path in about_of(folder)["vary"] if path in rows.columns]
     numeric = [name for name in rows.columns if name not in (*OWN, *paths) and rows[name].dtype.is_numeric()]

@@ -80,7 +80,7 @@ def open_ray(job: Job, workers: int | None, options: Mapping[str, str]) -> RayTa
     try:
         import ray
     except ImportError as error:
-        raise EngineFault(f"engine ray: {how_to_install(error)}; or with pip: sim_node[ray]") from None
+        raise EngineFault(f"engine ray: {how_to_install(error)}") from None
     owned = not ray.is_initialized()
     if owned:
         address = options.get("address") or os.environ.get("RAY_ADDRESS") or None

@@ -11,7 +11,7 @@ from sim_node.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, for
 from sim_node.session import Session
 from sim_node.world import World, WorldError, load
 
-pytest.importorskip("jax", reason="JAX is not installed: pip install 'sim_node[ecs]'")
+pytest.importorskip("jax", reason="JAX is not installed: pip install 'sim_node[elodin]'")
 
 START = """
 import jax.numpy as jnp

@@ -72,7 +72,7 @@ class History:
             TypeError: Something else than names was given.
             MissingExtra: Polars is not installed.
         """
-        with needing("the history of a world", "ecs"):
+        with needing("the history of a world"):
             import polars
         names = [components] if isinstance(components, str) else list(components)
         if not all(isinstance(name, str) for name in names):

@@ -115,7 +115,7 @@ class RecordedRun:
             BagError: Messages are not those of this component.
             MissingExtra: Polars is not installed.
         """
-        with needing("the history of a recording", "ecs"):
+        with needing("the history of a recording"):
             import polars
         wanted = list(dict.fromkeys([names] if isinstance(names, str) else names))
         series, ticks = self._series(wanted)
