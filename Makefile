@@ -14,17 +14,13 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup simulation-interfaces dist docs test test-ros test-peers test-wheel test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test test-ros test-peers test-wheel test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
 	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(if $(filter --view --view=% --no-view,$(ARGS)),,--view) $(ARGS)
 
 setup: .venv/.ready
-
-# The messages of the services that docs/simulation-interfaces.md describes. A ROS 2 that is sourced has its own.
-simulation-interfaces: .venv/.ready
-	@$(BIN)/sim_node build simulation_interfaces
 
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("simulation_interfaces.srv", reason="needs its messages: make simulation-interfaces")
+pytest.importorskip("simulation_interfaces.srv", reason="needs its messages: sim_node build simulation_interfaces")
 
 from geometry_msgs.msg import PoseStamped, Vector3
 from listening import Listener, listener
