@@ -76,8 +76,12 @@ class Pairs:
     def save(self, path: Path) -> None:
         """Write the rows as JSON, with what they were measured on."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        machine = {"python": platform.python_version(), "processor": _processor(), "system": platform.platform()}
-        path.write_text(json.dumps({"machine": machine, "rows": self.rows}, indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps({"machine": machine(), "rows": self.rows}, indent=2) + "\n", encoding="utf-8")
+
+
+def machine() -> dict[str, str]:
+    """Return what figures were measured on."""
+    return {"python": platform.python_version(), "processor": _processor(), "system": platform.platform()}
 
 
 def _calls_in(contestant: Callable[[], object], turn_s: float, clock: Clock) -> int:
