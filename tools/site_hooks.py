@@ -15,8 +15,8 @@ OUTSIDE = {
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
-# Runs the search of pages from files; mkdocs.yml names it, so that Material does not fetch its own.
-WORKER = "assets/iframe-worker.js"
+# In tools/, named by mkdocs.yml: style, and what runs the search of pages from files, so that Material fetches nothing.
+ASSETS = ("assets/iframe-worker.js", "assets/site.css")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
 
 
@@ -37,7 +37,8 @@ def _filled(entry):
         return [entry]
     made = inner.startswith("reference/")
     folder = MADE / inner.removeprefix("reference/") if made else ROOT / "docs" / inner
-    pages = sorted((path.name for path in folder.glob("*.md")), key=lambda name: (name != "index.md", name))
+    order = folder / "order.txt"  # what wrote the pages knows their order
+    pages = order.read_text(encoding="utf-8").split()
     return [{title: [inner + name for name in pages]}] if pages else []
 
 
@@ -45,7 +46,8 @@ def on_files(files, config):
     """Add pages that are not in docs/."""
     for source, name in OUTSIDE.items():
         files.append(File.generated(config, name, content=(ROOT / source).read_text(encoding="utf-8")))
-    files.append(File.generated(config, WORKER, abs_src_path=str(ROOT / "tools" / Path(WORKER).name)))
+    for name in ASSETS:
+        files.append(File.generated(config, name, abs_src_path=str(ROOT / "tools" / Path(name).name)))
     for path in sorted(MADE.rglob("*.md")):
         name = f"reference/{path.relative_to(MADE).as_posix()}"
         files.append(File.generated(config, name, content=path.read_text(encoding="utf-8")))

@@ -5,11 +5,14 @@ Run by `make docs`: .venv/bin/python tools/site_pages.py FOLDER
 
 import argparse
 import contextlib
+import functools
 import importlib
 import io
 import os
+import re
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -34,12 +37,13 @@ ROOMS = (
         "tools",
     ),
 )
+ROOT = Path(__file__).resolve().parents[1]
 TITLES = {
     "world": (
         "Keys of world files",
-        "Every key of [world files](../world-files.md), from the declarations that readers use.",
+        "Every key of [world files](../../world-files.md), from the declarations that readers use.",
     ),
-    "vehicle": ("Keys of vehicle models", "Every key of the files of [vehicle models](../vehicles.md)."),
+    "vehicle": ("Keys of vehicle models", "Every key of the files of [vehicle models](../../vehicles.md)."),
 }
 
 
@@ -48,26 +52,61 @@ def write_pages(folder):
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "python").mkdir(parents=True)
     for kind, schema in SCHEMAS.items():
-        (folder / f"{kind}-file.md").write_text(keys_page(kind, schema()), encoding="utf-8")
+        write_keys(folder / f"{kind}-file", kind, schema())
     (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
     for room in ROOMS:
         module = f"sim_node.{room}".rstrip(".")
         if not hasattr(importlib.import_module(module), "__all__"):
             sys.exit(f"{module} has no __all__")
         (folder / "python" / f"{room or 'index'}.md").write_text(room_page(module), encoding="utf-8")
+    order = [f"{room or 'index'}.md" for room in ROOMS]
+    (folder / "python" / "order.txt").write_text("\n".join(order), encoding="utf-8")
 
 
-def keys_page(kind, schema):
+def write_keys(folder, kind, schema):
+    """Write a page for each key of the top level, with the shared mappings that only it uses; one for the others."""
     title, about = TITLES[kind]
-    lines = [f"# {title}", "", about, "", f"`sim_node schema {kind}` writes the same as a JSON Schema.", ""]
     known = schema["definitions"]
-    for name, form in schema["properties"].items():
-        if not form.get("deprecated"):
-            lines += [f"## {name}", "", form.get("description", ""), "", *tables(form, known)]
-    lines += ["## Shared mappings", ""]
-    for name, form in known.items():
-        lines += [f"### {name}", "", form.get("description", ""), "", *rows(form, known)]
-    return "\n".join(lines) + "\n"
+    sections = {name: form for name, form in schema["properties"].items() if not form.get("deprecated")}
+    users = {name: [section for section, form in sections.items() if name in reached(form, known)] for name in known}
+    homes = {name: each[0] if len(each) == 1 else SHARED for name, each in users.items() if each}
+    folder.mkdir()
+    pages = {"index": [f"# {title}", "", about, "", f"`sim_node schema {kind}` writes the same as a JSON Schema.", ""]}
+    pages["index"] += ["| Key | Meaning |", "|---|---|"]
+    for name, form in sections.items():
+        pages["index"].append(f"| [`{name}`]({name}.md) | {cell(form.get('description', ''))} |")
+        pages[name] = [f"# {name}", "", form.get("description", ""), "", *tables(form, known)]
+    pages[SHARED] = ["# Shared mappings", "", "Mappings that several keys have.", ""]
+    for name, home in homes.items():
+        pages[home] += [f"## {name}", "", known[name].get("description", ""), "", *rows(known[name], known)]
+    for page, lines in pages.items():
+        links = {name: f"{'' if home == page else f'{home}.md'}#{anchor(name)}" for name, home in homes.items()}
+        text = re.sub(r"#of:([^)]+)", lambda link, links=links: links[link[1]], "\n".join(lines))
+        (folder / f"{page}.md").write_text(text + "\n", encoding="utf-8")
+    (folder / "order.txt").write_text("\n".join(f"{page}.md" for page in pages), encoding="utf-8")
+
+
+SHARED = "shared-mappings"
+
+
+def anchor(name):
+    return name.replace(" ", "-").lower()
+
+
+def reached(form, known):
+    """The names of the shared mappings that a form leads to."""
+    found, open_forms = set(), [form]
+    while open_forms:
+        each = open_forms.pop()
+        if isinstance(each, dict):
+            name = named(each)
+            if name is not None and name not in found:
+                found.add(name)
+                open_forms.append(known[name])
+            open_forms += each.values()
+        elif isinstance(each, list):
+            open_forms += each
+    return found
 
 
 def tables(form, known, path=""):
@@ -114,13 +153,13 @@ def nested(key, form, known):
 
 
 def named(form):
-    return form["$ref"].rpartition("/")[2] if "$ref" in form else None
+    return form["$ref"].rpartition("/")[2] if isinstance(form.get("$ref"), str) else None
 
 
 def shown(form):
     """A form in a few words."""
     if (name := named(form)) is not None:
-        return f"[{name}](#{name.replace(' ', '-').lower()})"
+        return f"[{name}](#of:{name})"  # write_keys knows on which page that is
     if "enum" in form:
         words = [
             f"`{'none' if word is None else str(word).lower() if isinstance(word, bool) else word}`"
@@ -176,11 +215,24 @@ def help_of(word):
     return shown.getvalue()
 
 
+@functools.cache
+def _examples():
+    """The Python of all pages: what is used most there comes first in the reference."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    return "".join(
+        block
+        for page in pages
+        if page.name != "worlds-in-python-reference.md"
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    )
+
+
 def room_page(module):
     room = importlib.import_module(module)
     options = "    options: {show_root_heading: false, show_root_toc_entry: false, members: false}"
     lines = [f"# {module}", "", f"::: {module}", options, ""]
-    for name in sorted(room.__all__):
+    mentions = Counter(re.findall(r"\w+", _examples()))
+    for name in sorted(room.__all__, key=lambda name: (-mentions[name], name)):
         member = getattr(room, name)
         home = member.__name__ if isinstance(member, ModuleType) else getattr(member, "__module__", None) or module
         if home.partition(".")[0] == "sim_node":
