@@ -67,7 +67,9 @@ def main() -> int:
     if arguments.keep:
         day = datetime.datetime.now(tz=datetime.timezone.utc).date()
         title = "# The last full run of `make bench`\n\n"
-        HISTORY.write_text(f"{title}{day}, {', '.join(machine().values())}\n\n```\n" + "\n".join(lines) + "\n```\n", encoding="utf-8")
+        HISTORY.write_text(
+            f"{title}{day}, {', '.join(machine().values())}\n\n```\n" + "\n".join(lines) + "\n```\n", encoding="utf-8"
+        )
     return 1 if missed or failed else 0
 
 

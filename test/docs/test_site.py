@@ -68,7 +68,13 @@ def test_make_docs(tmp_path: Path) -> None:
     site = ROOT / "build" / "site"
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}
-    assert {"index.html", "world-files.html", "reference/world-file/index.html", "reference/world-file/bodies.html", "reference/python/tree.html"} <= found
+    assert {
+        "index.html",
+        "world-files.html",
+        "reference/world-file/index.html",
+        "reference/world-file/bodies.html",
+        "reference/python/tree.html",
+    } <= found
     for page in site.rglob("*.html"):
         fetched = re.findall(
             r'<(?:script|img|link)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -23,8 +24,10 @@ from websockets.sync.client import connect
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.session.message_text import as_text
+from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.plots import signals_of
-from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.world import load
 
 WORLD = """
 world: test
@@ -173,6 +176,31 @@ def test_the_address_has_the_layout_and_sets_it(session: Session) -> None:
             now = json.loads(script.recv(10.0)).get("now", {})
         expected = {"follow": "cart", "dark": "1", "size": "5", "hide": "box", "frame": "post"}
         assert now == {**expected, "plots": "position (m) of cart"}
+
+
+def test_what_an_address_says_before_the_world_is_drawn_is_set_once_it_is(tmp_path: Path) -> None:
+    """`?dark=1` was lost, and the address cleared, when a page was quicker than the drawing."""
+    path = tmp_path / "test.yaml"
+    path.write_text(WORLD, encoding="utf-8")
+    viewer = Viewer(0, "yard <&>")
+    loop = None
+    try:
+        with connect(viewer.url.replace("http", "ws") + "/layout") as script, opened(viewer.url) as page:
+            script.send(json.dumps({"set": {"dark": "1", "follow": "cart"}}))
+            until(lambda: viewer.server.panels_page.layout.has_asked, "the server has it")
+            sink = ViewSink(viewer)
+            loop = Loop(Simulation(load(path)), (sink,), paused=True)
+            sink.steer(loop)
+            loop.start()
+            page.until(lambda page: page.has("ThemeConfigurationMessage", dark_mode=True))
+            first = json.loads(script.recv(10.0))
+            assert first["now"] == {"dark": "1", "follow": "cart"}
+        with urlopen(viewer.url) as answer:
+            assert b"<title>yard &lt;&amp;&gt;</title>" in answer.read()
+    finally:
+        viewer.close()
+        if loop is not None:
+            loop.stop()
 
 
 def test_a_copied_link_has_the_camera_of_its_page(session: Session) -> None:

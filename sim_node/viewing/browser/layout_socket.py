@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,18 +17,38 @@ PERIOD_S, MAX_MESSAGE = 0.25, 20_000
 
 
 class LayoutSocket:
-    """Sends the layout to the scripts of pages whenever it changes, and sets what the address of a new page says.
-
-    Attributes:
-        read: Returns the names of all settings, and those that have changed, as text. None before there is a panel.
-        write: Sets some of them.
-    """
+    """Sends the layout to the scripts of pages whenever it changes, and sets what the address of a new page says."""
 
     def __init__(self) -> None:
-        self.read: Callable[[], tuple[list[str], dict[str, str]]] | None = None
-        self.write: Callable[[Mapping[str, str]], None] | None = None
+        self._read: Callable[[], tuple[list[str], dict[str, str]]] | None = None
+        self._write: Callable[[Mapping[str, str]], None] | None = None
+        # What a page asked for before there was a panel.
+        self._asked: dict[str, str] = {}
+        self._lock = threading.Lock()
         self._links = 0
         self._camera: dict[str, str] = {}
+
+    def connect(
+        self,
+        read: Callable[[], tuple[list[str], dict[str, str]]],
+        write: Callable[[Mapping[str, str]], None],
+    ) -> None:
+        """Begin to serve the settings of a panel, after setting what a page asked for before there was one.
+
+        Args:
+            read: Returns the names of all settings, and those that have changed, as text.
+            write: Sets some of them.
+        """
+        with self._lock:
+            self._write, asked, self._asked = write, self._asked, {}
+        if asked:
+            write(asked)
+        self._read = read
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether a page has asked for settings before there was a panel."""
+        return bool(self._asked)
 
     def link(self, camera: Mapping[str, str]) -> None:
         """Tell the scripts of all pages the camera of one: that in which the button was pressed takes it."""
@@ -41,7 +62,7 @@ class LayoutSocket:
         try:
             # A page that is closed sends nothing, and is sent nothing that would fail.
             while not listening.done():
-                now = None if self.read is None else self.read()
+                now = None if self._read is None else self._read()
                 if now is not None and now != shown:
                     shown = now
                     await connection.send(json.dumps({"names": now[0], "now": now[1]}))
@@ -62,6 +83,11 @@ class LayoutSocket:
                 wanted = json.loads(data)["set"] if len(data) <= MAX_MESSAGE else None
             except (ValueError, TypeError, KeyError, RecursionError):
                 continue
-            if isinstance(wanted, dict) and self.write is not None:
-                # Settings take locks; this thread serves all pages.
-                await asyncio.to_thread(self.write, wanted)
+            if not isinstance(wanted, dict):
+                continue
+            with self._lock:
+                if self._write is None:
+                    self._asked = wanted
+                    continue
+            # Settings take locks; this thread serves all pages.
+            await asyncio.to_thread(self._write, wanted)

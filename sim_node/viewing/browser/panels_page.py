@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
+from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ VIEWPORT = re.compile(r"/viewport/(\d{1,4})/?")
 # Updates per second, and the time between two of them, s.
 RATE = 30.0
 MAX_MESSAGE = 1000
+_TITLE = re.compile(rb"<title>[^<]*</title>")
 # Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style></head>"
 # Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3).
@@ -61,13 +63,17 @@ Respond = Callable[[ServerConnection, Request], Any]
 class PanelsPage:
     """Serves the page while it has content, and viser's page with a script; all else is viser's.
 
+    Args:
+        title: Title of viser's page.
+
     Attributes:
         content: What it shows, or None.
         layout: Keeps the layout of viser's page in its address.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, title: str) -> None:
         self.content: Content | None = None
+        self._title = f"<title>{escape(title)}</title>".encode()
         self.layout = LayoutSocket()
 
     def answer(self, connection: ServerConnection, request: Request, other: Respond) -> Any:
@@ -82,7 +88,8 @@ class PanelsPage:
             found = other(connection, replace(uncompressed(request), path="/"))
             if isinstance(found, Response) and found.status_code == HTTPStatus.OK:
                 added = _HIDDEN if is_viewport else _script()
-                return response(bytes(found.body).replace(b"</head>", added, 1), "text/html; charset=utf-8")
+                body = _TITLE.sub(lambda _: self._title, bytes(found.body), count=1)
+                return response(body.replace(b"</head>", added, 1), "text/html; charset=utf-8")
             return found
         return other(connection, request)
 

@@ -29,7 +29,7 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         rich.get_console().quiet = True
         # A page may close between the list of pages and a message to it.
         warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
-        self.panels_page = PanelsPage()
+        self.panels_page = PanelsPage(title)
         self.gamepad_page = GamepadPage(self.panels_page)
         with own_pages_only(self._refusal, _log.warning, self.gamepad_page):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)

@@ -249,8 +249,7 @@ class Viewer:
             self.layout.drop(name)
         for name, setting in found.items():
             self.layout.keep(name, setting)
-        socket = self.server.panels_page.layout
-        socket.read, socket.write = lambda: (list(self.layout), self.layout.now()), self.layout.set
+        self.server.panels_page.layout.connect(lambda: (list(self.layout), self.layout.now()), self.layout.set)
 
     def _set_plots(self, shown: list[str]) -> None:
         self._plots.shown = shown
