@@ -64,7 +64,7 @@ CORE = [
     "lark>=0.12",
     "tqdm>=4.60",
     "termcolor>=2.4",
-    "shtab>=1.7",
+    "shtab>=1.13",
     # Rigid bodies, and COLLADA meshes of URDF models. MuJoCo 4.0.0 computes wrong accelerations.
     "mujoco>=3.3,!=4.0.0",
     "pycollada>=0.8",

@@ -12,17 +12,18 @@ from sim_node.world.locate import shipped_worlds
 _INSTALL = """\
 bash: sim_node completion bash > ~/.local/share/bash-completion/completions/sim_node
 zsh:  sim_node completion zsh > DIR/_sim_node, for a DIR of $fpath
+fish: sim_node completion fish > ~/.config/fish/completions/sim_node.fish
 tcsh: sim_node completion tcsh > ~/.sim_node.completion, and source it in ~/.tcshrc"""
-_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
-_FOLDERS = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "tcsh": "d"}
-_WORLDS = {"bash": "_sim_node_worlds", "zsh": "_sim_node_worlds", "tcsh": "f"}
+_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f", "fish": "(__fish_complete_path)"}
+_FOLDERS = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/", "tcsh": "d", "fish": "(__fish_complete_directories)"}
+_WORLDS = {"bash": "_sim_node_worlds", "zsh": "_sim_node_worlds", "tcsh": "f", "fish": "(_sim_node_worlds)"}
 # What positional arguments and options stand for, by their placeholders in help.
 _BY_PLACEHOLDER = {"WORLD": _WORLDS, "FILE": _FILES, "BAG": _FILES, "OTHER": _FILES, "DIR": _FOLDERS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare SHELL."""
-    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh")
+    parser.add_argument("shell", metavar="SHELL", choices=tuple(_FILES), help="bash, zsh, fish or tcsh")
     parser.formatter_class = LinesFormatter
     parser.epilog = _INSTALL
 
@@ -56,4 +57,5 @@ def _preamble() -> dict[str, str]:
     return {
         "bash": f'_sim_node_worlds() {{\n  compgen -W "{names}" -- "$1"\n  compgen -f -- "$1"\n}}',
         "zsh": f"_sim_node_worlds() {{\n  compadd -- {names}\n  _files\n}}",
+        "fish": f"function _sim_node_worlds\n  string split ' ' '{names}'\n  __fish_complete_path\nend",
     }

@@ -99,6 +99,23 @@ def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert completed("sim_node", "new", "pl") == ["plugin"]
 
 
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed: apt install fish")
+def test_fish_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "fish"]) == 0
+    script = tmp_path / "sim_node.fish"
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
+    (tmp_path / "orchard.yaml").touch()
+
+    def completed(line: str) -> list[str]:
+        code = f"source {script}; complete -C '{line}'"
+        ran = subprocess.run(["fish", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return [row.partition("\t")[0] for row in ran.stdout.splitlines()]
+
+    assert set(completed("sim_node re")) == {"replay", "record", "render", "remove", "repair"}
+    assert set(completed("sim_node run or")) == {"orbit", "orchard.yaml"}
+    assert completed("sim_node replay --sp") == ["--speed"]
+
+
 def test_worlds_are_listed_with_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["worlds", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
