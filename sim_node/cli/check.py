@@ -14,6 +14,7 @@ import numpy as np
 
 from sim_node.assembly import assemble
 from sim_node.cli.arguments import add_json
+from sim_node.cli.colours import coloured, print_problems
 from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import add_allow, add_network, add_randomised, drawn, needs_no_seed
 from sim_node.programs.processes import shown
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             faults += len(error.problems)
             rows.append({"file": file, "valid": False, "problems": [_as_dict(problem) for problem in error.problems]})
             if not arguments.json:
-                print(error, file=sys.stderr)
+                print_problems(str(error))
         else:
             moving = int(np.count_nonzero(~layout.frames.static))
             counts = {"frames": len(layout.frames), "moving": moving, "sensors": sensors}
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(rows, indent=2))
     elif faults:
-        print(counted(faults, "error"), file=sys.stderr)
+        print(coloured(counted(faults, "error"), "red", sys.stderr), file=sys.stderr)
     return 2 if faults else 0
 
 

@@ -28,10 +28,18 @@ def coloured(text: str, colour: str, stream: TextIO, *, bold: bool = False) -> s
     return str(colored(text, colour or None, attrs=attributes, force_color=True))
 
 
-def print_error(message: str, name: str = "sim_node:") -> None:
-    """Print an error on standard error after a name, if any."""
-    lead = coloured(name, "red", sys.stderr, bold=True) + " " if name else ""
-    print(f"{lead}{message}", file=sys.stderr)
+def print_error(message: str) -> None:
+    """Print an error of the command on standard error."""
+    print(f"{coloured('sim_node:', 'red', sys.stderr, bold=True)} {message}", file=sys.stderr)
+
+
+def print_problems(text: str, count: str = "") -> None:
+    """Print the problems of a file on standard error: their places in bold, and how many there are in red, if given."""
+    for line in text.splitlines():
+        place, colon, rest = line.partition(": ")
+        print(f"{coloured(place + colon, '', sys.stderr, bold=True)}{rest}", file=sys.stderr)
+    if count:
+        print(coloured(count, "red", sys.stderr), file=sys.stderr)
 
 
 def _shows_colours(stream: TextIO) -> bool:

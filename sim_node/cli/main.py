@@ -50,7 +50,7 @@ def _main(given: list[str]) -> tuple[int, bool]:
 def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[int, bool]:
     from sim_node.autopilot.ports import PortInUse
     from sim_node.cli.arguments import UsageError
-    from sim_node.cli.colours import print_error
+    from sim_node.cli.colours import print_error, print_problems
     from sim_node.cli.terminal import print_warning
     from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
@@ -76,7 +76,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         command, _ = _parse(given)  # it may have been read when the signal came
         return 0 if command.until_interrupted else INTERRUPTED, False
     except WorldError as error:
-        print_error(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", name="")
+        print_problems(str(error), f"{counted(len(error.problems), 'error')}, nothing was started")
     except (RunFailed, PortInUse) as error:
         print_error(str(error))
         return FAILED, False

@@ -78,6 +78,19 @@ def test_colours_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert coloured("text", "red", terminal) == "text"
 
 
+def test_places_and_counts_of_errors_have_colours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("world: w\nfrmes: []\n", encoding="utf-8")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert main(["check", str(path)]) == 2
+    line, count = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"\x1b[1m{path}:2:1: \x1b[0mfrmes: unknown key; did you mean")
+    assert count == "\x1b[31m1 error\x1b[0m"
+
+
 def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By bash itself, as it asks for completions: the words so far, and the number of the one to complete."""
     assert main(["completion", "bash"]) == 0
