@@ -249,9 +249,13 @@ def install_project():
 def install_plugin():
     """The plug-in that the tests use, in a folder of its own: most tests are about sim_node without one."""
     say("installing the tests' plug-in")
-    site = os.path.join(VENV, "plugins")
-    shutil.rmtree(site, ignore_errors=True)
-    pip(["--no-build-isolation", "--target", site, PLUGIN])
+    site, copy = os.path.join(VENV, "plugins"), os.path.join(VENV, "build", "plugin")
+    for folder in (site, copy):
+        shutil.rmtree(folder, ignore_errors=True)
+    # A build leaves folders beside the sources, which would get into a release.
+    shutil.copytree(PLUGIN, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+    pip(["--no-build-isolation", "--target", site, copy])
+    shutil.rmtree(copy)
 
 
 def pip(arguments):
