@@ -18,7 +18,10 @@ UNIX_NEAR_NS = 60_000_000_000
 # How fast the offset may drift if messages arrive later and later: 1 ms per second.
 DRIFT = 1e-3
 _MAX_GAIN, _MIN_GAIN = 0.2, 0.01
-_2_32_MS = 2**32 * 1_000_000
+# Milliseconds since boot have 32 bits, and wrap after 49.7 days.
+_WRAP_NS = 2**32 * 1_000_000
+# They have wrapped if the sum is this close to the expected time. Otherwise the autopilot has rebooted.
+WRAP_NEAR_NS = 60_000_000_000
 
 
 @dataclass
@@ -41,7 +44,8 @@ class BootClock:
     def __init__(self) -> None:
         self.events = ClockEvents()
         self.round_trip_ns: int | None = None
-        self._boot_ns = 0
+        # The latest time since boot, and its stamp.
+        self._boot_ns = self._stamp_ns = 0
         self._by_arrival: int | None = None
         self._arrival_ns = 0
         self._late = 0
@@ -60,11 +64,17 @@ class BootClock:
         return self._round_trips >= SAMPLES_TO_CONVERGE
 
     def stamp_ms(self, boot_ms: int, arrival_ns: int) -> int:
-        """Return the stamp of a message with milliseconds since boot, which wrap after 49.7 days."""
+        """Return the stamp of a message with milliseconds since boot, which wrap after 49.7 days.
+
+        How often they have wrapped follows from the time since the messages before, or from TIMESYNC, whose time has 64
+        bits: a bridge may be started when they have wrapped already.
+        """
         boot_ns = boot_ms * 1_000_000
-        if self._boot_ns >= _2_32_MS // 2:
-            # The wrap of the 32 bits that is nearest to the last received time.
-            boot_ns += round((self._boot_ns - boot_ns) / _2_32_MS) * _2_32_MS
+        offset = self._by_round_trip if self._round_trips else self._by_arrival
+        if offset is not None and boot_ns and (missing := arrival_ns - offset - boot_ns) > _WRAP_NS // 2:
+            wraps_ns = round(missing / _WRAP_NS) * _WRAP_NS
+            if abs(missing - wraps_ns) < WRAP_NEAR_NS:
+                boot_ns += wraps_ns
         return self.stamp_ns(boot_ns, arrival_ns)
 
     def stamp_us(self, time_us: int, arrival_ns: int) -> int:
@@ -78,18 +88,26 @@ class BootClock:
         return self.stamp_ns(time_us * 1000, arrival_ns)
 
     def stamp_ns(self, boot_ns: int, arrival_ns: int) -> int:
-        """Return the stamp of an event `boot_ns` after boot that arrived at arrival_ns; never later than arrival_ns."""
+        """Return the stamp of an event `boot_ns` after boot that arrived at arrival_ns; never later than arrival_ns.
+
+        Stamps of later events are not earlier, except after a reboot or a jump: a better estimate of the offset may be
+        smaller, but no jump.
+        """
         if boot_ns == 0:
             return arrival_ns
         if boot_ns < self._boot_ns - REBOOT_NS:
             self._restart()
             self.events.reboots += 1
-        if boot_ns > self._boot_ns:
-            self._boot_ns = boot_ns
         offset = self._follow(arrival_ns - boot_ns, arrival_ns)
         if self._round_trips >= SAMPLES_TO_CONVERGE:
             offset = round(self._by_round_trip)
-        return min(boot_ns + offset, arrival_ns)
+        stamp_ns = boot_ns + offset
+        if boot_ns >= self._boot_ns:
+            if stamp_ns > self._stamp_ns - JUMP_NS:
+                stamp_ns = max(stamp_ns, self._stamp_ns)
+            self._boot_ns = boot_ns
+            self._stamp_ns = stamp_ns = min(stamp_ns, arrival_ns)
+        return min(stamp_ns, arrival_ns)
 
     def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
         """Add an answered TIMESYNC: when it was sent and answered on the graph's clock, and the autopilot's time.
@@ -141,5 +159,6 @@ class BootClock:
         return self._by_arrival
 
     def _restart(self) -> None:
-        self._boot_ns, self._by_arrival, self._late = 0, None, 0
+        self._boot_ns = self._stamp_ns = self._late = 0
+        self._by_arrival = None
         self._by_round_trip, self._round_trips, self._off = 0.0, 0, 0
