@@ -44,8 +44,8 @@ class BridgeDiagnostics:
         self._publisher.publish(array)
 
     def _link(self, connection: Connection, elapsed: float) -> DiagnosticStatus:
-        reception = connection.reception
-        received, lost = self._since(connection, reception.messages, reception.lost)
+        reception, losses = connection.reception, connection.losses
+        received, lost = self._since(connection, reception.messages, losses.lost)
         level, message = DiagnosticStatus.OK, "up"
         if connection.state != "up":
             level = DiagnosticStatus.ERROR
@@ -57,7 +57,9 @@ class BridgeDiagnostics:
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("messages", reception.messages),
-            ("lost", reception.lost),
+            ("lost", losses.lost),
+            ("late", losses.late),
+            ("repeated", losses.repeated),
             ("junk (bytes)", reception.junk),
             ("unknown messages", reception.unknown),
             ("times opened", connection.openings),
