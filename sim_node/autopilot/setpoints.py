@@ -68,6 +68,10 @@ def goto(
     target = Enu(_finite("goto", xyz))
     if home is None:
         raise SetpointRefused("goto: no HOME_POSITION received yet, to which the target is relative")
+    if home.ned is None:
+        raise SetpointRefused(
+            "goto: home's place in the map is not known: the autopilot has sent neither it nor the origin"
+        )
     ned = home.ned + target.to_ned()
     _within(ned, home.ned, limits)
     return _position(ned, _unit(q).yaw)

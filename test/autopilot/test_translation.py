@@ -86,7 +86,7 @@ def xyz(vector: Any) -> list[float]:
 def highres(**what: float) -> Any:
     fields = {"time_usec": 1_000_000, **dict.fromkeys(
         ("xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro", "xmag", "ymag", "zmag", "abs_pressure", "diff_pressure",
-         "pressure_alt", "temperature"), 0.0), "fields_updated": 0x1FFF}  # fmt: skip
+         "pressure_alt", "temperature"), 0.0), "abs_pressure": 955.0, "fields_updated": 0x1FFF}  # fmt: skip
     return mavlink.MAVLink_highres_imu_message(**{**fields, **what})
 
 
