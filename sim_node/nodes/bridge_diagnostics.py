@@ -52,7 +52,7 @@ class BridgeDiagnostics:
             message = f"{connection.state}: {connection.why}" if connection.why else connection.state
         elif not received:
             level, message = DiagnosticStatus.WARN, "up, nothing comes in"
-        elif lost > MAX_LOSS * (received + lost):
+        elif lost > MAX_LOSS * max(1, received + lost):
             level, message = DiagnosticStatus.WARN, f"{100.0 * lost / (received + lost):.0f} % lost"
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
@@ -92,6 +92,9 @@ class BridgeDiagnostics:
             ("slow round trips", clock.events.slow_round_trips),
             ("clock jumps", clock.events.jumps),
             ("reboots", clock.events.reboots),
+            *(("also", what) for what in vehicle.others.listed.copy().values()),
+            *((f"{frame} (% signal)", quality) for frame, quality in telemetry.signal_qualities.copy().items()),
+            *((f"not published: {reason}", count) for reason, count in telemetry.dropped.copy().items()),
         ]
         return self._status(f"vehicle {vehicle.system}", level, message, values)
 

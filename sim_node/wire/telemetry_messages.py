@@ -1,7 +1,7 @@
 """Vehicle telemetry messages that are sent often: their constant fields, and the fields that change, in order.
 
-A covariance of zeros means unknown, and one that begins with -1 that the quantity itself is. If a sender knows it, it is
-among the values.
+A covariance of zeros means unknown, and one that begins with -1 that the quantity itself is. If a sender knows it, it
+is among the values.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def acceleration_with_covariance(frame_id: str) -> Pack:
 
 
 def odometry(frame_id: str, child_frame_id: str) -> Pack:
-    """nav_msgs/Odometry; values: pose (7) in frame_id, covariance (36), twist (6) in child_frame_id, covariance (36)."""
+    """nav_msgs/Odometry; values: pose (7) in frame_id, its covariance (36), twist (6) in child_frame_id, its (36)."""
     return _packed("nav_msgs/msg/Odometry", frame_id, "pose", "twist", child_frame_id=child_frame_id)
 
 

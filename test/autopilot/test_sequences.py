@@ -153,7 +153,12 @@ def test_refused_frames_do_not_drive_the_counter() -> None:
             for mav in (sender, forger):
                 peer.write(bytes(mav.attitude_encode(1000 + number, 0, 0, 0, 0, 0, 0).pack(mav)), None)
         accepted: list[Message] = []
-        until(lambda: (accepted.extend(m for m, _ in connection.receive(0)), len(accepted) >= 100)[-1])
+
+        def is_received() -> bool:
+            accepted.extend(message for message, _ in connection.receive(0))
+            return len(accepted) >= 100
+
+        until(is_received)
     finally:
         peer.close()
         connection.close()

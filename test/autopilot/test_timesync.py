@@ -47,7 +47,8 @@ def test_round_trips_find_the_middle() -> None:
 @given(st.lists(st.tuples(st.integers(0, 50 * MS), st.booleans()), min_size=2, max_size=60))
 def test_stamps_go_forward_while_the_offset_is_found(messages: list[tuple[int, bool]]) -> None:
     """A quick message after slow ones makes the offset smaller, and so does TIMESYNC; time goes on all the same."""
-    clock, stamps = BootClock(), []
+    clock = BootClock()
+    stamps: list[int] = []
     for step, (delay, answered) in enumerate(messages, start=1):
         boot = step * 5 * MS
         arrival = boot + OFFSET + 50 * MS + (delay // 10 if step % 2 else delay)

@@ -101,7 +101,7 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
         vehicle.pack(ACCELERATION, stamp_ns, (*linear, 0.0, 0.0, 0.0, *accelerations))
     else:
         vehicle.drop(fields, "acceleration is not finite")
-    positions, velocities = _block(in_enu[:3, :3]), UNKNOWN
+    positions, velocities = _block(in_enu[:3, :3]), list(UNKNOWN)
     q = vehicle.attitude
     if q is not None:
         in_body = known(covariance.to_body(q, block=1).in_frames((Frame.ENU, Frame.FLU, Frame.ENU)))
@@ -160,8 +160,9 @@ def _publish(
     return pose, body
 
 
-def _block(covariance: FloatArray) -> tuple[float, ...]:
+def _block(covariance: FloatArray) -> list[float]:
     """Return a covariance (36) whose first block is this 3 x 3."""
     whole = np.zeros((6, 6))
     whole[:3, :3] = covariance
-    return tuple(whole.ravel().tolist())
+    entries: list[float] = whole.ravel().tolist()
+    return entries
