@@ -21,9 +21,9 @@ def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
     )
 
 
-def finite(*values: float) -> bool:
-    """Return whether all of these single-precision numbers are finite."""
-    return math.isfinite(sum(values))
+def finite(x: float, y: float, z: float) -> bool:
+    """Return whether the components of a vector are finite; of single precision, so that their sum is as well."""
+    return math.isfinite(x + y + z)
 
 
 def unit_quaternion(a: float, b: float, c: float, d: float) -> Quaternion | None:

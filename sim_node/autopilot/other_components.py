@@ -52,13 +52,13 @@ class OtherComponents:
         if message.name == "HEARTBEAT":
             return  # the component is listed
         if message.name not in OF_ANY_COMPONENT:
-            self._autopilot.count_dropped(f"of component {number}")
+            self._autopilot.count_dropped(f"component {number}", "not read")
             return
         found = self._components.get(number)
         if found is None or (found.sender != sender and now_ns - found.received_ns > self._silent_ns):
             found = self._components[number] = _Component(self._autopilot.of_component(number), sender, now_ns)
         elif found.sender != sender:
-            self._autopilot.count_dropped(f"of a second component {number}")
+            self._autopilot.count_dropped(f"component {number}", "a second one with this id")
             return
         found.received_ns, found.telemetry.arrival_ns = now_ns, graph_ns
         if not found.telemetry.is_late(message.fields):

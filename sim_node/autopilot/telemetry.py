@@ -26,7 +26,7 @@ SOURCE_TIMEOUT_NS = 2_000_000_000
 MAX_LATE_MS = 1000
 # Reasons for which messages are dropped; peers can cause some of them. Further ones are counted together.
 MAX_REASONS = 128
-OTHER_REASONS = "other reasons"
+OTHER_REASONS = "messages", "other reasons"
 # The geoid undulation changes by centimetres over this much latitude or longitude (degrees).
 _UNDULATION_CELL = 0.002
 
@@ -79,7 +79,6 @@ class Telemetry:
     Attributes:
         component: The MAVLink component whose messages are translated; 0 for the vehicle's autopilot.
         arrival_ns: When the message that is being translated was received (ns, graph's clock).
-        dropped: How many messages, or parts of them, were not published, by message and reason.
         signal_qualities: Signal quality (%) of distance sensors by frame: sensor_msgs/Range has no field for it.
     """
 
@@ -94,7 +93,7 @@ class Telemetry:
         self.system, self.frames, self.send = system, frames, send
         self.deviations = deviations or Deviations()
         self.component = 0
-        self.dropped: Counter[str] = Counter()
+        self._dropped: Counter[tuple[str, str]] = Counter()
         self.signal_qualities: dict[str, int] = {}
         self._static_frame = static_frame
         self._static: dict[str, Quaternion] = {}
@@ -146,16 +145,23 @@ class Telemetry:
             fields: The message's fields.
             reason: The reason, a few words.
         """
-        self.count_dropped(f"{type(fields).__name__}: {reason}")
+        self.count_dropped(type(fields).__name__, reason)
 
-    def count_dropped(self, reason: str) -> None:
+    def count_dropped(self, what: str, reason: str) -> None:
         """Count something that is not published.
 
         Args:
+            what: What it is.
             reason: The reason, a few words.
         """
-        known = reason in self.dropped or len(self.dropped) < MAX_REASONS
-        self.dropped[reason if known else OTHER_REASONS] += 1
+        key = what, reason
+        known = key in self._dropped or len(self._dropped) < MAX_REASONS
+        self._dropped[key if known else OTHER_REASONS] += 1
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many messages, or parts of them, were not published, by message and reason. Any thread may ask."""
+        return {f"{what}: {reason}": count for (what, reason), count in self._dropped.copy().items()}
 
     def is_late(self, fields: Any) -> bool:
         """Return whether a newer message of the same kind and sensor was received before, and count it then.

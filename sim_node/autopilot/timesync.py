@@ -46,6 +46,8 @@ class BootClock:
         self.round_trip_ns: int | None = None
         # The latest time since boot, and its stamp.
         self._boot_ns = self._stamp_ns = 0
+        # The wraps of milliseconds since boot.
+        self._wraps_ns = 0
         self._by_arrival: int | None = None
         self._arrival_ns = 0
         self._late = 0
@@ -64,18 +66,21 @@ class BootClock:
         return self._round_trips >= SAMPLES_TO_CONVERGE
 
     def stamp_ms(self, boot_ms: int, arrival_ns: int) -> int:
-        """Return the stamp of a message with milliseconds since boot, which wrap after 49.7 days.
-
-        How often they have wrapped follows from the time since the messages before, or from TIMESYNC, whose time has 64
-        bits: a bridge may be started when they have wrapped already.
-        """
-        boot_ns = boot_ms * 1_000_000
-        offset = self._by_round_trip if self._round_trips else self._by_arrival
-        if offset is not None and boot_ns and (missing := arrival_ns - offset - boot_ns) > _WRAP_NS // 2:
-            wraps_ns = round(missing / _WRAP_NS) * _WRAP_NS
-            if abs(missing - wraps_ns) < WRAP_NEAR_NS:
-                boot_ns += wraps_ns
+        """Return the stamp of a message with milliseconds since boot, which wrap after 49.7 days."""
+        if not boot_ms:
+            return arrival_ns
+        boot_ns = boot_ms * 1_000_000 + self._wraps_ns
+        if boot_ns < self._boot_ns - REBOOT_NS:
+            boot_ns = self._unwrapped(boot_ms * 1_000_000, arrival_ns)
         return self.stamp_ns(boot_ns, arrival_ns)
+
+    def _unwrapped(self, boot_ns: int, arrival_ns: int) -> int:
+        """Return a time since boot that went back, with its wraps: those that the time since the last one explains."""
+        offset = self._by_round_trip if self._round_trips else self._by_arrival
+        missing = round(arrival_ns - (offset or 0) - boot_ns)
+        wraps_ns = round(missing / _WRAP_NS) * _WRAP_NS
+        self._wraps_ns = wraps_ns if abs(missing - wraps_ns) < WRAP_NEAR_NS else 0
+        return boot_ns + self._wraps_ns
 
     def stamp_us(self, time_us: int, arrival_ns: int) -> int:
         """Return the stamp of a message with microseconds since boot, or Unix time.
@@ -97,17 +102,17 @@ class BootClock:
             return arrival_ns
         if boot_ns < self._boot_ns - REBOOT_NS:
             self._restart()
+            self._wraps_ns = boot_ns // _WRAP_NS * _WRAP_NS
             self.events.reboots += 1
         offset = self._follow(arrival_ns - boot_ns, arrival_ns)
         if self._round_trips >= SAMPLES_TO_CONVERGE:
             offset = round(self._by_round_trip)
         stamp_ns = boot_ns + offset
         if boot_ns >= self._boot_ns:
-            if stamp_ns > self._stamp_ns - JUMP_NS:
-                stamp_ns = max(stamp_ns, self._stamp_ns)
-            self._boot_ns = boot_ns
-            self._stamp_ns = stamp_ns = min(stamp_ns, arrival_ns)
-        return min(stamp_ns, arrival_ns)
+            if 0 < self._stamp_ns - stamp_ns < JUMP_NS:
+                stamp_ns = self._stamp_ns
+            self._boot_ns, self._stamp_ns = boot_ns, stamp_ns
+        return stamp_ns if stamp_ns < arrival_ns else arrival_ns
 
     def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
         """Add an answered TIMESYNC: when it was sent and answered on the graph's clock, and the autopilot's time.
@@ -118,6 +123,9 @@ class BootClock:
         if elapsed_ns < 0:
             return
         self.round_trip_ns = elapsed_ns
+        if boot_ns - self._boot_ns > _WRAP_NS // 2:
+            # The milliseconds of telemetry had wrapped before its first message was received.
+            self._wraps_ns = boot_ns // _WRAP_NS * _WRAP_NS
         if boot_ns < self._boot_ns - REBOOT_NS:
             return  # the next telemetry shows whether it has rebooted
         if elapsed_ns > MAX_ROUND_TRIP_NS:

@@ -94,7 +94,7 @@ class BridgeDiagnostics:
             ("reboots", clock.events.reboots),
             *(("also", what) for what in vehicle.others.listed.copy().values()),
             *((f"{frame} (% signal)", quality) for frame, quality in telemetry.signal_qualities.copy().items()),
-            *((f"not published: {reason}", count) for reason, count in telemetry.dropped.copy().items()),
+            *((f"not published: {reason}", count) for reason, count in telemetry.dropped.items()),
         ]
         return self._status(f"vehicle {vehicle.system}", level, message, values)
 

@@ -146,7 +146,13 @@ def acceleration_with_covariance(frame_id: str) -> Pack:
 
 
 def odometry(frame_id: str, child_frame_id: str) -> Pack:
-    """nav_msgs/Odometry; values: pose (7) in frame_id, its covariance (36), twist (6) in child_frame_id, its (36)."""
+    """nav_msgs/Odometry; values: pose (7) in frame_id, twist (6) in child_frame_id."""
+    fields = ("pose.pose", "twist.twist")
+    return _packed("nav_msgs/msg/Odometry", frame_id, *fields, child_frame_id=child_frame_id)
+
+
+def odometry_with_covariance(frame_id: str, child_frame_id: str) -> Pack:
+    """nav_msgs/Odometry; values: pose (7), its covariance (36), twist (6), its covariance (36)."""
     return _packed("nav_msgs/msg/Odometry", frame_id, "pose", "twist", child_frame_id=child_frame_id)
 
 

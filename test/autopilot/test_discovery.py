@@ -177,7 +177,10 @@ def test_all_else_of_other_components_is_counted(flying: Link) -> None:
         flying.hear(CAMERA, mavlink.MAVLink_attitude_message(1, 0, 0, 0, 0, 0, 0))
     flying.hear(COMPANION, odometry(5_000_000, 1.0), 2)
     flying.hear(COMPANION, odometry(9_000_000, 2.0), 3)
-    assert flying.dropped() == {"of component 100": 3, "of a second component 191": 1}
+    assert flying.dropped() == {
+        "component 100: not read": 3,
+        "component 191: a second one with this id": 1,
+    }
     assert flying.running.bridge.vehicles[1].others.listed == {CAMERA: "component 100 (camera)"}
 
 

@@ -32,6 +32,8 @@ def twist(velocity: Flu | None, rates: Flu | None, covariance: Sequence[float] =
     Returns:
         The six numbers of the twist, and the covariance.
     """
+    if velocity is not None and rates is not None:
+        return (*velocity, *rates, *covariance)
     entries = list(covariance)
     if velocity is None:
         entries[_VELOCITY] = _NOT_KNOWN

@@ -6,6 +6,7 @@ Units are those that autopilots actually send: ArduPilot's RAW_IMU is mG, mrad/s
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from sim_node.autopilot.axes import finite
@@ -133,10 +134,12 @@ def _scaled(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int) -> None:
 
 def _inertial(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, rates: Flu | None, force: Flu | None) -> None:
     """Publish rates and force as far as they are known."""
-    known = [None if vector is None or not finite(*vector) else vector for vector in (rates, force)]
-    if known != [rates, force]:
-        vehicle.drop(fields, "angular rate or specific force is not finite")
-    rates, force = known
+    if rates is not None and not finite(*rates):
+        vehicle.drop(fields, "angular rate is not finite")
+        rates = None
+    if force is not None and not finite(*force):
+        vehicle.drop(fields, "specific force is not finite")
+        force = None
     if (rates is None and force is None) or not vehicle.accepts(fields, "imu", rank, stamp_ns):
         return
     if force is not None:
@@ -158,20 +161,20 @@ def _pressure(
     fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None
 ) -> None:
     # Without a barometer, autopilots send zeros.
-    if not finite(hectopascal) or hectopascal <= 0.0:
+    if not math.isfinite(hectopascal) or hectopascal <= 0.0:
         vehicle.drop(fields, "no static pressure")
     elif vehicle.accepts(fields, "pressure", rank, stamp_ns):
         vehicle.pack(STATIC_PRESSURE, stamp_ns, (hectopascal * 100.0,))
         if celsius is None:
             return
-        if finite(celsius):
+        if math.isfinite(celsius):
             vehicle.pack(TEMPERATURE, stamp_ns, (celsius,))
         else:
             vehicle.drop(fields, "temperature is not finite")
 
 
 def _differential(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float) -> None:
-    if not finite(hectopascal):
+    if not math.isfinite(hectopascal):
         vehicle.drop(fields, "differential pressure is not finite")
     elif vehicle.accepts(fields, "differential pressure", rank, stamp_ns):
         vehicle.pack(DIFF_PRESSURE, stamp_ns, (hectopascal * 100.0,))

@@ -32,7 +32,7 @@ ODOM = topic(
     Profile.SENSOR,
     "map, child base_link",
     "pose in the map; velocity (m/s) and rates (rad/s) in base_link; variances of position and velocity if sent",
-    lambda frames: wire.odometry(frames.map, frames.base),
+    lambda frames, layout: layout(frames.map, frames.base),
 )
 VELOCITY_LOCAL = topic(
     "local_position/velocity_local",
@@ -80,7 +80,7 @@ ACCELERATION = topic(
 def local_position(fields: Any, vehicle: Telemetry) -> None:
     """Translate position and velocity. Topics that need the attitude are published once it is known."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    _publish(fields, vehicle, stamp_ns, 0, 1, UNKNOWN, UNKNOWN)
+    _publish(fields, vehicle, stamp_ns, 0, 1)
 
 
 @translates("LOCAL_POSITION_NED_COV")
@@ -106,7 +106,7 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
     if q is not None:
         in_body = known(covariance.to_body(q, block=1).in_frames((Frame.ENU, Frame.FLU, Frame.ENU)))
         velocities = _block(in_body[3:6, 3:6])
-    state = _publish(fields, vehicle, stamp_ns, 1, 0, positions, velocities)
+    state = _publish(fields, vehicle, stamp_ns, 1, 0, (positions, velocities))
     if state is not None:
         pose, body = state
         vehicle.pack(POSE_COV, stamp_ns, (*pose, *positions))
@@ -120,13 +120,12 @@ def _publish(
     stamp_ns: int,
     pose_rank: int,
     odometry_rank: int,
-    positions: Sequence[float],
-    velocities: Sequence[float],
+    covariances: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> tuple[Sequence[float], Sequence[float] | None] | None:
     """Publish what both messages have.
 
-    pose_rank, odometry_rank: the ranks of the message as a source of pose and velocity, and of odometry. positions,
-    velocities: the covariances (36) of the pose in the map and of the twist in base_link.
+    pose_rank, odometry_rank: the ranks of the message as a source of pose and velocity, and of odometry. covariances:
+    of the pose in the map and of the twist in base_link (36 each), if it has any.
 
     Return the pose in the map, and the twist in base_link if it is known; None if the pose is not.
     """
@@ -141,22 +140,24 @@ def _publish(
     if q is None:
         vehicle.drop(fields, "no attitude yet")
         return None
-    pose = (*position, *q)
-    velocity: Enu | None = Enu.of_ned(fields.vx, fields.vy, fields.vz)
-    if velocity is not None and not finite(*velocity):
+    velocity = Enu.of_ned(fields.vx, fields.vy, fields.vz)
+    is_moving = finite(*velocity)
+    if not is_moving:
         vehicle.drop(fields, "velocity is not finite")
-        velocity = None
-    in_body = None if velocity is None else q.to_body(velocity)
+    pose, linear = (*position, *q), q.to_body(velocity)
+    body = (*linear, *rates) if is_moving and rates is not None else None
     if vehicle.best_source("local odometry", odometry_rank, stamp_ns):
-        vehicle.pack(ODOM, stamp_ns, (*pose, *positions, *twist(in_body, rates, velocities)))
+        if covariances is None and body is not None:
+            vehicle.pack_variant(ODOM, stamp_ns, pose + body, wire.odometry)
+        else:
+            positions, velocities = covariances or (UNKNOWN, UNKNOWN)
+            moving = twist(linear if is_moving else None, rates, velocities)
+            vehicle.pack_variant(ODOM, stamp_ns, (*pose, *positions, *moving), wire.odometry_with_covariance)
     if is_pose:
         vehicle.pack(POSE, stamp_ns, pose)
-    if velocity is None or in_body is None or rates is None:
-        return pose, None
-    body = (*in_body, *rates)
-    if is_pose:
-        vehicle.pack(VELOCITY_BODY, stamp_ns, body)
-        vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *q.to_world(rates)))
+        if body is not None and rates is not None:
+            vehicle.pack(VELOCITY_BODY, stamp_ns, body)
+            vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *q.to_world(rates)))
     return pose, body
 
 

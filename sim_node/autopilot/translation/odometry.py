@@ -38,7 +38,7 @@ ODOMETRY = topic(
     "map, or odom where the sender does not know north; child base_link",
     "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them; -1 in entry 0 or 21 of the "
     "twist's covariance if the sender has no velocity or no rates",
-    lambda frames, frame: wire.odometry(frame, frames.base),
+    lambda frames, frame: wire.odometry_with_covariance(frame, frames.base),
 )
 
 

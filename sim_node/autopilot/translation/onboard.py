@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sim_node.autopilot.axes import Quaternion, finite, quaternion_from_rpy, unit_quaternion
+from sim_node.autopilot.axes import Quaternion, quaternion_from_rpy, unit_quaternion
 from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, Topic, topic
@@ -178,7 +178,7 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
         vehicle.signal_qualities[frame] = fields.signal_quality
     values = (
         kind,
-        fields.horizontal_fov if finite(fields.horizontal_fov) else 0.0,
+        fields.horizontal_fov if math.isfinite(fields.horizontal_fov) else 0.0,
         fields.min_distance * 1e-2,
         fields.max_distance * 1e-2,
         fields.current_distance * 1e-2 if fields.signal_quality != _INVALID_SIGNAL else math.nan,
