@@ -793,6 +793,18 @@ def test_a_position_without_a_velocity_is_a_position() -> None:
     assert heard.vehicle.dropped == {"LOCAL_POSITION_NED: velocity is not finite": 1}
 
 
+def test_a_velocity_without_rates_is_in_the_odometry_alone() -> None:
+    """A twist without covariance cannot say that its angular part is unknown."""
+    heard = Heard()
+    turning = mavlink.MAVLink_attitude_quaternion_message(1000, 1.0, 0, 0, 0, math.nan, 0, 0)
+    assert heard.give(turning)["imu/data"][0].angular_velocity_covariance[0] == -1.0
+    got = heard.give(mavlink.MAVLink_local_position_ned_message(1010, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0))
+    assert set(got) == {"local_position/pose", "local_position/odom"}
+    covariance = got["local_position/odom"][0].twist.covariance
+    assert (covariance[0], covariance[21]) == (0.0, -1.0)
+    assert heard.vehicle.dropped["LOCAL_POSITION_NED: no angular rate"] == 1
+
+
 def test_what_a_terminal_would_obey_is_escaped_in_texts() -> None:
     made = Heard()
     [text] = made.give(mavlink.MAVLink_statustext_message(4, b"\x1b[2Jcompass\r\n", 0, 0))["statustext/recv"]

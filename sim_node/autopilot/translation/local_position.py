@@ -144,6 +144,8 @@ def _publish(
     is_moving = finite(*velocity)
     if not is_moving:
         vehicle.drop(fields, "velocity is not finite")
+    elif rates is None:
+        vehicle.drop(fields, "no angular rate")
     pose, linear = (*position, *q), q.to_body(velocity)
     body = (*linear, *rates) if is_moving and rates is not None else None
     if vehicle.best_source("local odometry", odometry_rank, stamp_ns):
