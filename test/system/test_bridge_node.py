@@ -309,7 +309,7 @@ def setpoint_messages() -> list[tuple[str, Any, str]]:
 @pytest.mark.usefixtures("ros_domain")
 def test_several_vehicles_have_namespaces_and_frames_of_their_own() -> None:
     with flying(system=1) as (node, ears, first):
-        port = first._address[1]
+        port = first.address[1]
         with peer(port, system=2) as second:
             first.position, second.position = [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]
             node.wait_for("topics below vehicle2")
