@@ -1,4 +1,4 @@
-"""Angles of single attitudes in plain floats, for each message that is received. Vectors are in frames/vectors.py."""
+"""Checks and angles of single attitudes in plain floats, for each message. Vectors are in frames/vectors.py."""
 
 from __future__ import annotations
 
@@ -19,3 +19,16 @@ def quaternion_from_rpy(roll: float, pitch: float, yaw: float) -> Quaternion:
         cr * sp * cy + sr * cp * sy,
         cr * cp * sy - sr * sp * cy,
     )
+
+
+def finite(x: float, y: float, z: float) -> bool:
+    """Return whether the components of a vector are finite; of single precision, so that their sum is as well."""
+    return math.isfinite(x + y + z)
+
+
+def unit_quaternion(a: float, b: float, c: float, d: float) -> Quaternion | None:
+    """Return a quaternion with norm 1, in the order of its components; None if it is far from a rotation, or NaN."""
+    norm = math.sqrt(a * a + b * b + c * c + d * d)
+    if not 0.9 < norm < 1.1:  # also False for NaN
+        return None
+    return a / norm, b / norm, c / norm, d / norm

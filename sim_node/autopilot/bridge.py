@@ -13,6 +13,7 @@ from typing import Any
 from sim_node.autopilot.bridge_settings import BridgeListener, BridgeSettings
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
+from sim_node.autopilot.discovery import NO_AUTOPILOT, Discovery, description, standing
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.ports import PortInUse
 from sim_node.autopilot.prepare import prepare
@@ -30,7 +31,6 @@ LINGER_NS = 2_000_000_000
 WENT_BACK_NS = 500_000_000
 # This many reboots within ten seconds mean that two autopilots send alternately.
 REBOOTS_OF_TWO = 3
-AUTOPILOT_COMPONENT, NO_AUTOPILOT = 1, 8  # MAV_COMP_ID_AUTOPILOT1, MAV_AUTOPILOT_INVALID
 # MAV_TYPE_GCS: PX4 sends texts, and thus the reasons for refusals, only to ground stations. MAV_STATE_ACTIVE.
 _GROUND_STATION, _ACTIVE = 6, 4
 
@@ -65,8 +65,9 @@ class Bridge:
         self.connections = list(connections)
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
-        # System ids that were received once, and their senders: a single packet does not create a vehicle's topics.
-        self._candidates: dict[int, tuple[int, Route, Address]] = {}
+        self._discovery = Discovery()
+        # System and component ids that look like autopilots but are none, of which the user was told.
+        self._strangers: set[tuple[int, int]] = set()
         self._listener, self._settings = listener, settings or BridgeSettings()
         self._identity = identity or Identity()
         self._graph_ns = graph_ns
@@ -199,34 +200,61 @@ class Bridge:
             self._process(message, connection, address, now_ns, graph_ns)
 
     def _process(self, message: Message, route: Route, address: Address, now_ns: int, graph_ns: int) -> None:
-        vehicle = self.vehicles.get(message.system) or self._found(message, route, address)
-        if vehicle is None or message.component != vehicle.component:
+        vehicle = self.vehicles.get(message.system)
+        if message.name == "HEARTBEAT" and (vehicle is None or message.component != vehicle.component):
+            vehicle = self._discovered(vehicle, message, route, address, now_ns)
+        if vehicle is None:
             return
+        is_autopilot = message.component == vehicle.component
         elsewhere = vehicle.address != address or vehicle.route is not route
-        if elsewhere and not self._moved(vehicle, message, route, address, now_ns):
+        if is_autopilot and elsewhere and not self._moved(vehicle, message, route, address, now_ns):
             return
         reboots = vehicle.telemetry.clock.events.reboots
         try:
-            vehicle.receive(message, now_ns, graph_ns)
+            if is_autopilot:
+                vehicle.receive(message, now_ns, graph_ns)
+            else:
+                vehicle.others.receive(message, route, address, now_ns, graph_ns)
         except (ArithmeticError, ValueError, LookupError) as error:
             # An unexpected value of one vehicle must not end the bridge of all others.
+            vehicle.telemetry.drop(message.fields, "is invalid")
             text = f"system {vehicle.system}: ignoring {message.name}: {error}"
             self._warn(f"{vehicle.system} {message.name}", text, now_ns)
         if vehicle.telemetry.clock.events.reboots != reboots:
             self._rebooted(vehicle, now_ns)
 
-    def _found(self, message: Message, route: Route, address: Address) -> Vehicle | None:
-        """Return a new vehicle for the heartbeat of an autopilot; None for ground stations and the bridge itself."""
-        if message.name != "HEARTBEAT" or message.fields.autopilot == NO_AUTOPILOT or not message.system:
+    def _discovered(
+        self, vehicle: Vehicle | None, message: Message, route: Route, address: Address, now_ns: int
+    ) -> Vehicle | None:
+        """Return the vehicle of a heartbeat that is not its autopilot's: a new one, or one with a better autopilot.
+
+        Other components are listed. None for ground stations, the bridge itself, and a first heartbeat.
+        """
+        system, component = message.system, message.component
+        if not system or system == self._identity.system:
             return None
-        system = message.system
-        if system == self._identity.system:
-            return None
-        candidate = message.component, route, address
+        rank, what = standing(component, message.fields), description(component, message.fields)
+        above = vehicle.standing if vehicle is not None else 0
         # Nobody can inject packets into a log.
-        if route is not self.playback and self._candidates.get(system) != candidate:
-            self._candidates[system] = candidate
-            return None
+        if self._discovery.elects(message, route, address, now_ns, above=above, heard=route is self.playback):
+            if vehicle is None:
+                return self._found(message, route, address)
+            text = f"system {system}: {what} is its autopilot, and component {vehicle.component} is not"
+            self._report(f"autopilot {system}", text, now_ns)
+            vehicle.take_autopilot(component, rank, route, address)
+        elif vehicle is not None:
+            if vehicle.others.listed.get(component) != what:
+                vehicle.others.listed[component] = what
+                self._report(f"component {system} {component}", f"system {system} also has {what}", now_ns)
+        elif not rank and message.fields.autopilot != NO_AUTOPILOT and (system, component) not in self._strangers:
+            self._strangers.add((system, component))
+            text = f"system {system}: {what} is no vehicle; waiting for an autopilot of this system"
+            self._report(f"component {system} {component}", text, now_ns)
+        return vehicle
+
+    def _found(self, message: Message, route: Route, address: Address) -> Vehicle | None:
+        """Return a new vehicle for the heartbeat of its autopilot; None if there are too many."""
+        system = message.system
         if len(self.vehicles) >= self._settings.max_vehicles:
             self._warn(
                 "too many",
@@ -251,6 +279,7 @@ class Bridge:
             stream_rate=self._settings.stream_rate,
             heartbeat_timeout=self._settings.heartbeat_timeout,
         )
+        vehicle.standing = standing(message.component, message.fields)
         self._listener.vehicle_found(vehicle)
         return vehicle
 
@@ -332,7 +361,7 @@ class Bridge:
 
     def _reset_clocks(self) -> None:
         for vehicle in self.vehicles.values():
-            vehicle.telemetry.clock.forget()
+            vehicle.forget_clocks()
 
     def _watch(self, connection: Connection) -> None:
         """Register a link with the selector while it is open."""

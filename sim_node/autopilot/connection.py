@@ -10,6 +10,7 @@ from sim_node.autopilot.codec import V1, Message, first_frame_bytes, frame_bytes
 from sim_node.autopilot.links import Address, Endpoint
 from sim_node.autopilot.parser import Parser, Reception
 from sim_node.autopilot.ports import is_in_use
+from sim_node.autopilot.sequences import Losses, Sequences
 from sim_node.autopilot.signing import Signing
 
 FIRST_PAUSE_NS, MAX_PAUSE_NS = 100_000_000, 5_000_000_000
@@ -62,6 +63,7 @@ class Connection:
         self._first: set[Address] = set()
         self._identity, self._signing = identity, signing
         self._parser = Parser(datagrams=link.datagrams)
+        self._sequences = Sequences()
         self._sequence = 0
         self._pause_ns = FIRST_PAUSE_NS
         self._next_try_ns = 0
@@ -75,6 +77,11 @@ class Connection:
     def reception(self) -> Reception:
         """Counters of what was received."""
         return self._parser.reception
+
+    @property
+    def losses(self) -> Losses:
+        """Counters of what was lost, late or repeated of the messages that are accepted."""
+        return self._sequences.losses
 
     @property
     def signing(self) -> Signing | None:
@@ -138,6 +145,7 @@ class Connection:
         # An incomplete frame does not belong to the next connection.
         reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
         self._parser.reception = reception
+        self._sequences.restart()
 
     def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
         """Iterate over the received messages that are accepted. Each packet is parsed on demand.
@@ -161,6 +169,7 @@ class Connection:
                 self._learn_version(address, messages)
                 self.peers[address] = now_ns
             for message in messages:
+                self._sequences.note(message, address)
                 yield message, address
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:

@@ -1,4 +1,4 @@
-"""Bytes to complete MAVLink frames: find their starts, check their sums, count losses."""
+"""Bytes to complete MAVLink frames: find their starts, check their sums."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ _mcrf4xx = crc16.mcrf4xx
 class Reception:
     """Counters of what a link received.
 
-    messages: complete messages; lost: missing ones, from gaps in sequence numbers; junk: bytes outside of frames;
-    unknown: frames of messages that are not in the dialect.
+    messages: complete messages; junk: bytes outside of frames; unknown: frames of messages that are not in the dialect.
     """
 
     messages: int = 0
-    lost: int = 0
     junk: int = 0
     unknown: int = 0
 
@@ -38,7 +36,6 @@ class Parser:
         self.reception = Reception()
         self._datagrams = datagrams
         self._pending = b""
-        self._sequences: dict[tuple[int, int], int] = {}
 
     def feed(self, data: bytes) -> list[Message]:
         """Return the messages that these bytes complete."""
@@ -88,18 +85,10 @@ class Parser:
         if found != data[payload_end] | data[payload_end + 1] << 8:
             self.reception.junk += 1
             return 1
-        self._count(system, component, sequence)
+        self.reception.messages += 1
         fields = kind.unpack(data[payload_at:payload_end])
         messages.append(Message(system, component, sequence, kind.name, fields, data[at : at + size]))
         return size
-
-    def _count(self, system: int, component: int, sequence: int) -> None:
-        key = (system, component)
-        last = self._sequences.get(key)
-        self._sequences[key] = sequence
-        self.reception.messages += 1
-        if last is not None:
-            self.reception.lost += (sequence - last - 1) & 0xFF
 
 
 def _size(data: bytes, at: int) -> int | None:

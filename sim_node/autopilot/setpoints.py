@@ -56,7 +56,7 @@ def position(
     """Return the setpoint for a position (m) and yaw in the map. Raises SetpointRefused."""
     _in_frame("position", frame, (map_frame,))
     ned = Enu(_finite("position", xyz)).to_ned()
-    _within(ned, home.ned if home else _START, limits)
+    _within(ned, (home and home.ned) or _START, limits)
     return _position(ned, _unit(q).yaw)
 
 
@@ -68,6 +68,8 @@ def goto(
     target = Enu(_finite("goto", xyz))
     if home is None:
         raise SetpointRefused("goto: no HOME_POSITION received yet, to which the target is relative")
+    if home.ned is None:
+        raise SetpointRefused("goto: home's place in the map is not known: it and the origin were not received yet")
     ned = home.ned + target.to_ned()
     _within(ned, home.ned, limits)
     return _position(ned, _unit(q).yaw)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,11 @@ GENERIC, ARDUPILOT, PX4 = 0, 3, 12  # MAV_AUTOPILOT
 
 # A better source of the same quantity suppresses the others for this long.
 SOURCE_TIMEOUT_NS = 2_000_000_000
+# A message is late if one of its kind was received that is newer by less than this; otherwise its clock was set back.
+MAX_LATE_MS = 1000
+# Reasons for which messages are dropped; peers can cause some of them. Further ones are counted together.
+MAX_REASONS = 128
+OTHER_REASONS = "messages", "other reasons"
 # The geoid undulation changes by centimetres over this much latitude or longitude (degrees).
 _UNDULATION_CELL = 0.002
 
@@ -28,12 +35,12 @@ Send = Callable[[Topic, bytes], None]
 
 @dataclass(frozen=True)
 class Home:
-    """The vehicle's home: latitude and longitude in degrees, metres above mean sea level, local NED (m)."""
+    """The vehicle's home: latitude and longitude in degrees, metres above mean sea level, local NED (m) if known."""
 
     latitude: float
     longitude: float
     altitude_msl: float
-    ned: Ned
+    ned: Ned | None
 
 
 @dataclass
@@ -59,7 +66,7 @@ class _Source:
 class Telemetry:
     """A vehicle: its frames, its clock, the latest values that several messages need, and where messages go.
 
-    Attitude, rates and force are ENU/FLU, and None until they are known.
+    Attitude, rates and force are ENU/FLU, and None while they are not known.
 
     Args:
         system: MAVLink system id.
@@ -70,7 +77,9 @@ class Telemetry:
         deviations: Standard deviations of what its sensors measured.
 
     Attributes:
+        component: The MAVLink component whose messages are translated; 0 for the vehicle's autopilot.
         arrival_ns: When the message that is being translated was received (ns, graph's clock).
+        signal_qualities: Signal quality (%) of distance sensors by frame: sensor_msgs/Range has no field for it.
     """
 
     def __init__(
@@ -83,6 +92,9 @@ class Telemetry:
     ) -> None:
         self.system, self.frames, self.send = system, frames, send
         self.deviations = deviations or Deviations()
+        self.component = 0
+        self._dropped: Counter[tuple[str, str]] = Counter()
+        self.signal_qualities: dict[str, int] = {}
         self._static_frame = static_frame
         self._static: dict[str, Quaternion] = {}
         self.clock = BootClock()
@@ -90,14 +102,18 @@ class Telemetry:
         self.heartbeat: Heartbeat | None = None
         self.arrival_ns = 0
         self.attitude: AttitudeEnu | None = None
-        self.rates = Flu((0.0, 0.0, 0.0))
-        self.force = Flu((0.0, 0.0, 0.0))
+        self.rates: Flu | None = None
+        # The specific force, and its time (ns).
+        self.force: tuple[Flu, int] | None = None
+        # Whether the first battery has messages of its own.
+        self.has_battery_status = False
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
         self.texts = StatusTexts()
         # The item of the mission that is flown, and the one that was reached last.
         self.mission_item: int | None = None
         self.reached_item: int | None = None
+        self._newest: dict[tuple[type, int], int] = {}
         self._undulations: dict[tuple[int, int], float] = {}
         self._writers: dict[Topic, Pack] = {}
         self._variants: dict[tuple[Hashable, ...], Pack] = {}
@@ -108,6 +124,77 @@ class Telemetry:
     def autopilot(self) -> int:
         """MAV_AUTOPILOT of the last heartbeat; 0 before the first one."""
         return self.heartbeat.autopilot if self.heartbeat else 0
+
+    def of_component(self, component: int) -> Telemetry:
+        """Return the telemetry of another component of the system: it has a clock of its own and shares all else.
+
+        Args:
+            component: Its MAVLink component id.
+
+        Returns:
+            The telemetry, to translate its messages with.
+        """
+        other = copy.copy(self)
+        other.component, other.clock, other._newest = component, BootClock(), {}
+        return other
+
+    def drop(self, fields: Any, reason: str) -> None:
+        """Count a message, or a part of one, that is not published.
+
+        Args:
+            fields: The message's fields.
+            reason: The reason, a few words.
+        """
+        self.count_dropped(type(fields).__name__, reason)
+
+    def count_dropped(self, what: str, reason: str) -> None:
+        """Count something that is not published.
+
+        Args:
+            what: What it is.
+            reason: The reason, a few words.
+        """
+        key = what, reason
+        known = key in self._dropped or len(self._dropped) < MAX_REASONS
+        self._dropped[key if known else OTHER_REASONS] += 1
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many messages, or parts of them, were not published, by message and reason. Any thread may ask."""
+        return {f"{what}: {reason}": count for (what, reason), count in self._dropped.copy().items()}
+
+    def is_late(self, fields: Any) -> bool:
+        """Return whether a newer message of the same kind and sensor was received before, and count it then.
+
+        Args:
+            fields: The message's fields.
+
+        Returns:
+            Whether publishing it would turn back time.
+        """
+        time_ms = getattr(fields, "time_boot_ms", None)
+        if time_ms is None:
+            time_ms = getattr(fields, "time_usec", 0) // 1000
+        if not time_ms:
+            return False
+        key = type(fields), getattr(fields, "id", 0)
+        behind = self._newest.get(key, 0) - time_ms
+        if 0 < behind < MAX_LATE_MS:
+            self.drop(fields, "late")
+            return True
+        self._newest[key] = time_ms
+        return False
+
+    def has_published(self, topic: Topic) -> bool:
+        """Return whether a message of a topic with one layout was sent.
+
+        Args:
+            topic: The topic.
+
+        Returns:
+            Whether it was.
+        """
+        return topic in self._writers
 
     def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float]) -> None:
         """Send a message of a topic with a layout.
@@ -186,6 +273,23 @@ class Telemetry:
             source.rank, source.floor_ns = rank, max(source.floor_ns, source.received_ns)
         source.received_ns = stamp_ns
         return stamp_ns >= source.floor_ns
+
+    def accepts(self, fields: Any, quantity: str, rank: int, stamp_ns: int) -> bool:
+        """Return whether to publish a message by `best_source`, and count it if not.
+
+        Args:
+            fields: The message's fields.
+            quantity: The quantity.
+            rank: The rank of the source; 0 is best.
+            stamp_ns: The time of the message (ns).
+
+        Returns:
+            Whether to publish it.
+        """
+        if self.best_source(quantity, rank, stamp_ns):
+            return True
+        self.drop(fields, "another source is better")
+        return False
 
     def ellipsoid_altitude(self, altitude_msl: float, latitude: float, longitude: float) -> float:
         """Convert an altitude above mean sea level to one above the WGS84 ellipsoid.

@@ -18,7 +18,10 @@ UNIX_NEAR_NS = 60_000_000_000
 # How fast the offset may drift if messages arrive later and later: 1 ms per second.
 DRIFT = 1e-3
 _MAX_GAIN, _MIN_GAIN = 0.2, 0.01
-_2_32_MS = 2**32 * 1_000_000
+# Milliseconds since boot have 32 bits, and wrap after 49.7 days.
+_WRAP_NS = 2**32 * 1_000_000
+# They have wrapped if the sum is this close to the expected time. Otherwise the autopilot has rebooted.
+WRAP_NEAR_NS = 60_000_000_000
 
 
 @dataclass
@@ -41,7 +44,10 @@ class BootClock:
     def __init__(self) -> None:
         self.events = ClockEvents()
         self.round_trip_ns: int | None = None
-        self._boot_ns = 0
+        # The latest time since boot, and its stamp.
+        self._boot_ns = self._stamp_ns = 0
+        # The wraps of milliseconds since boot.
+        self._wraps_ns = 0
         self._by_arrival: int | None = None
         self._arrival_ns = 0
         self._late = 0
@@ -61,11 +67,20 @@ class BootClock:
 
     def stamp_ms(self, boot_ms: int, arrival_ns: int) -> int:
         """Return the stamp of a message with milliseconds since boot, which wrap after 49.7 days."""
-        boot_ns = boot_ms * 1_000_000
-        if self._boot_ns >= _2_32_MS // 2:
-            # The wrap of the 32 bits that is nearest to the last received time.
-            boot_ns += round((self._boot_ns - boot_ns) / _2_32_MS) * _2_32_MS
+        if not boot_ms:
+            return arrival_ns
+        boot_ns = boot_ms * 1_000_000 + self._wraps_ns
+        if boot_ns < self._boot_ns - REBOOT_NS:
+            boot_ns = self._unwrapped(boot_ms * 1_000_000, arrival_ns)
         return self.stamp_ns(boot_ns, arrival_ns)
+
+    def _unwrapped(self, boot_ns: int, arrival_ns: int) -> int:
+        """Return a time since boot that went back, with its wraps: those that the time since the last one explains."""
+        offset = self._by_round_trip if self._round_trips else self._by_arrival
+        missing = round(arrival_ns - (offset or 0) - boot_ns)
+        wraps_ns = round(missing / _WRAP_NS) * _WRAP_NS
+        self._wraps_ns = wraps_ns if abs(missing - wraps_ns) < WRAP_NEAR_NS else 0
+        return boot_ns + self._wraps_ns
 
     def stamp_us(self, time_us: int, arrival_ns: int) -> int:
         """Return the stamp of a message with microseconds since boot, or Unix time.
@@ -78,18 +93,26 @@ class BootClock:
         return self.stamp_ns(time_us * 1000, arrival_ns)
 
     def stamp_ns(self, boot_ns: int, arrival_ns: int) -> int:
-        """Return the stamp of an event `boot_ns` after boot that arrived at arrival_ns; never later than arrival_ns."""
+        """Return the stamp of an event `boot_ns` after boot that arrived at arrival_ns; never later than arrival_ns.
+
+        Stamps of later events are not earlier, except after a reboot or a jump: a better estimate of the offset may be
+        smaller, but no jump.
+        """
         if boot_ns == 0:
             return arrival_ns
         if boot_ns < self._boot_ns - REBOOT_NS:
             self._restart()
+            self._wraps_ns = boot_ns // _WRAP_NS * _WRAP_NS
             self.events.reboots += 1
-        if boot_ns > self._boot_ns:
-            self._boot_ns = boot_ns
         offset = self._follow(arrival_ns - boot_ns, arrival_ns)
         if self._round_trips >= SAMPLES_TO_CONVERGE:
             offset = round(self._by_round_trip)
-        return min(boot_ns + offset, arrival_ns)
+        stamp_ns = boot_ns + offset
+        if boot_ns >= self._boot_ns:
+            if 0 < self._stamp_ns - stamp_ns < JUMP_NS:
+                stamp_ns = self._stamp_ns
+            self._boot_ns, self._stamp_ns = boot_ns, stamp_ns
+        return stamp_ns if stamp_ns < arrival_ns else arrival_ns
 
     def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
         """Add an answered TIMESYNC: when it was sent and answered on the graph's clock, and the autopilot's time.
@@ -100,6 +123,9 @@ class BootClock:
         if elapsed_ns < 0:
             return
         self.round_trip_ns = elapsed_ns
+        if boot_ns - self._boot_ns > _WRAP_NS // 2:
+            # The milliseconds of telemetry had wrapped before its first message was received.
+            self._wraps_ns = boot_ns // _WRAP_NS * _WRAP_NS
         if boot_ns < self._boot_ns - REBOOT_NS:
             return  # the next telemetry shows whether it has rebooted
         if elapsed_ns > MAX_ROUND_TRIP_NS:
@@ -141,5 +167,6 @@ class BootClock:
         return self._by_arrival
 
     def _restart(self) -> None:
-        self._boot_ns, self._by_arrival, self._late = 0, None, 0
+        self._boot_ns = self._stamp_ns = self._late = 0
+        self._by_arrival = None
         self._by_round_trip, self._round_trips, self._off = 0.0, 0, 0

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from sim_node.autopilot.codec import Message, kind_named
 from sim_node.autopilot.commands import request_message, set_message_interval
 from sim_node.autopilot.links import Address
+from sim_node.autopilot.other_components import OtherComponents
 from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
 from sim_node.autopilot.transaction import Outgoing, Refusal, Result, Transaction
@@ -111,6 +112,9 @@ class Vehicle:
         self.stream = Stream(setpoint_rate)
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
+        self.others = OtherComponents(telemetry, self._silent_ns)
+        # How much its component looks like an autopilot; see discovery.py.
+        self.standing = 0
         self._started_ns: int | None = None
         self._active: dict[str, tuple[Transaction, Ended]] = {}
         self._waiting: deque[tuple[Transaction, Ended]] = deque()
@@ -126,6 +130,17 @@ class Vehicle:
         """Return whether nothing was received for the timeout. Then another peer may use the system id."""
         return now_ns - self.received_ns > self._silent_ns
 
+    def take_autopilot(self, component: int, standing: int, route: Route, address: Address) -> None:
+        """Take another component as the autopilot: the present one only looked like it."""
+        self.others.listed.pop(component, None)
+        self.forget_clocks()
+        self.component, self.standing, self.route, self.address = component, standing, route, address
+
+    def forget_clocks(self) -> None:
+        """Estimate the offsets of the clocks again."""
+        self.telemetry.clock.forget()
+        self.others.forget_clocks()
+
     def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
         """Handle a message of its autopilot."""
         self.received_ns = now_ns
@@ -133,7 +148,7 @@ class Vehicle:
         telemetry = self.telemetry
         telemetry.arrival_ns = graph_ns
         translate = TRANSLATIONS.table().get(message.name)
-        if translate is not None:
+        if translate is not None and not telemetry.is_late(message.fields):
             translate(message.fields, telemetry)
         if message.name == "HEARTBEAT":
             self.connected = True

@@ -44,20 +44,22 @@ class BridgeDiagnostics:
         self._publisher.publish(array)
 
     def _link(self, connection: Connection, elapsed: float) -> DiagnosticStatus:
-        reception = connection.reception
-        received, lost = self._since(connection, reception.messages, reception.lost)
+        reception, losses = connection.reception, connection.losses
+        received, lost = self._since(connection, reception.messages, losses.lost)
         level, message = DiagnosticStatus.OK, "up"
         if connection.state != "up":
             level = DiagnosticStatus.ERROR
             message = f"{connection.state}: {connection.why}" if connection.why else connection.state
         elif not received:
             level, message = DiagnosticStatus.WARN, "up, nothing comes in"
-        elif lost > MAX_LOSS * (received + lost):
+        elif lost > MAX_LOSS * max(1, received + lost):
             level, message = DiagnosticStatus.WARN, f"{100.0 * lost / (received + lost):.0f} % lost"
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("messages", reception.messages),
-            ("lost", reception.lost),
+            ("lost", losses.lost),
+            ("late", losses.late),
+            ("repeated", losses.repeated),
             ("junk (bytes)", reception.junk),
             ("unknown messages", reception.unknown),
             ("times opened", connection.openings),
@@ -90,6 +92,9 @@ class BridgeDiagnostics:
             ("slow round trips", clock.events.slow_round_trips),
             ("clock jumps", clock.events.jumps),
             ("reboots", clock.events.reboots),
+            *(("also", what) for what in vehicle.others.listed.copy().values()),
+            *((f"{frame} (% signal)", quality) for frame, quality in telemetry.signal_qualities.copy().items()),
+            *((f"not published: {reason}", count) for reason, count in telemetry.dropped.items()),
         ]
         return self._status(f"vehicle {vehicle.system}", level, message, values)
 

@@ -1,6 +1,7 @@
 """Vehicle telemetry messages that are sent often: their constant fields, and the fields that change, in order.
 
-A covariance of zeros means unknown; if a sender knows it, it is among the values.
+A covariance of zeros means unknown, and one that begins with -1 that the quantity itself is. If a sender knows it, it
+is among the values.
 """
 
 from __future__ import annotations
@@ -28,20 +29,23 @@ def _layout(type: str, **fields: Any) -> MessageLayout:
     return MessageLayout(type, fields)
 
 
-def imu_with_attitude(frame_id: str, orientation: float = 0.0, rate: float = 0.0, force: float = 0.0) -> Pack:
+def imu_with_attitude(
+    frame_id: str, orientation: float = 0.0, rate: float | None = 0.0, force: float | None = 0.0
+) -> Pack:
     """sensor_msgs/Imu; values: orientation (4), angular rate (3), specific force (3).
 
-    orientation, rate, force: standard deviations of each axis (rad, rad/s, m/s²); 0 if unknown.
+    orientation, rate, force: standard deviations of each axis (rad, rad/s, m/s²); 0 if unknown, None if the quantity
+    itself is.
     """
     known = {"orientation_covariance": _diagonal(orientation), **_inertial_covariances(rate, force)}
     changing = ("orientation", "angular_velocity", "linear_acceleration")
     return _packed("sensor_msgs/msg/Imu", frame_id, *changing, **known)
 
 
-def imu_raw(frame_id: str, rate: float = 0.0, force: float = 0.0) -> Pack:
+def imu_raw(frame_id: str, rate: float | None = 0.0, force: float | None = 0.0) -> Pack:
     """sensor_msgs/Imu without an orientation; values: angular rate (3), specific force (3).
 
-    rate, force: standard deviations of each axis (rad/s, m/s²); 0 if unknown.
+    rate, force: standard deviations of each axis (rad/s, m/s²); 0 if unknown, None if the quantity itself is.
     """
     unknown = {"orientation": _IDENTITY, "orientation_covariance": _NOT_MEASURED}
     known = _inertial_covariances(rate, force)
@@ -54,15 +58,17 @@ def magnetic_field(frame_id: str, deviation: float = 0.0) -> Pack:
     return _packed("sensor_msgs/msg/MagneticField", frame_id, "magnetic_field", **covariance)
 
 
-def _inertial_covariances(rate: float, force: float) -> dict[str, tuple[float, ...]]:
+def _inertial_covariances(rate: float | None, force: float | None) -> dict[str, tuple[float, ...]]:
     return {
         "angular_velocity_covariance": _diagonal(rate),
         "linear_acceleration_covariance": _diagonal(force),
     }
 
 
-def _diagonal(deviation: float) -> tuple[float, ...]:
+def _diagonal(deviation: float | None) -> tuple[float, ...]:
     """Return a covariance (9) with equal variances of all axes."""
+    if deviation is None:
+        return _NOT_MEASURED
     variance = deviation * deviation
     return (variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance)
 
@@ -99,8 +105,8 @@ def time_reference(source: str) -> Pack:
 
 
 def distance(frame_id: str) -> Pack:
-    """sensor_msgs/Range; values: radiation type, field of view (rad), minimum and maximum range and range (m)."""
-    changing = ("radiation_type", "field_of_view", "min_range", "max_range", "range")
+    """sensor_msgs/Range; values: radiation type, field of view (rad), minimum, maximum and range (m), variance (m²)."""
+    changing = ("radiation_type", "field_of_view", "min_range", "max_range", "range", "variance")
     return _packed("sensor_msgs/msg/Range", frame_id, *changing)
 
 

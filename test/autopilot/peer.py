@@ -41,7 +41,7 @@ class CoSimulator:
         self.speed = 5.0
         self.boot_offset_ms = 1000
         self.sent = 0
-        self._address = ("127.0.0.1", port)
+        self.address = ("127.0.0.1", port)
         self._wish: list[float] | None = None
         self._uploading = self._type = self._text = 0
         self._uploaded: dict[int, Any] = {}
@@ -80,7 +80,7 @@ class CoSimulator:
         self.mav.seq = (self.mav.seq + 1) % 256
         self.sent += 1
         with suppress(OSError):
-            self._socket.sendto(data, self._address)
+            self._socket.sendto(data, self.address)
 
     def boot_ms(self) -> int:
         return int((time.monotonic() - self._started) * 1000) + self.boot_offset_ms

@@ -186,7 +186,7 @@ def test_goto_counts_from_home_sets_the_mode_and_ends_there() -> None:
     with running(url) as bridge, peer(port) as autopilot:
         autopilot.speed = 20.0
         autopilot.home_ned = (2.0, 1.0, -0.5)
-        bridge.wait_for(lambda: (home := bridge.vehicle().telemetry.home) and home.ned[0] == 2.0)
+        bridge.wait_for(lambda: (home := bridge.vehicle().telemetry.home) and home.ned and home.ned[0] == 2.0)
         result = bridge.ask(fly_to((10.0, -4.0, 12.0)))
         assert result.ok, result
         assert result.text.startswith("reached")
@@ -509,7 +509,7 @@ def test_made_up_system_ids_cost_nothing_until_they_repeat_and_little_after() ->
         bridge.vehicle(254)
         for system in range(1, 253):
             attacker.sendto(heartbeat(system), ("127.0.0.1", port))
-        bridge.wait_for(lambda: len(bridge.bridge._candidates) == 253, "all heartbeats")
+        bridge.wait_for(lambda: len(bridge.bridge._discovery._senders) == 253, "all heartbeats")
         assert set(bridge.bridge.vehicles) == {254}
         for system in range(1, 253):
             attacker.sendto(heartbeat(system), ("127.0.0.1", port))

@@ -56,15 +56,6 @@ def test_what_a_datagram_leaves_unfinished_does_not_spoil_the_next(frames: list[
     assert message.raw == frames[1]
 
 
-def test_lost_messages_are_counted_by_their_numbers() -> None:
-    sender, parser = ardupilotmega.MAVLink(None, 3, 1), Parser(datagrams=True)
-    for number in (250, 251, 254, 255, 0, 4):
-        sender.seq = number
-        parser.feed(sender.system_time_encode(0, number).pack(sender))
-    assert parser.reception.messages == 6
-    assert parser.reception.lost == 2 + 3
-
-
 def test_messages_that_no_dialect_has_are_counted_and_passed_over(frames: list[bytes]) -> None:
     unknown = bytes([0xFD, 3, 0, 0, 9, 1, 1, 0xFF, 0xFE, 0xFD]) + b"abc" + b"\x12\x34"
     parser = Parser(datagrams=True)

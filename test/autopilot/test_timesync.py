@@ -44,6 +44,20 @@ def test_round_trips_find_the_middle() -> None:
     assert clock.stamp_ns(boot, boot + OFFSET + 40 * MS) == pytest.approx(boot + OFFSET, abs=200_000)
 
 
+@given(st.lists(st.tuples(st.integers(0, 50 * MS), st.booleans()), min_size=2, max_size=60))
+def test_stamps_go_forward_while_the_offset_is_found(messages: list[tuple[int, bool]]) -> None:
+    """A quick message after slow ones makes the offset smaller, and so does TIMESYNC; time goes on all the same."""
+    clock = BootClock()
+    stamps: list[int] = []
+    for step, (delay, answered) in enumerate(messages, start=1):
+        boot = step * 5 * MS
+        arrival = boot + OFFSET + 50 * MS + (delay // 10 if step % 2 else delay)
+        if answered:
+            clock.round_trip(boot + OFFSET - 4 * MS, boot, boot + OFFSET + 4 * MS)
+        stamps.append(clock.stamp_ns(boot, max(arrival, *stamps) if stamps else arrival))
+    assert stamps == sorted(stamps)
+
+
 def test_slow_round_trips_are_left_aside() -> None:
     clock = BootClock()
     for step in range(1, 100):
@@ -83,6 +97,40 @@ def test_milliseconds_that_wrap_go_on() -> None:
     first = clock.stamp_ms(wrap - 10, OFFSET)
     later = clock.stamp_ms(10, OFFSET + 20 * MS)
     assert later - first == 20 * MS
+    assert clock.events.reboots == 0
+
+
+DAY = 86_400 * S
+
+
+@pytest.mark.parametrize("uptime", [20 * DAY, 25 * DAY, 40 * DAY, 60 * DAY, 110 * DAY])
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_reboot_after_weeks_is_seen(uptime: int, answers: bool) -> None:
+    """From 24.9 days on, milliseconds that have wrapped would be nearer to the last ones than those after a reboot."""
+    clock = BootClock()
+
+    def hear(since: int, boot: int) -> int:
+        if answers:
+            clock.round_trip(since + OFFSET, boot, since + OFFSET)
+        return clock.stamp_ms(boot // MS % 2**32, since + OFFSET)
+
+    for step in range(50):
+        assert hear(step * 100 * MS, uptime + step * 100 * MS) == step * 100 * MS + OFFSET
+    assert clock.events.reboots == 0
+    for step in range(300, 350):
+        assert hear(step * 100 * MS, 5 * S + (step - 300) * 100 * MS) == step * 100 * MS + OFFSET
+    assert clock.events.reboots == 1
+    assert clock.synchronised == answers
+
+
+def test_a_bridge_that_starts_late_learns_of_wraps_from_timesync() -> None:
+    """The milliseconds of 50 days are those of 0.3 days. Stamps were 49.7 days in the past."""
+    clock, uptime = BootClock(), 50 * DAY
+    for step in range(1, 40):
+        boot, arrival = uptime + step * 100 * MS, OFFSET + step * 100 * MS
+        clock.round_trip(arrival, boot, arrival)
+        assert clock.stamp_ms(boot // MS % 2**32, arrival) == arrival
+    assert clock.synchronised
     assert clock.events.reboots == 0
 
 

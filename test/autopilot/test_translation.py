@@ -35,6 +35,7 @@ from std_msgs.msg import Bool, Float64, String, UInt16, UInt16MultiArray
 
 from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.parser import Parser
+from sim_node.autopilot.setpoints import Limits, SetpointRefused, goto
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.autopilot.topics import TOPICS, Deviations, FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
@@ -86,7 +87,7 @@ def xyz(vector: Any) -> list[float]:
 def highres(**what: float) -> Any:
     fields = {"time_usec": 1_000_000, **dict.fromkeys(
         ("xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro", "xmag", "ymag", "zmag", "abs_pressure", "diff_pressure",
-         "pressure_alt", "temperature"), 0.0), "fields_updated": 0x1FFF}  # fmt: skip
+         "pressure_alt", "temperature"), 0.0), "abs_pressure": 955.0, "fields_updated": 0x1FFF}  # fmt: skip
     return mavlink.MAVLink_highres_imu_message(**{**fields, **what})
 
 
@@ -193,6 +194,61 @@ def test_deviations_become_covariances_and_unknown_ones_stay_zero() -> None:
     assert not Heard().give(highres(xmag=0.2))["imu/mag"][0].magnetic_field_covariance.any()
 
 
+ATTITUDE = mavlink.MAVLink_attitude_quaternion_message(1000, 1.0, 0, 0, 0, 0, 0, 0)
+
+
+def test_an_acceleration_that_was_not_received_is_not_known() -> None:
+    """sensor_msgs/Imu: -1 in the first entry of a covariance; imu/data said 0 m/s², a free fall."""
+    heard = Heard(deviations=Deviations(force=0.3))
+    assert heard.give(ATTITUDE)["imu/data"][0].linear_acceleration_covariance[0] == -1.0
+    heard.give(highres(time_usec=1_010_000, zacc=-9.81))
+    known = heard.give(mavlink.MAVLink_attitude_quaternion_message(1020, 1.0, 0, 0, 0, 0, 0, 0))["imu/data"][0]
+    assert known.linear_acceleration.z == pytest.approx(9.81)
+    assert known.linear_acceleration_covariance[0] == pytest.approx(0.09)
+    heard.vehicle.arrival_ns += 2_080_000_000
+    old = heard.give(mavlink.MAVLink_attitude_quaternion_message(3100, 1.0, 0, 0, 0, 0, 0, 0))["imu/data"][0]
+    assert xyz(old.linear_acceleration) == [0.0, 0.0, 0.0]
+    assert old.linear_acceleration_covariance[0] == -1.0
+    turning = heard.give(highres(time_usec=4_000_000, fields_updated=0x38))["imu/data_raw"][0]
+    assert turning.linear_acceleration_covariance[0] == -1.0
+    assert not turning.angular_velocity_covariance.any()
+
+
+def test_differential_pressure_comes_from_scaled_pressure_too() -> None:
+    """hPa; zeros are no airspeed tube, until it has shown something (GCS_Common.cpp, send_scaled_pressure_instance)."""
+    heard = Heard(ARDUPILOT)
+    assert "imu/diff_pressure" not in heard.give(mavlink.MAVLink_scaled_pressure_message(1000, 955.0, 0.0, 2000))
+    got = heard.give(mavlink.MAVLink_scaled_pressure_message(1100, 955.0, 1.5, 2000))["imu/diff_pressure"]
+    assert got[0].fluid_pressure == pytest.approx(150.0)
+    got = heard.give(mavlink.MAVLink_scaled_pressure_message(1200, 955.0, 0.0, 2000))["imu/diff_pressure"]
+    assert got[0].fluid_pressure == 0.0
+    no_barometer = heard.give(mavlink.MAVLink_scaled_pressure_message(1300, 0.0, 1.5, 0))
+    assert set(no_barometer) == {"imu/diff_pressure"}
+
+
+@pytest.mark.parametrize(("covariance", "variance"), [(0, 0.0), (36, 36e-4), (255, 0.0)])
+def test_a_distance_has_its_variance(covariance: int, variance: float) -> None:
+    """cm² in MAVLink, 255 for unknown; m² in sensor_msgs/Range, 0 for unknown."""
+    message = mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, 0, 25, covariance)
+    assert Heard().give(message)["distance_sensor"][0].variance == pytest.approx(variance)
+
+
+def test_a_distance_with_an_invalid_signal_is_none() -> None:
+    """MAVLink: a quality of 1 is an invalid signal, 0 unknown; REP 117: NaN for a measurement that is invalid."""
+    heard = Heard()
+
+    def give(quality: int) -> float:
+        message = mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, 0, 25, 255, signal_quality=quality)
+        found: float = heard.give(message)["distance_sensor"][0].range
+        return found
+
+    assert give(0) == pytest.approx(1.5)
+    assert not heard.vehicle.signal_qualities
+    assert math.isnan(give(1))
+    assert give(80) == pytest.approx(1.5)
+    assert heard.vehicle.signal_qualities == {"base_link_distance_down": 80}
+
+
 def distance(orientation: int, sensor: int = 0, quaternion: Any = (0.0, 0.0, 0.0, 0.0)) -> Any:
     return mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, sensor, orientation, 0, 0.1, 0.1, quaternion)
 
@@ -275,9 +331,13 @@ def test_velocities_say_which_frame_they_are_in() -> None:
 
 
 def odometry(
-    frame: int, child: int, velocity: tuple[float, float, float], variances: tuple[float, float, float]
+    frame: int,
+    child: int,
+    velocity: tuple[float, float, float],
+    variances: tuple[float, float, float],
+    norm: float = 1.0,
 ) -> Any:
-    w, x, y, z = np.roll(Rotation.from_euler("z", np.pi / 2).as_quat(), 1)
+    w, x, y, z = norm * np.roll(Rotation.from_euler("z", np.pi / 2).as_quat(), 1)
     upper = [0.0] * 21
     upper[0], upper[6], upper[11] = variances
     return mavlink.MAVLink_odometry_message(
@@ -324,6 +384,55 @@ def test_variances_of_rates_are_known_where_those_of_the_velocity_are_not() -> N
     covariance = got.twist.covariance.reshape(6, 6)
     assert np.diag(covariance)[3:] == pytest.approx([0.1, 0.2, 0.3])
     assert not covariance[:3, :3].any()
+
+
+@pytest.mark.parametrize(
+    ("frame", "child", "reason"),
+    [
+        (4, 8, "frames LOCAL_ENU and BODY_NED"),
+        (1, 20, "frames LOCAL_NED and LOCAL_FRD"),
+        (1, 8, "frames LOCAL_NED and BODY_NED"),
+        (77, 12, "frames 77 and BODY_FRD"),
+    ],
+)
+def test_odometry_in_other_frames_is_counted(frame: int, child: int, reason: str) -> None:
+    heard = Heard(PX4)
+    for _ in range(3):
+        assert not heard.give(odometry(frame, child, (0.0, 2.0, 0.0), (1.0, 1.0, 1.0)))
+    assert heard.vehicle.dropped == {f"ODOMETRY: {reason}": 3}
+
+
+@pytest.mark.parametrize("norm", [0.0, 2.0, math.nan])
+def test_a_quaternion_that_is_no_rotation_turns_nothing(norm: float) -> None:
+    """With norm 2 a velocity became four times as fast, with norm 0 none."""
+    heard = Heard(PX4)
+    assert not heard.give(odometry(1, 1, (0.0, 2.0, 0.0), (1.0, 1.0, 1.0), norm))
+    assert not heard.give(mavlink.MAVLink_attitude_quaternion_message(1000, norm, 0, 0, 0, 0, 0, 0))
+    assert heard.vehicle.dropped == {"ODOMETRY: no attitude": 1, "ATTITUDE_QUATERNION: no attitude": 1}
+
+
+def test_quaternions_are_normalised() -> None:
+    """A norm that is off by 4 % lengthened velocities by 8 %."""
+    heard = Heard(PX4)
+    got = heard.give(odometry(1, 1, (0.0, 2.0, 0.0), (1.0, 1.0, 1.0), 1.04))["odometry/in"][0]
+    assert xyz(got.twist.twist.linear) == pytest.approx([2.0, 0.0, 0.0], abs=1e-6)
+    heard.give(mavlink.MAVLink_attitude_quaternion_message(1000, 0.96, 0, 0, 0, 0, 0, 0))
+    fast = heard.give(mavlink.MAVLink_local_position_ned_message(1010, 0, 0, 0, 3.0, 4.0, 0.0))
+    body = fast["local_position/velocity_body"][0].twist.linear
+    assert math.hypot(*xyz(body)) == pytest.approx(5.0)
+
+
+def test_odometry_without_a_velocity_or_rates_says_so() -> None:
+    """PX4 sends NaN for what its source does not estimate. A covariance begins with -1 where nothing is estimated."""
+    for velocity, rate, first, angular in [(2.0, math.nan, 1.0, -1.0), (math.nan, 0.2, -1.0, 0.0)]:
+        message = odometry(20, 12, (velocity, 0.0, 0.0), (1.0, 4.0, 9.0))
+        message.rollspeed = rate
+        message.pack(MAV)
+        got = Heard(PX4).give(message)["odometry/in"][0]
+        assert xyz(got.pose.pose.position) == [10.0, -20.0, 30.0]
+        covariance = got.twist.covariance.reshape(6, 6)
+        assert (covariance[0, 0], covariance[3, 3]) == pytest.approx((first, angular))
+        assert np.isfinite([*xyz(got.twist.twist.linear), *xyz(got.twist.twist.angular)]).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -392,6 +501,68 @@ def test_home_and_origin() -> None:
     assert got["home_position/home"][0].latitude == pytest.approx(47.397742)
     origin = heard.give(mavlink.MAVLink_gps_global_origin_message(473977420, 85455940, 488_000))
     assert origin["global_position/gp_origin"][0].longitude == pytest.approx(8.545594)
+
+
+@pytest.mark.parametrize("origin_first", [True, False])
+def test_a_home_without_a_local_position_is_placed_by_the_origin(origin_first: bool) -> None:
+    """PX4 sends NaN while its local position is not valid. The oracle: a thousandth of a degree on the ellipsoid."""
+    heard, nan = Heard(PX4), [math.nan] * 3
+    home = mavlink.MAVLink_home_position_message(474000000, 85455940, 490_000, *nan, [math.nan] * 4, *nan)
+    origin = mavlink.MAVLink_gps_global_origin_message(473990000, 85455940, 488_000)
+    if origin_first:
+        heard.give(origin)
+    got = heard.give(home)
+    assert got["home_position/home"][0].latitude == pytest.approx(47.4)
+    assert heard.vehicle.home is not None
+    assert heard.vehicle.home.altitude_msl == 490.0
+    if not origin_first:
+        assert "home_position/local" not in got
+        assert heard.vehicle.home.ned is None
+        assert heard.vehicle.dropped == {"HOME_POSITION: home's place in the map is not known yet": 1}
+        with pytest.raises(SetpointRefused, match="home's place in the map is not known"):
+            goto("map", (1.0, 2.0, 3.0), (0.0, 0.0, 0.0, 1.0), "map", Limits(), heard.vehicle.home)
+        got = heard.give(origin)
+    # The radius of curvature of the meridian at 47.4 degrees.
+    e2 = 0.00669437999014
+    radius = 6_378_137.0 * (1.0 - e2) / (1.0 - e2 * math.sin(math.radians(47.3995)) ** 2) ** 1.5
+    place = got["home_position/local"][0].pose.position
+    assert xyz(place) == pytest.approx([0.0, radius * math.radians(0.001), 2.0], abs=0.01)
+    assert heard.vehicle.home is not None
+    assert heard.vehicle.home.ned == pytest.approx((place.y, place.x, -place.z))
+
+
+def test_a_pack_of_more_than_65_volts_is_one_voltage() -> None:
+    """MAVLink: 65,534 mV, and the rest in the next entry. Tesla's packs have 400 V: six such entries and 6.796 V."""
+    for volts, entries in [(100.0, [65534, 34466]), (400.0, [*[65534] * 6, 6796]), (65.534, [65534])]:
+        voltages = entries + [65535] * (10 - len(entries))
+        got = Heard().give(mavlink.MAVLink_battery_status_message(0, 0, 0, 32767, voltages, -1, -1, -1, -1))
+        assert got["battery"][0].voltage == pytest.approx(volts)
+        assert not got["battery"][0].cell_voltage
+    cells = mavlink.MAVLink_battery_status_message(
+        0, 0, 0, 32767, [4000] * 10, -1, -1, -1, -1, voltages_ext=[4000, 4000, 0, 0]
+    )
+    assert Heard().give(cells)["battery"][0].cell_voltage.tolist() == pytest.approx([4.0] * 12)
+
+
+def sys_status(millivolt: int, centiampere: int, percent: int) -> Any:
+    return mavlink.MAVLink_sys_status_message(0, 0, 0, 0, millivolt, centiampere, percent, *[0] * 6)
+
+
+def test_a_battery_is_known_by_sys_status_until_it_has_messages_of_its_own() -> None:
+    """As in MAVROS; 65535 and -1 are not sent, and ArduPilot sends 0 V without a monitor."""
+    heard = Heard(PX4)
+    got = heard.give(sys_status(15200, 1250, 76))["battery"][0]
+    assert (got.voltage, got.current, got.percentage) == pytest.approx((15.2, -12.5, 0.76))
+    assert not got.cell_voltage
+    got = heard.give(sys_status(65535, -1, 50))["battery"][0]
+    assert math.isnan(got.voltage)
+    assert math.isnan(got.current)
+    assert got.percentage == pytest.approx(0.5)
+    for nothing in (65535, 0):
+        assert not heard.give(sys_status(nothing, -1, -1))
+    assert heard.vehicle.dropped == {"SYS_STATUS: no battery": 2}
+    heard.give(mavlink.MAVLink_battery_status_message(0, 0, 1, 32767, [15200, *[65535] * 9], -1, -1, -1, 76))
+    assert not heard.give(sys_status(15200, 1250, 76))
 
 
 def test_battery() -> None:
@@ -585,6 +756,53 @@ def test_covariances_of_the_local_position_are_turned_on_both_sides() -> None:
     unknown = give(ned)["local_position/pose_cov"][0].pose.covariance
     assert unknown[7] == 0.0, "north is y"
     assert unknown[0] == pytest.approx(ned[1, 1], abs=1e-5)
+
+
+def local_cov(time_us: int, place: tuple[float, float, float], velocity: tuple[float, float, float]) -> Any:
+    upper = np.diag([1.0, 4.0, 9.0, 0.1, 0.2, 0.3, 0.0, 0.0, 0.0])[np.triu_indices(9)].tolist()
+    return mavlink.MAVLink_local_position_ned_cov_message(time_us, 8, *place, *velocity, 0, 0, 0, upper)
+
+
+def test_a_local_position_with_covariance_suffices() -> None:
+    """MAVROS: its odometry always, pose and velocity unless there is LOCAL_POSITION_NED (local_position.cpp)."""
+    heard = Heard()
+    heard.give(ATTITUDE)
+    got = heard.give(local_cov(1_010_000, (10.0, 20.0, -30.0), (0.0, 2.0, 0.0)))
+    assert {f"local_position/{name}" for name in ("pose", "odom", "velocity_body", "velocity_local")} < set(got)
+    assert xyz(got["local_position/pose"][0].pose.position) == [20.0, 10.0, 30.0]
+    odom = got["local_position/odom"][0]
+    assert np.diag(odom.pose.covariance.reshape(6, 6)) == pytest.approx([4.0, 1.0, 9.0, 0.0, 0.0, 0.0])
+    # Looking north, east is right.
+    assert xyz(odom.twist.twist.linear) == pytest.approx([0.0, -2.0, 0.0], abs=1e-6)
+    assert np.diag(odom.twist.covariance.reshape(6, 6))[:3] == pytest.approx([0.1, 0.2, 0.3])
+    assert heard.vehicle.poses.at(ARRIVAL) is not None, "and with it /tf"
+    plain = heard.give(mavlink.MAVLink_local_position_ned_message(1020, 10.0, 20.0, -30.0, 0.0, 2.0, 0.0))
+    assert {"local_position/pose", "local_position/velocity_body"} < set(plain)
+    assert "local_position/odom" not in plain, "the one without covariances"
+    both = heard.give(local_cov(1_030_000, (10.0, 20.0, -30.0), (0.0, 2.0, 0.0)))
+    assert "local_position/odom" in both
+    assert "local_position/pose" not in both
+
+
+def test_a_position_without_a_velocity_is_a_position() -> None:
+    heard = Heard()
+    heard.give(ATTITUDE)
+    got = heard.give(mavlink.MAVLink_local_position_ned_message(1010, 1.0, 2.0, 3.0, math.nan, 0.0, 0.0))
+    assert set(got) == {"local_position/pose", "local_position/odom"}
+    assert got["local_position/odom"][0].twist.covariance[0] == -1.0
+    assert heard.vehicle.dropped == {"LOCAL_POSITION_NED: velocity is not finite": 1}
+
+
+def test_a_velocity_without_rates_is_in_the_odometry_alone() -> None:
+    """A twist without covariance cannot say that its angular part is unknown."""
+    heard = Heard()
+    turning = mavlink.MAVLink_attitude_quaternion_message(1000, 1.0, 0, 0, 0, math.nan, 0, 0)
+    assert heard.give(turning)["imu/data"][0].angular_velocity_covariance[0] == -1.0
+    got = heard.give(mavlink.MAVLink_local_position_ned_message(1010, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0))
+    assert set(got) == {"local_position/pose", "local_position/odom"}
+    covariance = got["local_position/odom"][0].twist.covariance
+    assert (covariance[0], covariance[21]) == (0.0, -1.0)
+    assert heard.vehicle.dropped["LOCAL_POSITION_NED: no angular rate"] == 1
 
 
 def test_what_a_terminal_would_obey_is_escaped_in_texts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 import subprocess
 import sys
 import time
@@ -308,7 +309,7 @@ def setpoint_messages() -> list[tuple[str, Any, str]]:
 @pytest.mark.usefixtures("ros_domain")
 def test_several_vehicles_have_namespaces_and_frames_of_their_own() -> None:
     with flying(system=1) as (node, ears, first):
-        port = first._address[1]
+        port = first.address[1]
         with peer(port, system=2) as second:
             first.position, second.position = [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]
             node.wait_for("topics below vehicle2")
@@ -338,6 +339,12 @@ def test_diagnostics_tell_of_links_and_vehicles() -> None:
         # 50 Hz of two messages, and a few slow ones; on a busy machine fewer.
         assert 0.0 < float(values["rate (messages/s)"]) < 230.0
         assert values["lost"] == "0"
+        camera = mavlink.MAVLink(None, 1, mavlink.MAV_COMP_ID_CAMERA)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for message in (camera.heartbeat_encode(30, 8, 0, 0, 4), camera.attitude_encode(1, *[0.0] * 6)):
+                sender.sendto(message.pack(camera), autopilot.address)
+        wanted = {("also", "component 100 (camera)"), ("not published: component 100: not read", "1")}
+        ears.spin_until(lambda: wanted <= {(pair.key, pair.value) for pair in statuses()["vehicle 1"].values})
         autopilot.stop()
         ears.spin_until(lambda: statuses()["vehicle 1"].message == "silent")
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
+from sim_node.autopilot.axes import finite
 from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Heading, Ned
+from sim_node.frames import Frame, Heading, Ned, convert_position
 from sim_node.wire import telemetry_messages as wire
 
 NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
 UNKNOWN, APPROXIMATED, DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
 # Range error of a receiver that sends only its dilution of precision, in metres (as MAVROS' gps_uere).
 RANGE_ERROR = 1.0
+NOT_ON_EARTH = "position is not on Earth"
 _STATUS = {2: FIX, 3: FIX, 4: SBAS_FIX, 5: GBAS_FIX, 6: GBAS_FIX, 7: FIX, 8: FIX}  # by GPS_FIX_TYPE
 
 GLOBAL = topic(
@@ -65,13 +68,19 @@ RAW_VELOCITY = topic(
 def global_position(fields: Any, vehicle: Telemetry) -> None:
     """Translate degE7, mm above mean sea level, mm above home, centidegrees."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    if fields.lat or fields.lon:  # both zero: no position yet
-        latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
+    latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
+    if not fields.lat and not fields.lon:
+        vehicle.drop(fields, "no position yet")
+    elif not _on_earth(latitude, longitude):
+        vehicle.drop(fields, NOT_ON_EARTH)
+    else:
         altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
         vehicle.pack(GLOBAL, stamp_ns, (latitude, longitude, altitude))
         vehicle.pack(RELATIVE_ALTITUDE, stamp_ns, (fields.relative_alt * 1e-3,))
     if fields.hdg != 65535:
         vehicle.pack(HEADING, stamp_ns, (fields.hdg * 1e-2,))
+    else:
+        vehicle.drop(fields, "no heading")
 
 
 @translates("GPS_RAW_INT")
@@ -80,6 +89,9 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     status = _STATUS.get(fields.fix_type, NO_FIX)
     latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
+    if status != NO_FIX and not _on_earth(latitude, longitude):
+        vehicle.drop(fields, NOT_ON_EARTH)
+        return
     if status == NO_FIX:
         latitude = longitude = altitude = math.nan
     # PX4's simulation repeats the altitude above mean sea level there.
@@ -94,6 +106,13 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     if status != NO_FIX and fields.vel != 65535 and fields.cog != 65535:
         velocity = Ned.along(Heading(fields.cog * 1e-2).to_ned(), fields.vel * 1e-2).to_enu()
         vehicle.pack(RAW_VELOCITY, stamp_ns, (*velocity, 0.0, 0.0, 0.0))
+    else:
+        vehicle.drop(fields, "no velocity")
+
+
+def _on_earth(latitude: float, longitude: float) -> bool:
+    """Return whether these are degrees of latitude and longitude."""
+    return abs(latitude) <= 90.0 and abs(longitude) <= 180.0
 
 
 def _variances(fields: Any) -> tuple[tuple[float, float], int]:
@@ -134,21 +153,43 @@ ORIGIN = topic(
 
 @translates("HOME_POSITION")
 def home_position(fields: Any, vehicle: Telemetry) -> None:
-    """Translate degE7, mm above mean sea level, local NED in metres. ArduPilot's q is NaN and is not used."""
+    """Translate degE7, mm above mean sea level, local NED in metres. ArduPilot's q is NaN and is not used.
+
+    PX4 sends NaN for the local position while it is not known. Then it follows from the origin of the map.
+    """
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
-    ned = Ned((fields.x, fields.y, fields.z))
-    if not all(map(math.isfinite, ned)):
+    if not _on_earth(latitude, longitude):
+        vehicle.drop(fields, NOT_ON_EARTH)
         return
+    vehicle.pack(
+        HOME, vehicle.arrival_ns, (latitude, longitude, vehicle.ellipsoid_altitude(altitude, latitude, longitude))
+    )
+    ned = Ned((fields.x, fields.y, fields.z)) if finite(fields.x, fields.y, fields.z) else None
     vehicle.home = Home(latitude, longitude, altitude, ned)
-    ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
-    vehicle.pack(HOME, vehicle.arrival_ns, (latitude, longitude, ellipsoid))
-    vehicle.pack(HOME_LOCAL, vehicle.arrival_ns, (*ned.to_enu(), 0.0, 0.0, 0.0, 1.0))
+    _place_home(vehicle, vehicle.home)
+    if vehicle.home.ned is None:
+        vehicle.drop(fields, "home's place in the map is not known yet")
 
 
 @translates("GPS_GLOBAL_ORIGIN")
 def gps_global_origin(fields: Any, vehicle: Telemetry) -> None:
     """Translate degE7, mm above mean sea level."""
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
+    if not _on_earth(latitude, longitude):
+        vehicle.drop(fields, NOT_ON_EARTH)
+        return
     vehicle.origin = latitude, longitude, altitude
     ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
     vehicle.pack(ORIGIN, vehicle.arrival_ns, (latitude, longitude, ellipsoid))
+    if vehicle.home is not None and vehicle.home.ned is None:
+        _place_home(vehicle, vehicle.home)
+
+
+def _place_home(vehicle: Telemetry, home: Home) -> None:
+    """Publish where home is in the map, as the autopilot has sent it, or else by the map's origin if that is known."""
+    if home.ned is None and vehicle.origin is not None:
+        place = home.latitude, home.longitude, home.altitude_msl
+        ned = Ned(convert_position(place, Frame.LLA, Frame.NED, vehicle.origin).tolist())
+        vehicle.home = home = replace(home, ned=ned)
+    if home.ned is not None:
+        vehicle.pack(HOME_LOCAL, vehicle.arrival_ns, (*home.ned.to_enu(), 0.0, 0.0, 0.0, 1.0))

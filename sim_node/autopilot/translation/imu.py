@@ -6,8 +6,10 @@ Units are those that autopilots actually send: ArduPilot's RAW_IMU is mG, mrad/s
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from sim_node.autopilot.axes import finite
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
@@ -21,6 +23,7 @@ GAUSS = 1e-4  # T
 _IMPOSSIBLE_GAUSS = 100.0
 _ACCELEROMETER, _GYROSCOPE, _MAGNETOMETER = 0x7, 0x38, 0x1C0
 _PRESSURE, _DIFFERENTIAL, _TEMPERATURE = 0x200, 0x400, 0x1000
+_NOTHING = Flu((0.0, 0.0, 0.0))
 
 DATA_RAW = topic(
     "imu/data_raw",
@@ -28,7 +31,7 @@ DATA_RAW = topic(
     Profile.SENSOR,
     "base_link",
     "angular rate (rad/s), specific force (m/s²): +9.81 upwards at rest; no orientation",
-    lambda frames, deviations: wire.imu_raw(frames.base, deviations.rate, deviations.force),
+    lambda frames, rate, force: wire.imu_raw(frames.base, rate, force),
     measured=True,
 )
 MAG = topic(
@@ -37,7 +40,7 @@ MAG = topic(
     Profile.SENSOR,
     "base_link",
     "magnetic field (T)",
-    lambda frames, deviations: wire.magnetic_field(frames.base, deviations.field),
+    lambda frames, deviation: wire.magnetic_field(frames.base, deviation),
     measured=True,
 )
 STATIC_PRESSURE = topic(
@@ -73,21 +76,24 @@ TEMPERATURE = topic(
 def highres_imu(fields: Any, vehicle: Telemetry) -> None:
     """Translate SI, gauss and hPa, but only the parts in fields_updated."""
     if fields.id != 0:
+        vehicle.drop(fields, "not the first IMU")
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     updated = fields.fields_updated
     if updated & (_ACCELEROMETER | _GYROSCOPE):
-        rates = Flu.of_frd(fields.xgyro, fields.ygyro, fields.zgyro)
-        _inertial(vehicle, 0, stamp_ns, rates, Flu.of_frd(fields.xacc, fields.yacc, fields.zacc))
+        rates = Flu.of_frd(fields.xgyro, fields.ygyro, fields.zgyro) if updated & _GYROSCOPE else None
+        force = Flu.of_frd(fields.xacc, fields.yacc, fields.zacc) if updated & _ACCELEROMETER else None
+        _inertial(fields, vehicle, 0, stamp_ns, rates, force)
     if updated & _MAGNETOMETER:
         field = Flu.of_frd(fields.xmag, fields.ymag, fields.zmag)
         ardupilots = vehicle.autopilot == ARDUPILOT and max(map(abs, field)) > _IMPOSSIBLE_GAUSS
-        _magnetic(vehicle, 0, stamp_ns, field, GAUSS * 1e-6 if ardupilots else GAUSS)
+        _magnetic(fields, vehicle, 0, stamp_ns, field, GAUSS * 1e-6 if ardupilots else GAUSS)
     if updated & _PRESSURE:
-        _pressure(vehicle, 0, stamp_ns, fields.abs_pressure, fields.temperature if updated & _TEMPERATURE else None)
+        temperature = fields.temperature if updated & _TEMPERATURE else None
+        _pressure(fields, vehicle, 0, stamp_ns, fields.abs_pressure, temperature)
     # ArduPilot sends the static pressure relative to the ground here (GCS_Common.cpp, send_highres_imu).
     if updated & _DIFFERENTIAL and vehicle.autopilot != ARDUPILOT:
-        vehicle.pack(DIFF_PRESSURE, stamp_ns, (fields.diff_pressure * 100.0,))
+        _differential(fields, vehicle, 0, stamp_ns, fields.diff_pressure)
 
 
 @translates("SCALED_IMU")
@@ -99,40 +105,76 @@ def scaled_imu(fields: Any, vehicle: Telemetry) -> None:
 @translates("RAW_IMU")
 def raw_imu(fields: Any, vehicle: Telemetry) -> None:
     """Translate ArduPilot's RAW_IMU, which has units."""
-    if vehicle.autopilot == ARDUPILOT and fields.id == 0:
+    if vehicle.autopilot != ARDUPILOT:
+        vehicle.drop(fields, "has no units")
+    elif fields.id != 0:
+        vehicle.drop(fields, "not the first IMU")
+    else:
         _scaled(fields, vehicle, 2, vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns))
 
 
 @translates("SCALED_PRESSURE")
 def scaled_pressure(fields: Any, vehicle: Telemetry) -> None:
-    """Translate hPa, and hundredths of a degree."""
+    """Translate hPa, and hundredths of a degree. Without an airspeed tube, its pressure and temperature are zero."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    _pressure(vehicle, 1, stamp_ns, fields.press_abs, fields.temperature * 0.01)
+    _pressure(fields, vehicle, 1, stamp_ns, fields.press_abs, fields.temperature * 0.01)
+    # A tube that exists has shown something else before.
+    if fields.press_diff or fields.temperature_press_diff or vehicle.has_published(DIFF_PRESSURE):
+        _differential(fields, vehicle, 1, stamp_ns, fields.press_diff)
 
 
 def _scaled(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int) -> None:
     rates = Flu.of_frd(fields.xgyro * 1e-3, fields.ygyro * 1e-3, fields.zgyro * 1e-3)
     g = STANDARD_GRAVITY * 1e-3
-    _inertial(vehicle, rank, stamp_ns, rates, Flu.of_frd(fields.xacc * g, fields.yacc * g, fields.zacc * g))
+    _inertial(fields, vehicle, rank, stamp_ns, rates, Flu.of_frd(fields.xacc * g, fields.yacc * g, fields.zacc * g))
     field = Flu.of_frd(fields.xmag, fields.ymag, fields.zmag)
     if any(field):  # all zero: no compass
-        _magnetic(vehicle, rank, stamp_ns, field, GAUSS * 1e-3)
+        _magnetic(fields, vehicle, rank, stamp_ns, field, GAUSS * 1e-3)
 
 
-def _inertial(vehicle: Telemetry, rank: int, stamp_ns: int, rates: Flu, force: Flu) -> None:
-    if vehicle.best_source("imu", rank, stamp_ns):
-        vehicle.force = force
-        vehicle.pack_variant(DATA_RAW, stamp_ns, (*rates, *force), vehicle.deviations)
+def _inertial(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, rates: Flu | None, force: Flu | None) -> None:
+    """Publish rates and force as far as they are known."""
+    if rates is not None and not finite(*rates):
+        vehicle.drop(fields, "angular rate is not finite")
+        rates = None
+    if force is not None and not finite(*force):
+        vehicle.drop(fields, "specific force is not finite")
+        force = None
+    if (rates is None and force is None) or not vehicle.accepts(fields, "imu", rank, stamp_ns):
+        return
+    if force is not None:
+        vehicle.force = force, stamp_ns
+    _, rate_deviation, force_deviation, _ = vehicle.deviations
+    deviations = None if rates is None else rate_deviation, None if force is None else force_deviation
+    vehicle.pack_variant(DATA_RAW, stamp_ns, (*(rates or _NOTHING), *(force or _NOTHING)), *deviations)
 
 
-def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: Flu, scale: float) -> None:
-    if vehicle.best_source("mag", rank, stamp_ns):
+def _magnetic(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, field: Flu, scale: float) -> None:
+    if not finite(*field):
+        vehicle.drop(fields, "magnetic field is not finite")
+    elif vehicle.accepts(fields, "mag", rank, stamp_ns):
         x, y, z = field
-        vehicle.pack_variant(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations)
+        vehicle.pack_variant(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations.field)
 
 
-def _pressure(vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None) -> None:
-    if vehicle.best_source("pressure", rank, stamp_ns):
+def _pressure(
+    fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None
+) -> None:
+    # Without a barometer, autopilots send zeros.
+    if not math.isfinite(hectopascal) or hectopascal <= 0.0:
+        vehicle.drop(fields, "no static pressure")
+    elif vehicle.accepts(fields, "pressure", rank, stamp_ns):
         vehicle.pack(STATIC_PRESSURE, stamp_ns, (hectopascal * 100.0,))
-        if celsius is not None:
+        if celsius is None:
+            return
+        if math.isfinite(celsius):
             vehicle.pack(TEMPERATURE, stamp_ns, (celsius,))
+        else:
+            vehicle.drop(fields, "temperature is not finite")
+
+
+def _differential(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float) -> None:
+    if not math.isfinite(hectopascal):
+        vehicle.drop(fields, "differential pressure is not finite")
+    elif vehicle.accepts(fields, "differential pressure", rank, stamp_ns):
+        vehicle.pack(DIFF_PRESSURE, stamp_ns, (hectopascal * 100.0,))

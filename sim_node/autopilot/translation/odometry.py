@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.autopilot.axes import finite, unit_quaternion
+from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation.covariances import known, twist
 from sim_node.autopilot.translation.registry import translates
 from sim_node.frames import (
     AttitudeEnu,
@@ -33,7 +36,8 @@ ODOMETRY = topic(
     "nav_msgs/Odometry",
     Profile.SENSOR,
     "map, or odom where the sender does not know north; child base_link",
-    "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them",
+    "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them; -1 in entry 0 or 21 of the "
+    "twist's covariance if the sender has no velocity or no rates",
     lambda frames, frame: wire.odometry_with_covariance(frame, frames.base),
 )
 
@@ -42,42 +46,58 @@ ODOMETRY = topic(
 def odometry(fields: Any, vehicle: Telemetry) -> None:
     """Translate the pose in its frame_id and the velocity in its child_frame_id, which is LOCAL_NED for PX4.
 
-    Messages with other frames than LOCAL_NED, LOCAL_FRD and BODY_FRD are ignored.
+    Messages with other frames than LOCAL_NED, LOCAL_FRD and BODY_FRD are counted. So are those of a pose in one local
+    frame and a velocity in the other: the heading between these is unknown.
     """
-    if fields.frame_id not in (LOCAL_NED, LOCAL_FRD) or fields.child_frame_id not in (LOCAL_NED, LOCAL_FRD, BODY_FRD):
+    in_map = fields.frame_id == LOCAL_NED
+    if fields.frame_id not in (LOCAL_NED, LOCAL_FRD) or fields.child_frame_id not in (fields.frame_id, BODY_FRD):
+        vehicle.drop(fields, f"frames {_name(fields.frame_id)} and {_name(fields.child_frame_id)}")
+        return
+    unit = unit_quaternion(*fields.q)
+    if fields.quality < 0:
+        vehicle.drop(fields, "has failed")
+        return
+    if unit is None:
+        vehicle.drop(fields, "no attitude")
+        return
+    if not finite(fields.x, fields.y, fields.z):
+        vehicle.drop(fields, "position is not finite")
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
-    in_map = fields.frame_id == LOCAL_NED
+    if not vehicle.accepts(fields, "odometry", vehicle.component, stamp_ns):
+        return
     place, linear = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
     position: Enu | Flu
     q: AttitudeEnu | AttitudeFlu
     if in_map:
-        position, q = Ned(place).to_enu(), AttitudeNed(fields.q).to_enu()
+        in_enu = AttitudeNed(unit).to_enu()
+        position, q, velocity = Ned(place).to_enu(), in_enu, in_enu.to_body(Ned(linear).to_enu())
         frame, world, target = vehicle.frames.map, Frame.NED, Frame.ENU
     else:
-        position, q = Frd(place).to_flu(), AttitudeFrd(fields.q).to_flu()
+        in_flu = AttitudeFrd(unit).to_flu()
+        position, q, velocity = Frd(place).to_flu(), in_flu, in_flu.to_body(Frd(linear).to_flu())
         frame, world, target = vehicle.frames.odom, Frame.FRD, Frame.FLU
-    if not math.isfinite(sum(position) + sum(q)):
-        return
-    if fields.child_frame_id == BODY_FRD:
-        velocity = Frd(linear).to_flu()
-    elif fields.child_frame_id == LOCAL_NED and isinstance(q, AttitudeEnu):
-        velocity = q.to_body(Ned(linear).to_enu())
-    elif fields.child_frame_id == LOCAL_FRD and isinstance(q, AttitudeFlu):
-        velocity = q.to_body(Frd(linear).to_flu())
-    else:
-        return  # the heading between the two world frames is unknown
-    rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
     pose_covariance = Covariance(_covariance(fields.pose_covariance), world).to(target)
     # Rates are in the body already; the velocity is turned if it is along the world's axes.
     if fields.child_frame_id == BODY_FRD:
+        velocity = Frd(linear).to_flu()
         twist_covariance = Covariance(_covariance(fields.velocity_covariance), Frame.FRD).to(Frame.FLU)
     else:
         in_world = Covariance(_covariance(fields.velocity_covariance), (world, Frame.FRD)).to((target, Frame.FLU))
         twist_covariance = in_world.to_body(q)
-    known = _known(pose_covariance.in_frames(target)), _known(twist_covariance.in_frames(Frame.FLU))
-    values = (*position, *q, *known[0], *velocity, *rates, *known[1])
+    rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
+    moving = twist(
+        velocity if finite(*velocity) else None,
+        rates if finite(*rates) else None,
+        _entries(twist_covariance.in_frames(Frame.FLU)),
+    )
+    values = (*position, *q, *_entries(pose_covariance.in_frames(target)), *moving)
     vehicle.pack_variant(ODOMETRY, stamp_ns, values, frame)
+
+
+def _name(frame: int) -> str:
+    """Return the name of a MAV_FRAME, such as BODY_NED."""
+    return enum_name("MAV_FRAME", frame).removeprefix("MAV_FRAME_")
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:
@@ -93,7 +113,7 @@ def _covariance(upper: tuple[float, ...]) -> FloatArray:
     return matrix
 
 
-def _known(covariance: FloatArray) -> list[float]:
+def _entries(covariance: FloatArray) -> list[float]:
     """Return the entries in row-major order, with zeros for unknown ones, as in ROS."""
-    values: list[float] = np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0).ravel().tolist()
+    values: list[float] = known(covariance).ravel().tolist()
     return values

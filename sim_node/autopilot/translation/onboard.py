@@ -1,4 +1,4 @@
-"""BATTERY_STATUS, RC_CHANNELS, SERVO_OUTPUT_RAW and DISTANCE_SENSOR."""
+"""BATTERY_STATUS, SYS_STATUS, RC_CHANNELS, SERVO_OUTPUT_RAW and DISTANCE_SENSOR."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sim_node.autopilot.axes import Quaternion, quaternion_from_rpy
+from sim_node.autopilot.axes import Quaternion, quaternion_from_rpy, unit_quaternion
 from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, Topic, topic
@@ -15,7 +15,8 @@ from sim_node.autopilot.translation.registry import translates
 from sim_node.frames import AttitudeFrd
 from sim_node.wire import telemetry_messages as wire
 
-_NONE = 65535
+# Voltages that are not known, and those that are continued in the next entry (mV).
+_NONE, _MORE = 65535, 65534
 _TECHNOLOGY = {
     0: 0,
     1: 3,
@@ -36,21 +37,62 @@ BATTERY = topic(
 
 @translates("BATTERY_STATUS")
 def battery_status(fields: Any, vehicle: Telemetry) -> None:
-    """Translate mV per cell, or of the whole pack in the first entry.
-
-    Unknown values are 65535 and -1, and 0 for cells beyond ten.
-    """
-    cells = [mv * 1e-3 for mv in fields.voltages if mv != _NONE] + [mv * 1e-3 for mv in fields.voltages_ext if mv]
-    state = (
-        sum(cells) if cells else math.nan,
-        fields.temperature * 1e-2 if fields.temperature != 32767 else math.nan,
-        -fields.current_battery * 1e-2 if fields.current_battery != -1 else math.nan,
-        fields.battery_remaining * 1e-2 if fields.battery_remaining != -1 else math.nan,
-        _TECHNOLOGY.get(fields.type, 0),
-    )
+    """Translate mV per cell, or of the whole pack in the first entry."""
+    if fields.id == 0:
+        vehicle.has_battery_status = True
+    cells = _cells(fields)
+    voltage = sum(cells) if cells else math.nan
+    celsius = fields.temperature * 1e-2 if fields.temperature != 32767 else math.nan
     # One entry is the pack's voltage, not a cell's.
-    voltages = cells if len(cells) > 1 else []
-    vehicle.pack_variant(BATTERY, vehicle.arrival_ns, (*state, *voltages), f"id{fields.id}", len(voltages))
+    _publish_battery(
+        fields,
+        vehicle,
+        voltage,
+        celsius,
+        _TECHNOLOGY.get(fields.type, 0),
+        cells if len(cells) > 1 else [],
+        f"id{fields.id}",
+    )
+
+
+@translates("SYS_STATUS")
+def sys_status(fields: Any, vehicle: Telemetry) -> None:
+    """Translate the battery, as MAVROS does: unless the first one has a BATTERY_STATUS."""
+    if vehicle.has_battery_status:
+        vehicle.drop(fields, "battery is known from BATTERY_STATUS")
+    elif fields.voltage_battery in (0, _NONE) and fields.current_battery == fields.battery_remaining == -1:
+        vehicle.drop(fields, "no battery")
+    else:
+        voltage = fields.voltage_battery * 1e-3 if fields.voltage_battery != _NONE else math.nan
+        _publish_battery(fields, vehicle, voltage, math.nan, 0, [], "")
+
+
+def _cells(fields: Any) -> list[float]:
+    """Return the voltages (V). A voltage above 65.534 V is in several entries, of which all but the last are 65,534."""
+    cells, before = [], 0.0
+    for mv in (*fields.voltages, *(mv or _NONE for mv in fields.voltages_ext)):
+        if mv == _MORE:
+            before += mv * 1e-3
+        elif mv != _NONE or before:
+            cells.append(before + (mv * 1e-3 if mv != _NONE else 0.0))
+            before = 0.0
+    return [*cells, before] if before else cells
+
+
+def _publish_battery(
+    fields: Any,
+    vehicle: Telemetry,
+    voltage: float,
+    celsius: float,
+    technology: int,
+    cells: Sequence[float],
+    location: str,
+) -> None:
+    """Publish a battery. Current and charge have the same names and units in both messages, and are -1 if unknown."""
+    current = -fields.current_battery * 1e-2 if fields.current_battery != -1 else math.nan
+    charge = fields.battery_remaining * 1e-2 if fields.battery_remaining != -1 else math.nan
+    values = (voltage, celsius, current, charge, technology, *cells)
+    vehicle.pack_variant(BATTERY, vehicle.arrival_ns, values, location, len(cells))
 
 
 RC_IN = topic(
@@ -84,6 +126,8 @@ def servo_output_raw(fields: Any, vehicle: Telemetry) -> None:
     """Publish the sixteen outputs of the first port."""
     if fields.port == 0:
         _pack_pulses(vehicle, RC_OUT, fields[2:18])
+    else:
+        vehicle.drop(fields, "not the first port")
 
 
 def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> None:
@@ -92,6 +136,7 @@ def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> Non
 
 _ULTRASOUND, _INFRARED = 0, 1  # sensor_msgs/Range
 _CUSTOM = 100  # MAV_SENSOR_ROTATION_CUSTOM
+_INVALID_SIGNAL, _UNKNOWN_VARIANCE = 1, 255  # DISTANCE_SENSOR's signal_quality and covariance
 _ENUM, _PREFIX = "MAV_SENSOR_ORIENTATION", "MAV_SENSOR_ROTATION_"
 # Names of the usual directions; others are called as MAV_SENSOR_ORIENTATION calls them.
 _DIRECTIONS = {
@@ -107,7 +152,8 @@ DISTANCE = topic(
     "sensor_msgs/Range",
     Profile.SENSOR,
     "base_link_distance_DIRECTION, whose x axis is the sensor's",
-    "range (m) of each sensor; DIRECTION is down, up, forward, back, left, right, or as in roll_90_yaw_45",
+    "range (m) of each sensor, NaN if its signal is invalid; variance (m²), 0 if unknown; DIRECTION is down, up, "
+    "forward, back, left, right, or as in roll_90_yaw_45",
     lambda frames, frame: wire.distance(frame),
     measured=True,
 )
@@ -117,18 +163,28 @@ DISTANCE = topic(
 def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
     """Translate centimetres, in a frame of the sensor's orientation. The field of view is 0 if it is not sent.
 
-    A frame whose orientation is not known has no place in the tree.
+    A frame whose orientation is not known has no place in the tree. A reading with an invalid signal is NaN (REP 117).
     """
-    name, rotation = _custom(fields) if fields.orientation == _CUSTOM else _orientation(fields.orientation)
+    name, rotation = _custom(fields, vehicle) if fields.orientation == _CUSTOM else _orientation(fields.orientation)
     frame = f"{vehicle.frames.base}_distance_{name}"
+    stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
+    # An autopilot repeats what another component has sent it.
+    if not vehicle.accepts(fields, frame, vehicle.component, stamp_ns):
+        return
     if rotation is not None:
         vehicle.fix_frame(frame, rotation)
     kind = _ULTRASOUND if fields.type == 1 else _INFRARED
-    limits = fields.min_distance * 1e-2, fields.max_distance * 1e-2
-    stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    vehicle.pack_variant(
-        DISTANCE, stamp_ns, (kind, fields.horizontal_fov, *limits, fields.current_distance * 1e-2), frame
+    if fields.signal_quality:
+        vehicle.signal_qualities[frame] = fields.signal_quality
+    values = (
+        kind,
+        fields.horizontal_fov if math.isfinite(fields.horizontal_fov) else 0.0,
+        fields.min_distance * 1e-2,
+        fields.max_distance * 1e-2,
+        fields.current_distance * 1e-2 if fields.signal_quality != _INVALID_SIGNAL else math.nan,
+        fields.covariance * 1e-4 if fields.covariance != _UNKNOWN_VARIANCE else 0.0,
     )
+    vehicle.pack_variant(DISTANCE, stamp_ns, values, frame)
 
 
 @cache
@@ -148,10 +204,8 @@ def _orientation(number: int) -> tuple[str, Quaternion | None]:
     return _DIRECTIONS.get(entry, entry.lower()), AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu()
 
 
-def _custom(fields: Any) -> tuple[str, Quaternion | None]:
+def _custom(fields: Any, vehicle: Telemetry) -> tuple[str, Quaternion | None]:
     """Return the name of a sensor whose message contains its orientation, and that orientation if it is a rotation."""
-    norm = math.hypot(*fields.quaternion)
-    if not 0.9 < norm < 1.1:  # also False for NaN
-        return f"custom_{fields.id}", None
-    w, x, y, z = (number / norm for number in fields.quaternion)
-    return f"custom_{fields.id}", AttitudeFrd((w, x, y, z)).to_flu()
+    name = f"custom_{vehicle.component}_{fields.id}" if vehicle.component else f"custom_{fields.id}"
+    unit = unit_quaternion(*fields.quaternion)
+    return name, None if unit is None else AttitudeFrd(unit).to_flu()

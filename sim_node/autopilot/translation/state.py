@@ -155,6 +155,7 @@ def mission_current(fields: Any, vehicle: Telemetry) -> None:
 def mission_item_reached(fields: Any, vehicle: Telemetry) -> None:
     """Publish the item, counted in the same way, once: PX4 repeats the message ten times."""
     if fields.seq == vehicle.reached_item:
+        vehicle.drop(fields, "repeated")
         return
     vehicle.reached_item = fields.seq
     vehicle.pack(REACHED, vehicle.arrival_ns, (fields.seq,))
@@ -182,5 +183,6 @@ def system_time(fields: Any, vehicle: Telemetry) -> None:
     """Publish the Unix time, which is zero until a receiver has sent it."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if not 0 < fields.time_unix_usec < 2**31 * 1_000_000:
+        vehicle.drop(fields, "no Unix time")
         return
     vehicle.pack(REFERENCE, stamp_ns, stamp(fields.time_unix_usec * 1000))
