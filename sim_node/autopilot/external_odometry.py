@@ -33,9 +33,10 @@ from sim_node.world.problems import quoted
 _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
 _ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
 _UPPER = np.triu_indices(6)
-# Metres, m/s and rad/s that no valid estimate exceeds, and their variances; MAVLink's floats have 32 bits.
+# Metres, m/s and rad/s that no valid estimate exceeds.
 MAX_DISTANCE = 1e6
-MAX_COVARIANCE = 1e30
+# Larger covariances say no more than this: MAVLink's floats have 32 bits.
+_MAX_COVARIANCE = 1e30
 
 
 def odometry(
@@ -128,7 +129,8 @@ def _upper(covariance: npt.ArrayLike, source: Frame, target: Frame) -> list[floa
     matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
     if not matrix.any():
         return [math.nan, *[0.0] * 20]
-    if not (np.abs(matrix) <= MAX_COVARIANCE).all():  # False for NaN, too
-        raise SetpointRefused(f"odometry: a covariance has numbers beyond {MAX_COVARIANCE:g} or NaN")
+    if not np.isfinite(matrix).all():
+        raise SetpointRefused("odometry: a covariance has numbers that are not finite")
+    matrix = np.clip(matrix, -_MAX_COVARIANCE, _MAX_COVARIANCE)
     values: list[float] = Covariance(matrix, source).to(target).in_frames(target)[_UPPER].tolist()
     return values
