@@ -158,7 +158,8 @@ def test_whatever_begins_and_ends_in_whatever_order(turns: list[list[Any]], reac
     ended: list[str] = []
     left = list(reactions)
     conversations = Conversations(
-        lambda outgoing, now_ns: sent.extend(fields["type"] for _, fields in outgoing), lambda *fault: pytest.fail(fault)
+        lambda outgoing, now_ns: sent.extend(fields["type"] for _, fields in outgoing),
+        lambda *fault: pytest.fail(fault),
     )
 
     def act(action: Any) -> None:
