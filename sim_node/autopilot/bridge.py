@@ -224,8 +224,11 @@ class Bridge:
         reboots = vehicle.telemetry.clock.events.reboots
         try:
             vehicle.receive(message, now_ns, graph_ns)
-        except Exception as error:
+        except (ArithmeticError, ValueError, LookupError) as error:
             # An unexpected value of one vehicle must not end the bridge of all others.
+            text = f"system {vehicle.system}: ignoring {message.name}: {error}"
+            self._warn(f"{vehicle.system} {message.name}", text, now_ns)
+        except Exception as error:
             self._failed(f"system {vehicle.system}: ignoring {message.name}", error, now_ns)
         if vehicle.telemetry.clock.events.reboots != reboots:
             self._rebooted(vehicle, now_ns)

@@ -18,6 +18,8 @@ from sim_node.autopilot.translation.state import publish_overdue_texts, publish_
 
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
+# A message may be overtaken by this many others; sequence numbers have eight bits.
+MAX_OVERTAKEN = 64
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
 # Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
 STREAMS = {
@@ -144,7 +146,9 @@ class Vehicle:
         self.route, self.address = route, address
         self.connected = False
         self.received_ns = 0
-        self.received = 0
+        # Messages of its autopilot, those that are missing between them, and the number of the newest.
+        self.received, self.lost = 0, 0
+        self._sequence: int | None = None
         self.stream = Stream(setpoint_rate, setpoint_timeout)
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
@@ -165,7 +169,7 @@ class Vehicle:
     def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
         """Handle a message of its autopilot."""
         self.received_ns = now_ns
-        self.received += 1
+        self._count(message.sequence)
         telemetry = self.telemetry
         telemetry.arrival_ns = graph_ns
         translate = TRANSLATIONS.table().get(message.name)
@@ -223,6 +227,15 @@ class Vehicle:
         """Request the autopilot's time."""
         self._timesyncs.append(graph_ns)
         self.route.send("TIMESYNC", {"tc1": 0, "ts1": graph_ns}, self.address, now_ns)
+
+    def _count(self, sequence: int) -> None:
+        self.received += 1
+        ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
+        if 0 < ahead <= 0xFF - MAX_OVERTAKEN:
+            self.lost += ahead - 1
+            self._sequence = sequence
+        elif ahead:  # others overtook it, and it was taken for lost
+            self.lost = max(0, self.lost - 1)
 
     def _timesync(self, fields: Any, now_ns: int, graph_ns: int) -> None:
         if fields.tc1 == 0:
