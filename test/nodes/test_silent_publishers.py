@@ -228,17 +228,20 @@ def test_what_each_topic_does_when_its_publisher_falls_silent(graph: Graph) -> N
 
 def test_half_of_an_attitude_is_not_kept_alive_by_the_other(graph: Graph) -> None:
     """First it does not act at all; then it ends, although thrusts, or attitudes, go on."""
-    level_, case = level(), CASES[ATTITUDE]
-    halves = ((ATTITUDE, level_, "attitude without thrust"), (THRUST, HALF, "thrust without attitude"))
-    for topic, message, _ in halves[:1]:
-        until(lambda t=topic, m=message: graph.publish(t, m) or any("attitude without thrust" in x for x in graph.log))  # type: ignore[misc]
-        graph.loop.step(1)
-        assert graph.acts(case) == 0.0
-    for topic, message, _ in halves:
+    case, message = CASES[ATTITUDE], level()
+
+    def refused() -> bool:
+        graph.publish(ATTITUDE, message)
+        return any("attitude without thrust" in line for line in graph.log)
+
+    until(refused, "a refusal")
+    graph.loop.step(1)
+    assert graph.acts(case) == 0.0
+    for topic, half in ((ATTITUDE, message), (THRUST, HALF)):
         graph.command(ATTITUDE)
 
-        def ended(topic: str = topic, message: Any = message) -> bool:
-            graph.publish(topic, message)
+        def ended(topic: str = topic, half: Any = half) -> bool:
+            graph.publish(topic, half)
             graph.loop.step(1)
             return graph.acts(case) == 0.0
 
