@@ -15,6 +15,7 @@ from running import Running, running
 from sim_node.autopilot import commands
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.conversations import MAX_WAITING, Conversations
+from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.transaction import Outgoing, Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 
@@ -122,8 +123,6 @@ def test_exceptions_elsewhere_in_a_conversation_are_survived(two_vehicles: tuple
     bridge.wait_for(lambda: "the result of arm: internal error: RuntimeError" in "".join(bridge.complaints))
 
     def unsendable(now_ns: int) -> None:
-        from sim_node.autopilot.setpoints import Setpoint
-
         vehicle.stream.set(Setpoint("SET_ATTITUDE_TARGET", {"thrust": 1e308}), "test")
 
     bridge.bridge.post(unsendable)
@@ -146,6 +145,10 @@ class Scripted(Transaction):
         return self.end(True, "done") if self._ticks < 0 else [("HEARTBEAT", {"type": self.name})]
 
 
+def unexpected(what: str, error: Exception, now_ns: int) -> None:
+    raise error
+
+
 # What is done in a turn, and what is done in the report of each result: begin (key, ticks), or cancel a key.
 ACTIONS = st.one_of(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), st.sampled_from("abc"))
 
@@ -159,7 +162,7 @@ def test_whatever_begins_and_ends_in_whatever_order(turns: list[list[Any]], reac
     left = list(reactions)
     conversations = Conversations(
         lambda outgoing, now_ns: sent.extend(fields["type"] for _, fields in outgoing),
-        lambda *fault: pytest.fail(fault),
+        unexpected,
     )
 
     def act(action: Any) -> None:
@@ -193,7 +196,7 @@ def test_whatever_begins_and_ends_in_whatever_order(turns: list[list[Any]], reac
 
 def test_more_than_can_wait_are_refused() -> None:
     answers: list[Result] = []
-    conversations = Conversations(lambda outgoing, now_ns: None, lambda *fault: pytest.fail(fault))
+    conversations = Conversations(lambda outgoing, now_ns: None, unexpected)
     for number in range(MAX_WAITING + 3):
         conversations.begin(Scripted("a", str(number), 1), lambda each, result: answers.append(result), 0)
     assert [result.text for result in answers] == [f"{MAX_WAITING} requests are already waiting"] * 2

@@ -71,7 +71,12 @@ class Flown:
         """No setpoint is repeated any more, and none is on its way into the bridge."""
         stream = self.node.bridge.vehicles[1].stream
         self.ears.spin_for(0.05)
-        self.ears.spin_until(lambda: again() or stream.setpoint is None, "the end of the last setpoint")
+
+        def idle() -> bool:
+            again()
+            return stream.setpoint is None
+
+        self.ears.spin_until(idle, "the end of the last setpoint")
 
     def barrier(self) -> None:
         """What was on its way to the autopilot is there afterwards."""
@@ -199,21 +204,25 @@ def test_attitude_and_thrust_are_sent_as_a_pair(flown: Flown, topic: str) -> Non
     flown.barrier()
     assert not flown.sent(since)
 
-    def thrust_on_the_wire(thrust: float, publish: Callable[[], None]) -> bool:
-        publish()
-        return any(math.isclose(each.thrust, thrust, rel_tol=1e-6) for each in flown.sent(since))
-
-    def both(thrust: float) -> None:
+    def first_pair() -> bool:
         flown.publish(topic, attitude)
-        flown.publish(THRUST, Float64(data=thrust))
+        flown.publish(THRUST, Float64(data=0.25))
+        return bool(flown.sent(since))
 
-    flown.ears.spin_until(lambda: thrust_on_the_wire(0.25, lambda: both(0.25)), "the first pair")
+    flown.ears.spin_until(first_pair, "the first pair")
     assert {round(each.thrust, 6) for each in flown.sent(since)} == {0.25}
 
-    # A new thrust alone is sent with the newest attitude. On a busy machine that may be old by then: once more.
-    flown.ears.spin_until(
-        lambda: thrust_on_the_wire(0.75, lambda: flown.publish(THRUST, Float64(data=0.75))) or both(0.25), "0.75"
-    )
+    def thrusts_alone() -> bool:
+        """One attitude, and thrusts that follow it, each sent with it. On a busy machine it may be too old by then."""
+        began = time.monotonic()
+        flown.publish(topic, attitude)
+        for percent in range(30, 40):
+            flown.publish(THRUST, Float64(data=percent / 100))
+            flown.ears.spin_for(0.02)
+        flown.barrier()
+        return len({each.thrust for each in flown.sent(began)}) >= 3
+
+    flown.ears.spin_until(thrusts_alone, "three thrusts with one attitude")
     # The publisher of attitudes falls silent; that of thrusts does not keep its last one alive.
     flown.until_result(topic, "stopped", since, lambda: flown.publish(THRUST, Float64(data=0.75)))
     flown.until_result(THRUST, "the last attitude is", since, lambda: flown.publish(THRUST, Float64(data=0.75)))
