@@ -122,8 +122,8 @@ class CommandTopics(ABC):
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         self.node, self.loop, self.prefix = node, loop, prefix
-        self.clock_ns = clock_ns or (lambda: loop.simulation.time_ns)
-        self.subscriptions = CommandSubscriptions(node, loop, self.drain, self.clock_ns)
+        self._wall_ns = clock_ns
+        self.subscriptions = CommandSubscriptions(node, loop, self.drain, clock_ns or (lambda: loop.simulation.time_ns))
 
     @property
     def topics(self) -> list[str]:
@@ -137,6 +137,10 @@ class CommandTopics(ABC):
             world: The world.
         """
         self.subscriptions.renew(lambda: self.subscribe(world))
+
+    def run_time_ns(self, stamp_ns: int) -> int:
+        """Return the simulation time of a stamp."""
+        return stamp_ns if self._wall_ns is None else self.loop.simulation.time_ns + stamp_ns - self._wall_ns()
 
     @abstractmethod
     def subscribe(self, world: World) -> None:

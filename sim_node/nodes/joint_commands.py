@@ -55,7 +55,7 @@ class JointTopics(CommandTopics):
                         name = topic_of(self.prefix + joint, FLOAT_TOPICS[kind])
                         subscribe(Float64, name, _of_float(joints, joint, kind), Qos(), group.timeout)
             if "trajectory" in group.accept:
-                serve_trajectories(self.node, commander, group, namespace, subscriptions, self.clock_ns)
+                serve_trajectories(self.node, commander, group, namespace, subscriptions, self.run_time_ns)
 
 
 def _joints_of(commander: JointCommander, group: str) -> Joints:

@@ -38,7 +38,7 @@ def serve_trajectories(
     group: JointCommands,
     namespace: str,
     subscriptions: CommandSubscriptions,
-    clock_ns: Callable[[], int],
+    run_time_ns: Callable[[int], int],
 ) -> None:
     """Offer the topic and the action of a group, as far as their messages are installed.
 
@@ -48,7 +48,7 @@ def serve_trajectories(
         group: The joints.
         namespace: Comes before the names; empty, or with a slash at its end.
         subscriptions: Those of the commander; gets the names of the topic and the action.
-        clock_ns: Returns the time by which stamps count (ns).
+        run_time_ns: Returns the simulation time of a stamp (ns).
     """
     try:
         kind = message_class("trajectory_msgs/msg/JointTrajectory")
@@ -62,7 +62,7 @@ def serve_trajectories(
             if outcome.code is not Code.SUCCESSFUL and not outcome.cancelled:
                 node.get_logger().warning(f"{topic}: {outcome.code.name}: {outcome.message}")
 
-        following = _following(message, commander, group, clock_ns())
+        following = _following(message, commander, group, run_time_ns)
         following.ended = ended
         commander.follow(following)
 
@@ -75,7 +75,7 @@ def serve_trajectories(
 
     def serve() -> Callable[[], object]:
         server = FollowJointTrajectoryServer(
-            node, commander, group, namespace + ACTION, action, subscriptions, clock_ns
+            node, commander, group, namespace + ACTION, action, subscriptions, run_time_ns
         )
         return server.close
 
@@ -93,10 +93,10 @@ class FollowJointTrajectoryServer:
         name: str,
         action: Any,
         subscriptions: CommandSubscriptions,
-        clock_ns: Callable[[], int],
+        run_time_ns: Callable[[int], int],
     ) -> None:
         self._node, self._commander, self._group, self._name = node, commander, group, name
-        self._action, self._subscriptions, self._clock_ns = action, subscriptions, clock_ns
+        self._action, self._subscriptions, self._run_time_ns = action, subscriptions, run_time_ns
         self._is_closing = False
         self._following: dict[bytes, Following] = {}
         self._server = ActionServer(
@@ -125,7 +125,7 @@ class FollowJointTrajectoryServer:
         if self._is_closing:
             return GoalResponse.REJECT
         try:
-            _following(goal.trajectory, self._commander, self._group, self._clock_ns(), goal)
+            _following(goal.trajectory, self._commander, self._group, self._run_time_ns, goal)
         except JointCommandRefused as refusal:
             self._subscriptions.refuse(self._name, f"{refusal.code.name}: {refusal}")
             return GoalResponse.REJECT
@@ -144,7 +144,7 @@ class FollowJointTrajectoryServer:
         key = bytes(handle.goal_id.uuid)
         try:
             request = handle.request
-            following = _following(request.trajectory, self._commander, self._group, self._clock_ns(), request)
+            following = _following(request.trajectory, self._commander, self._group, self._run_time_ns, request)
         except JointCommandRefused as refusal:  # its time has passed since it was accepted
             result.error_code, result.error_string = int(refusal.code), str(refusal)
             handle.abort()
@@ -196,7 +196,11 @@ class FollowJointTrajectoryServer:
 
 
 def _following(
-    message: Any, commander: JointCommander, group: JointCommands, now_ns: int, goal: Any = None
+    message: Any,
+    commander: JointCommander,
+    group: JointCommands,
+    run_time_ns: Callable[[int], int],
+    goal: Any = None,
 ) -> Following:
     """Return the trajectory of a message, with the tolerances of a goal if there is one. Raises JointCommandRefused."""
     names = tuple(message.joint_names)
@@ -209,13 +213,14 @@ def _following(
     ]
     trajectory = trajectory_of(commander.groups.get(group.name, {}), names, points)
     stamp_ns = nanoseconds(message.header.stamp)
-    wait_s = (stamp_ns - now_ns) * 1e-9 if stamp_ns else 0.0
-    if wait_s + trajectory.end < 0.0:
-        raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
-    if wait_s > MAX_WAIT_S:
-        message = f"it starts in {wait_s:.3g} s; allowed: up to {MAX_WAIT_S:g} s (does the sender have use_sim_time?)"
-        raise JointCommandRefused(message)
-    start_ns = commander.simulation.time_ns + stamp_ns - now_ns if stamp_ns else None
+    start_ns = run_time_ns(stamp_ns) if stamp_ns else None
+    if start_ns is not None:
+        wait_s = (start_ns - commander.simulation.time_ns) * 1e-9
+        if wait_s + trajectory.end < 0.0:
+            raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
+        if wait_s > MAX_WAIT_S:
+            hint = "does the sender have use_sim_time?"
+            raise JointCommandRefused(f"it starts in {wait_s:.3g} s; allowed: up to {MAX_WAIT_S:g} s; {hint}")
     tolerances = Tolerances.of(group, len(names))
     if goal is not None:
         # Fields of later versions of the action.

@@ -30,8 +30,8 @@ from sim_node.nodes.publishers import profile, publishers_of
 from sim_node.nodes.vehicle_commands import VehicleCommands
 from sim_node.rate_limit import RateLimit
 
-# Minimum time between two reports of a refusal.
-REPEAT_REFUSAL_S = 1.0
+# Minimum time between two results of a topic on command_result (ns): of refusals, and of setpoints that have ended.
+REPEAT_RESULT_NS = 1_000_000_000
 
 
 def _position(message: Any, vehicle: Telemetry, limits: Limits) -> Setpoint:
@@ -133,8 +133,7 @@ class VehicleSetpoints:
         self._pair: NewestPair[tuple[_Turn, Instant], tuple[float, Instant]]
         self._pair = NewestPair(("attitude", "thrust"), self._timeout_s)
         self._orders = Orders(node)
-        self._reported: dict[str, float] = {}
-        self._limit = RateLimit()
+        self._told, self._logged = RateLimit(REPEAT_RESULT_NS), RateLimit()
         for topic, (kind, make) in SETPOINTS.items():
             self._subscribe(kind, topic, self._setpoint(topic, make))
         for topic, (kind, with_thrust) in TURNS.items():
@@ -155,9 +154,9 @@ class VehicleSetpoints:
                 age_ns = max(0, stamp_age_ns(message, graph_ns))
                 receive(message, Instant(time.monotonic_ns() - age_ns, graph_ns - age_ns))
             except SetpointRefused as refusal:
-                self._refuse(topic, str(refusal))
+                self._report(topic, Result(False, str(refusal)))
             except Exception as error:
-                self._refuse(topic, f"internal error: {type(error).__name__}")
+                self._report(topic, Result(False, f"internal error: {type(error).__name__}"))
                 self._bridge.failed(f"{self._prefix}{topic}", error)
 
         # A best-effort subscription is compatible with reliable publishers, too.
@@ -218,18 +217,15 @@ class VehicleSetpoints:
 
         return receive
 
-    def _refuse(self, topic: str, reason: str) -> None:
-        now = time.monotonic()
-        if now - self._reported.get(topic, -REPEAT_REFUSAL_S) >= REPEAT_REFUSAL_S:
-            self._reported[topic] = now
-            self._report(topic, Result(False, reason))
-
     def _report(self, topic: str, result: Result) -> None:
-        """Publish a result, and log it once in a while."""
+        """Publish a result, and log it, once in a while each."""
+        now_ns, about = time.monotonic_ns(), f"{topic} {result.ok}"
+        if not self._told.admit(about, result.text, now_ns):
+            return
         self._commands.report(topic, result)
         publishers = publishers_of(self._node, self._prefix + topic)
         line = f"{self._prefix}{topic}: {result.text}{publishers}"
-        if line := self._limit.admit(f"{topic} {result.ok} {publishers}", line, time.monotonic_ns()):
+        if line := self._logged.admit(about + publishers, line, now_ns):
             self._node.get_logger().warning(line)
 
 
