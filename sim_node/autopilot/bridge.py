@@ -5,9 +5,11 @@ from __future__ import annotations
 import selectors
 import socket
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from sim_node.autopilot.bridge_settings import BridgeListener, BridgeSettings
@@ -21,6 +23,7 @@ from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.tlog import Playback
 from sim_node.autopilot.vehicle import Route, Vehicle
 from sim_node.rate_limit import PERIOD_NS, RateLimit
+from sim_node.text import MAX_LINE, shown
 
 TICK_NS = 10_000_000
 HEARTBEAT_NS = 1_000_000_000
@@ -83,6 +86,8 @@ class Bridge:
         self._heartbeat_ns = self._timesync_ns = self._tick_ns = self._ended_ns = 0
         self._last_graph_ns = 0
         self._limit = RateLimit()
+        # Where exceptions came from whose tracebacks have been shown.
+        self._faults: set[str] = set()
         self._reboots: dict[int, deque[int]] = {}
         # Periodic actions: period, next time (ns, monotonic), and action.
         self._periodic: list[list[Any]] = []
@@ -105,6 +110,15 @@ class Bridge:
         self._posted.append(action)
         with suppress(OSError):
             self._wake_write.send(b"\0")
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Report an exception that nobody expected. Call this from any thread.
+
+        Args:
+            what: What failed.
+            error: The exception.
+        """
+        self.post(lambda now_ns: self._failed(what, error, now_ns))
 
     def stop(self) -> None:
         """Stop `run`. Call this from any thread."""
@@ -190,6 +204,8 @@ class Bridge:
             action(now_ns)
         except EncodeError as error:
             self._warn("encoding", f"not sent: {error}", now_ns)
+        except Exception as error:
+            self._failed("a request", error, now_ns)
 
     def _read_from(self, connection: Connection, now_ns: int) -> None:
         graph_ns = self._graph_ns()
@@ -220,6 +236,8 @@ class Bridge:
             vehicle.telemetry.drop(message.fields, "is invalid")
             text = f"system {vehicle.system}: ignoring {message.name}: {error}"
             self._warn(f"{vehicle.system} {message.name}", text, now_ns)
+        except Exception as error:
+            self._failed(f"system {vehicle.system}: ignoring {message.name}", error, now_ns)
         if vehicle.telemetry.clock.events.reboots != reboots:
             self._rebooted(vehicle, now_ns)
 
@@ -276,8 +294,10 @@ class Bridge:
             route,
             address,
             setpoint_rate=self._settings.setpoint_rate,
+            setpoint_timeout=self._settings.setpoint_timeout,
             stream_rate=self._settings.stream_rate,
             heartbeat_timeout=self._settings.heartbeat_timeout,
+            fault=lambda what, error, now_ns: self._failed(f"system {system}: {what}", error, now_ns),
         )
         vehicle.standing = standing(message.component, message.fields)
         self._listener.vehicle_found(vehicle)
@@ -324,6 +344,18 @@ class Bridge:
         if line := self._limit.admit(about, text, now_ns):
             self._listener.report(line)
 
+    def _failed(self, what: str, error: Exception, now_ns: int) -> None:
+        """Report an exception that nobody expected: once with its traceback, then briefly."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        line = f"{what}: internal error: {type(error).__name__} at {where}: {shown(str(error), MAX_LINE)}"
+        if where in self._faults:
+            self._warn(f"{what} {where}", line, now_ns)
+        else:
+            self._faults.add(where)
+            trace = "".join(traceback.format_exception(error))
+            self._listener.warn(f"{line}; the bridge goes on, please report this\n{trace}")
+
     def _tick(self, now_ns: int) -> None:
         graph_ns = self._graph_ns()
         if graph_ns < self._last_graph_ns - WENT_BACK_NS:
@@ -355,7 +387,10 @@ class Bridge:
         if request_time:
             self._timesync_ns = now_ns
         for vehicle in self.vehicles.values():
-            vehicle.tick(now_ns, graph_ns)
+            try:
+                vehicle.tick(now_ns, graph_ns)
+            except Exception as error:
+                self._failed(f"system {vehicle.system}", error, now_ns)
             if request_time and vehicle.connected:
                 vehicle.request_time(now_ns, graph_ns)
 

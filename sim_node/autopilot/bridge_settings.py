@@ -18,6 +18,7 @@ class BridgeSettings:
     Attributes:
         frames: Returns the names of a vehicle's frames for its system id.
         setpoint_rate: Rate of the stream that keeps a setpoint active (Hz).
+        setpoint_timeout: How long a setpoint is repeated without a new message (s).
         stream_rate: Rate of the messages to request from ArduPilot (Hz); 0 for none.
         timesync: Whether to request the time of autopilots.
         heartbeat_timeout: A vehicle that sends nothing for this long (s) is not connected.
@@ -27,6 +28,7 @@ class BridgeSettings:
 
     frames: Callable[[int], FrameNames] = field(default=lambda system: FrameNames())
     setpoint_rate: float = 20.0
+    setpoint_timeout: float = 0.5
     stream_rate: float = 50.0
     timesync: bool = True
     heartbeat_timeout: float = 3.0

@@ -28,12 +28,14 @@ from sim_node.frames import (
     Ned,
 )
 from sim_node.geometry import quaternions
+from sim_node.world.problems import quoted
 
 _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
 _ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
 _UPPER = np.triu_indices(6)
 # Metres, m/s and rad/s that no valid estimate exceeds.
 MAX_DISTANCE = 1e6
+# Larger covariances say no more than this: MAVLink's floats have 32 bits.
 _MAX_COVARIANCE = 1e30
 
 
@@ -54,9 +56,9 @@ def odometry(
     frame, child = frames
     known = vehicle.frames
     if frame not in (known.map, known.odom):
-        raise SetpointRefused(f"odometry: frame_id is {frame!r}; allowed: {known.map}, {known.odom}")
+        raise SetpointRefused(f"odometry: frame_id is {quoted(frame)}; allowed: {known.map}, {known.odom}")
     if child != known.base:
-        raise SetpointRefused(f"odometry: child_frame_id is {child!r}; allowed: {known.base}")
+        raise SetpointRefused(f"odometry: child_frame_id is {quoted(child)}; allowed: {known.base}")
     usable = _usable("odometry", pose)
     _bounded("odometry", twist)
     place, attitude = usable[:3], usable[3:]
@@ -92,7 +94,7 @@ def odometry(
 def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[float]) -> Setpoint:
     """Convert a pose (7) in the vehicle's map to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
     if frame != vehicle.frames.map:
-        raise SetpointRefused(f"vision_pose: frame_id is {frame!r}; allowed: {vehicle.frames.map}")
+        raise SetpointRefused(f"vision_pose: frame_id is {quoted(frame)}; allowed: {vehicle.frames.map}")
     usable = _usable("vision_pose", pose)
     north, east, down = Enu(usable[:3]).to_ned()
     w, a, b, c = AttitudeEnu(usable[3:]).to_ned()
@@ -127,7 +129,8 @@ def _upper(covariance: npt.ArrayLike, source: Frame, target: Frame) -> list[floa
     matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
     if not matrix.any():
         return [math.nan, *[0.0] * 20]
-    # MAVLink's floats have 32 bits.
+    if not np.isfinite(matrix).all():
+        raise SetpointRefused("odometry: a covariance has numbers that are not finite")
     matrix = np.clip(matrix, -_MAX_COVARIANCE, _MAX_COVARIANCE)
     values: list[float] = Covariance(matrix, source).to(target).in_frames(target)[_UPPER].tolist()
     return values

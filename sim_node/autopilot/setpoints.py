@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sim_node.autopilot.telemetry import Home
 from sim_node.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position, YawEnu
+from sim_node.world.problems import quoted
 
 LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
 # The frame of latitude and longitude (REP 105).
@@ -24,6 +25,10 @@ VELOCITY_MASK = NO_POSITION | NO_ACCELERATION | NO_YAW
 ACCELERATION_MASK = NO_POSITION | NO_VELOCITY | NO_YAW | NO_YAW_RATE
 # Where local NED begins.
 _START = Ned((0.0, 0.0, 0.0))
+# Of a place that a setpoint is for, m.
+MAX_ALTITUDE = 1e5
+# The range of autopilots' gyroscopes, 2000 degrees/s; no vehicle follows a faster turn (rad/s).
+MAX_TURN_RATE = math.radians(2000.0)
 # ATTITUDE_TARGET_TYPEMASK.
 NO_RATES, NO_ATTITUDE = 7, 128
 
@@ -82,9 +87,7 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, h
     SetpointRefused.
     """
     _in_frame("place", frame, ("", EARTH))
-    latitude, longitude, altitude = _finite("place", lla)
-    if abs(latitude) > 90.0 or abs(longitude) > 180.0:
-        raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
+    latitude, longitude, altitude = check_place(lla)
     if home is None:
         raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
     altitude_msl = altitude - undulation
@@ -94,6 +97,16 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, h
     fields = {"coordinate_frame": GLOBAL_RELATIVE_ALT_INT, "type_mask": POSITION_MASK | NO_YAW}
     fields |= {"lat_int": round(latitude * 1e7), "lon_int": round(longitude * 1e7)}
     return Setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields | {"alt": altitude_msl - home.altitude_msl})
+
+
+def check_place(lla: Sequence[float]) -> tuple[Any, ...]:
+    """Return latitude, longitude (degrees) and altitude (m) if they are of a place. Raises SetpointRefused."""
+    latitude, longitude, altitude = _finite("place", lla)
+    if abs(latitude) > 90.0 or abs(longitude) > 180.0:
+        raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
+    if abs(altitude) > MAX_ALTITUDE:
+        raise SetpointRefused(f"place: altitude {altitude:g} m; allowed: up to {MAX_ALTITUDE:g} m")
+    return latitude, longitude, altitude
 
 
 def velocity(
@@ -107,6 +120,7 @@ def velocity(
     _in_frame("velocity", frame, (map_frame, base_frame))
     v = _finite("velocity", (*linear, yaw_rate))
     _below("velocity", v[:3], limits.velocity, "m/s")
+    _turning("velocity", v[3:])
     in_map = frame == map_frame
     x, y, z = Enu(v[:3]).to_ned() if in_map else Flu(v[:3]).to_frd()
     # About the axis that is down in NED and in FRD.
@@ -128,7 +142,7 @@ def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limit
 def attitude(frame: str, q: Sequence[float], thrust: float, map_frame: str) -> Setpoint:
     """Return the setpoint for an orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
     _in_frame("attitude", frame, (map_frame,))
-    fields = {"type_mask": NO_RATES, "q": _unit(q).to_ned(), "thrust": _thrust(thrust)}
+    fields = {"type_mask": NO_RATES, "q": _unit(q).to_ned(), "thrust": checked_thrust(thrust)}
     return Setpoint("SET_ATTITUDE_TARGET", fields)
 
 
@@ -138,8 +152,9 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
     Raises SetpointRefused.
     """
     _in_frame("rates", frame, (base_frame,))
-    x, y, z = Flu(_finite("rates", rates)).to_frd()
-    fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": _thrust(thrust)}
+    _turning("rates", _finite("rates", rates))
+    x, y, z = Flu(rates).to_frd()
+    fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": checked_thrust(thrust)}
     return Setpoint("SET_ATTITUDE_TARGET", fields | {"body_roll_rate": x, "body_pitch_rate": y, "body_yaw_rate": z})
 
 
@@ -151,7 +166,7 @@ def _position(ned: Ned, yaw: YawEnu) -> Setpoint:
 
 def _in_frame(what: str, frame: str, allowed: tuple[str, ...]) -> None:
     if frame not in allowed:
-        raise SetpointRefused(f"{what}: frame_id is {frame!r}; allowed: {', '.join(allowed)}")
+        raise SetpointRefused(f"{what}: frame_id is {quoted(frame)}; allowed: {', '.join(allowed)}")
 
 
 def _finite(what: str, values: Sequence[float]) -> tuple[Any, ...]:
@@ -167,7 +182,8 @@ def _unit(q: Sequence[float]) -> AttitudeEnu:
     return AttitudeEnu(part / norm for part in q)
 
 
-def _thrust(thrust: float) -> float:
+def checked_thrust(thrust: float) -> float:
+    """Return a thrust if it is one. Raises SetpointRefused."""
     if not 0.0 <= thrust <= 1.0:
         raise SetpointRefused(f"thrust is {thrust:g}; allowed: 0 to 1")
     return thrust
@@ -177,12 +193,23 @@ def _within(ned: Ned, home: Ned, limits: Limits) -> None:
     north, east, down = ned - home
     distance, height = math.hypot(north, east), -down
     if distance > limits.distance:
-        raise SetpointRefused(f"position: {distance:.1f} m from home; limit_distance is {limits.distance:g} m")
+        raise SetpointRefused(f"position: {_metres(distance)} from home; limit_distance is {limits.distance:g} m")
     if height > limits.height:
-        raise SetpointRefused(f"position: {height:.1f} m above home; limit_height is {limits.height:g} m")
+        raise SetpointRefused(f"position: {_metres(height)} above home; limit_height is {limits.height:g} m")
+    if -height > limits.distance:
+        raise SetpointRefused(f"position: {_metres(-height)} below home; limit_distance is {limits.distance:g} m")
+
+
+def _metres(length: float) -> str:
+    return f"{length:.1f} m" if length < 1e6 else f"{length:.3g} m"
 
 
 def _below(what: str, values: Sequence[float], limit: float, unit: str) -> None:
     size = math.hypot(*values)
     if size > limit:
         raise SetpointRefused(f"{what}: {size:.3g} {unit}; limit_{what} is {limit:g} {unit}")
+
+
+def _turning(what: str, rates: Sequence[float]) -> None:
+    if max(map(abs, rates)) > MAX_TURN_RATE:
+        raise SetpointRefused(f"{what}: turns at {max(map(abs, rates)):.3g} rad/s; allowed: {MAX_TURN_RATE:.3g} rad/s")

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sim_node.autopilot.codec import Message, kind_named
 from sim_node.autopilot.commands import request_message, set_message_interval
+from sim_node.autopilot.conversations import Conversations, Ended, Fault
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.other_components import OtherComponents
 from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
-from sim_node.autopilot.transaction import Outgoing, Refusal, Result, Transaction
+from sim_node.autopilot.transaction import Outgoing, Refusal, Transaction
 from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.autopilot.translation.state import publish_overdue_texts, publish_state
 
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
-MAX_WAITING = 32
+# A message may be overtaken by this many others; sequence numbers have eight bits.
+MAX_OVERTAKEN = 64
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
 # Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
 STREAMS = {
@@ -39,8 +41,6 @@ STREAMS = {
     "SYSTEM_TIME": 0.04,
 }
 
-Ended = Callable[[Transaction, Result], None]
-
 
 class Route(Protocol):
     """How a vehicle is reached: a connection, or a recording, which accepts no commands."""
@@ -55,18 +55,45 @@ class Route(Protocol):
         """Send a message to a peer."""
 
 
-class Stream:
-    """A setpoint that is sent repeatedly until it is stopped."""
+class Instant(NamedTuple):
+    """A time on the monotonic clock and on the graph's, which differ in pace while time is simulated (ns)."""
 
-    def __init__(self, rate: float) -> None:
+    steady_ns: int
+    graph_ns: int
+
+    def age_ns(self, now_ns: int, graph_ns: int) -> int:
+        """Return how old it is by the clock by which it is older. A graph clock that was set back makes it old."""
+        return max(now_ns - self.steady_ns, abs(graph_ns - self.graph_ns))
+
+
+class Stream:
+    """A setpoint that is sent repeatedly: until it is stopped, or while the message that it came with is young.
+
+    MAVROS forwards each message once. Autopilots rely on that: they take over when setpoints stop to arrive (PX4's
+    COM_OF_LOSS_T). A repeated setpoint hides that its publisher is gone, so its lifetime (s) is short.
+    """
+
+    def __init__(self, rate: float, lifetime: float) -> None:
         self.setpoint: Setpoint | None = None
         self.owner = ""
-        self._period_ns = round(SECOND / rate)
+        self._period_ns, self._lifetime_ns = round(SECOND / rate), round(lifetime * SECOND)
         self._due_ns = 0
+        self._received: Instant | None = None
+        self._expired: Callable[[], object] = lambda: None
 
-    def set(self, setpoint: Setpoint, owner: str) -> None:
-        """Send this setpoint from now on, at once."""
+    def set(
+        self,
+        setpoint: Setpoint,
+        owner: str,
+        received: Instant | None = None,
+        expired: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Send this setpoint from now on, at once.
+
+        received: when its message came; None to send it until it is stopped. expired: called when it becomes too old.
+        """
         self.setpoint, self.owner, self._due_ns = setpoint, owner, 0
+        self._received, self._expired = received, expired
 
     def stop(self, owner: str | None = None) -> bool:
         """Stop the setpoint if it is this owner's. Return whether there was one."""
@@ -75,13 +102,23 @@ class Stream:
         self.setpoint, self.owner = None, ""
         return True
 
-    def due(self, now_ns: int) -> Setpoint | None:
+    def due(self, now_ns: int, graph_ns: int) -> Setpoint | None:
         """Return the setpoint if it has to be sent now."""
-        if self.setpoint is None or now_ns < self._due_ns:
+        if self.setpoint is None:
+            return None
+        if self._received is not None and self._received.age_ns(now_ns, graph_ns) >= self._lifetime_ns:
+            self.stop()
+            self._expired()
+            return None
+        if now_ns < self._due_ns:
             return None
         late = now_ns - self._due_ns
         self._due_ns = self._due_ns + self._period_ns if late < self._period_ns else now_ns + self._period_ns
         return self.setpoint
+
+
+def _raise(what: str, error: Exception, now_ns: int) -> None:
+    raise error
 
 
 class Vehicle:
@@ -90,7 +127,7 @@ class Vehicle:
     Times are monotonic nanoseconds, except for those of telemetry, which are the graph's.
 
     telemetry: its state. route, address: where it was received from. heartbeat_timeout: a vehicle that sends nothing
-    for this long (s) is not connected.
+    for this long (s) is not connected. fault: reports unexpected exceptions in transactions; by default, raises them.
     """
 
     def __init__(
@@ -101,23 +138,26 @@ class Vehicle:
         address: Address,
         *,
         setpoint_rate: float,
+        setpoint_timeout: float = 0.5,
         stream_rate: float,
         heartbeat_timeout: float,
+        fault: Fault = _raise,
     ) -> None:
         self.telemetry, self.component = telemetry, component
         self.route, self.address = route, address
         self.connected = False
         self.received_ns = 0
-        self.received = 0
-        self.stream = Stream(setpoint_rate)
+        # Messages of its autopilot, those that are missing between them, and the number of the newest.
+        self.received, self.lost = 0, 0
+        self._sequence: int | None = None
+        self.stream = Stream(setpoint_rate, setpoint_timeout)
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
         # How much its component looks like an autopilot; see discovery.py.
         self.standing = 0
         self._started_ns: int | None = None
-        self._active: dict[str, tuple[Transaction, Ended]] = {}
-        self._waiting: deque[tuple[Transaction, Ended]] = deque()
+        self._conversations = Conversations(self._send_all, fault)
         self._requested_ns = 0
         self._timesyncs: deque[int] = deque(maxlen=20)
 
@@ -144,7 +184,7 @@ class Vehicle:
     def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
         """Handle a message of its autopilot."""
         self.received_ns = now_ns
-        self.received += 1
+        self._count(message.sequence)
         telemetry = self.telemetry
         telemetry.arrival_ns = graph_ns
         translate = TRANSLATIONS.table().get(message.name)
@@ -158,10 +198,7 @@ class Vehicle:
             # Any message ends a silence; the next heartbeat may take a second.
             self.connected = True
             publish_state(telemetry, connected=True)
-        for transaction, _ in list(self._active.values()):
-            self._send_all(transaction.receive(message, now_ns), now_ns)
-        if self._active:
-            self._settle(now_ns)
+        self._conversations.receive(message, now_ns)
 
     def tick(self, now_ns: int, graph_ns: int) -> None:
         """Do what is due: transactions, the setpoint stream, requests, timeouts."""
@@ -170,10 +207,8 @@ class Vehicle:
             self.telemetry.arrival_ns = graph_ns
             publish_state(self.telemetry, connected=False)
         publish_overdue_texts(self.telemetry, graph_ns)
-        for transaction, _ in list(self._active.values()):
-            self._send_all(transaction.tick(now_ns), now_ns)
-        self._settle(now_ns)
-        setpoint = self.stream.due(now_ns)
+        self._conversations.tick(now_ns)
+        setpoint = self.stream.due(now_ns, graph_ns)
         if setpoint is not None:
             self.send(setpoint.name, setpoint.fields, now_ns)
         if self.connected and now_ns - self._requested_ns > REQUEST_PERIOD_NS:
@@ -183,24 +218,11 @@ class Vehicle:
         """Start a transaction, or queue it behind the active one with the same key."""
         if not self.route.accepts_commands and transaction.result is None:
             transaction = Refusal(transaction.name, "a recording accepts no commands")
-        if transaction.result is not None:
-            ended(transaction, transaction.result)
-        elif transaction.key in self._active:
-            if len(self._waiting) >= MAX_WAITING:
-                ended(transaction, Result(False, f"{MAX_WAITING} requests are already waiting"))
-            else:
-                self._waiting.append((transaction, ended))
-        else:
-            self._active[transaction.key] = transaction, ended
-            self._send_all(transaction.start(now_ns), now_ns)
-            self._settle(now_ns)
+        self._conversations.begin(transaction, ended, now_ns)
 
     def cancel(self, key: str, why: str, now_ns: int) -> None:
         """End the active transaction with a key, if there is one."""
-        found = self._active.get(key)
-        if found is not None:
-            found[0].end(False, why)
-            self._settle(now_ns)
+        self._conversations.cancel(key, why, now_ns)
 
     def send(self, name: str, fields: Mapping[str, Any], now_ns: int) -> None:
         """Send a message, with the fields that every message to a vehicle has."""
@@ -220,6 +242,15 @@ class Vehicle:
         """Request the autopilot's time."""
         self._timesyncs.append(graph_ns)
         self.route.send("TIMESYNC", {"tc1": 0, "ts1": graph_ns}, self.address, now_ns)
+
+    def _count(self, sequence: int) -> None:
+        self.received += 1
+        ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
+        if 0 < ahead <= 0xFF - MAX_OVERTAKEN:
+            self.lost += ahead - 1
+            self._sequence = sequence
+        elif ahead:  # others overtook it, and it was taken for lost
+            self.lost = max(0, self.lost - 1)
 
     def _timesync(self, fields: Any, now_ns: int, graph_ns: int) -> None:
         if fields.tc1 == 0:
@@ -255,16 +286,3 @@ class Vehicle:
     def _send_all(self, outgoing: list[Outgoing], now_ns: int) -> None:
         for name, fields in outgoing:
             self.send(name, fields, now_ns)
-
-    def _settle(self, now_ns: int) -> None:
-        """Report ended transactions and start those that waited for them."""
-        for key, (transaction, ended) in list(self._active.items()):
-            if transaction.result is None:
-                continue
-            del self._active[key]
-            ended(transaction, transaction.result)
-            for waiting in self._waiting:
-                if waiting[0].key == key:
-                    self._waiting.remove(waiting)
-                    self.begin(*waiting, now_ns)
-                    break

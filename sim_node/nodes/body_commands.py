@@ -10,10 +10,12 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64, Float64MultiArray
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.nodes.command_subscriptions import CommandTopics
+from sim_node.nodes.newest_pair import NewestPair
 from sim_node.simulation import Loop
 from sim_node.simulation.brought import CommandRefused
-from sim_node.simulation.commander import Commander
+from sim_node.simulation.commander import Commander, checked_attitude, checked_thrust
 from sim_node.text import shown
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA, Qos
@@ -29,11 +31,12 @@ ATTITUDE, THRUST = "setpoint_attitude/attitude", "setpoint_attitude/thrust"
 class BodyTopics(CommandTopics):
     """Topics of a world's commanded bodies and multirotors."""
 
-    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        super().__init__(node, loop, prefix)
+    def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
+        super().__init__(node, loop, prefix, clock_ns)
         self._commander = Commander(loop.simulation)
         loop.simulation.connect(self._commander)
-        self._thrusts: dict[str, float] = {}
+        # The newest attitude and thrust of each vehicle.
+        self._pairs: dict[str, NewestPair[FloatArray, float]] = {}
 
     def drain(self) -> None:
         """Apply the commands that were brought."""
@@ -44,16 +47,18 @@ class BodyTopics(CommandTopics):
         prefix, subscriptions = self.prefix, self.subscriptions
         for body in world.body_commands:
             act = self._wrench_on(body.body)
-            subscriptions.subscribe(WrenchStamped, topic_of(prefix + body.body, WRENCH), act, ONE_BY_ONE)
+            name = topic_of(prefix + body.body, WRENCH)
+            subscriptions.subscribe(WrenchStamped, name, act, ONE_BY_ONE, body.duration)
         for vehicle in world.vehicle_commands:
-            name = vehicle.vehicle
+            name, holds_s = vehicle.vehicle, vehicle.timeout
+            topics: dict[str, tuple[Any, Callable[[Any], None]]] = {}
             if "rotor_speeds" in vehicle.accept:
-                act = self._speeds_of(name)
-                subscriptions.subscribe(Float64MultiArray, topic_of(prefix + name, ROTOR_SPEEDS), act, STREAM)
+                topics[ROTOR_SPEEDS] = Float64MultiArray, self._speeds_of(name)
             if "attitude" in vehicle.accept:
-                act = self._attitude_of(name)
-                subscriptions.subscribe(PoseStamped, topic_of(prefix + name, ATTITUDE), act, STREAM)
-                subscriptions.subscribe(Float64, topic_of(prefix + name, THRUST), self._thrust_of(name), STREAM)
+                self._pairs.setdefault(name, NewestPair(("attitude", "thrust"), holds_s))
+                topics |= {ATTITUDE: (PoseStamped, self._attitude_of(name)), THRUST: (Float64, self._thrust_of(name))}
+            for topic, (kind, act) in topics.items():
+                subscriptions.subscribe(kind, topic_of(prefix + name, topic), act, STREAM, holds_s)
 
     def _frame(self, message: Any) -> str:
         """Return the name in the world of a message's frame."""
@@ -74,9 +79,8 @@ class BodyTopics(CommandTopics):
 
     def _thrust_of(self, vehicle: str) -> Callable[[Any], None]:
         def act(message: Any) -> None:
-            if not 0.0 <= message.data <= 1.0:
-                raise CommandRefused(f"the thrust {message.data:g} is out of range; allowed: 0 to 1")
-            self._thrusts[vehicle] = message.data
+            self._pairs[vehicle].put_second(checked_thrust(message.data), self.loop.simulation.time_ns)
+            self._turn(vehicle)
 
         return act
 
@@ -86,6 +90,16 @@ class BodyTopics(CommandTopics):
             if frame not in ("", fixed):
                 raise CommandRefused(f"the frame is {shown(frame)}; an attitude is in the fixed frame {fixed}")
             q = message.pose.orientation
-            self._commander.turn(vehicle, np.array([q.x, q.y, q.z, q.w]), self._thrusts.get(vehicle, 0.0))
+            attitude = checked_attitude(np.array([q.x, q.y, q.z, q.w]))
+            self._pairs[vehicle].put_first(attitude, self.loop.simulation.time_ns)
+            self._turn(vehicle)
 
         return act
+
+    def _turn(self, vehicle: str) -> None:
+        """Follow the newest attitude with the newest thrust. Raises CommandRefused."""
+        try:
+            attitude, thrust, age_s = self._pairs[vehicle].complete(self.loop.simulation.time_ns)
+        except ValueError as missing:
+            raise CommandRefused(str(missing)) from None
+        self._commander.turn(vehicle, attitude, thrust, age_s)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
 from sim_node.autopilot.axes import Quaternion
@@ -37,8 +36,6 @@ from sim_node.wire.topic import Outlet, Tee
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
 
-# How often to check whether a stream of setpoints still has a publisher.
-POLL_S = 0.1
 # How often messages are committed to a recording.
 COMMIT_S = 0.1
 
@@ -71,6 +68,7 @@ class BridgeNode(LoopNode):
         settings = BridgeSettings(
             frames=self.naming.frames,
             setpoint_rate=values["setpoint_rate"],
+            setpoint_timeout=values["setpoint_timeout"],
             stream_rate=values["stream_rate"],
             timesync=values["timesync"],
             heartbeat_timeout=values["heartbeat_timeout"],
@@ -108,8 +106,6 @@ class BridgeNode(LoopNode):
         self._orders = Orders(self)
         self._setpoints: list[VehicleSetpoints] = []
         self._missions: list[VehicleMissions] = []
-        # One timer for all vehicles, by wall time: publishers may end while simulated time is paused.
-        self.create_timer(POLL_S, self._update_setpoints, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._diagnostics = BridgeDiagnostics(self, self.bridge)
 
     # Called by the bridge, in its own thread
@@ -181,13 +177,9 @@ class BridgeNode(LoopNode):
         name = self.naming.name(vehicle.system)
         # Not in the loop: rclpy takes milliseconds to find out which line logs.
         self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
-        commands = VehicleCommands(self, self.bridge, vehicle, name)
-        self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
+        commands = VehicleCommands(self, self.bridge, vehicle, name, self._graph_ns)
+        self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands, self._graph_ns))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))
-
-    def _update_setpoints(self) -> None:
-        for vehicle in self._setpoints:
-            vehicle.update()
 
 
 class _Thread:

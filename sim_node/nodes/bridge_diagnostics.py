@@ -77,12 +77,16 @@ class BridgeDiagnostics:
     def _vehicle(self, vehicle: Vehicle, elapsed: float) -> DiagnosticStatus:
         telemetry = vehicle.telemetry
         clock, heartbeat = telemetry.clock, telemetry.heartbeat
-        received, _ = self._since(vehicle, vehicle.received, 0)
+        received, lost = self._since(vehicle, vehicle.received, vehicle.lost)
         mode = mode_name(heartbeat) if heartbeat else "unknown"
         level = DiagnosticStatus.OK if vehicle.connected else DiagnosticStatus.ERROR
         message = mode if vehicle.connected else "silent"
+        if vehicle.connected and lost > MAX_LOSS * (received + lost):
+            level, message = DiagnosticStatus.WARN, f"{mode}, {100.0 * lost / (received + lost):.0f} % lost"
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
+            ("messages", vehicle.received),
+            ("lost", vehicle.lost),
             ("link", vehicle.route.name),
             ("mode", mode),
             ("streaming", vehicle.stream.owner or "nothing"),

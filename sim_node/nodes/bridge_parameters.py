@@ -51,6 +51,13 @@ SPECS: dict[str, ParameterSpec] = {
         0.0, "How far poses may be extrapolated past the newest telemetry (s).", low=0.0, high=1.0
     ),
     "setpoint_rate": ParameterSpec(20.0, "How often a setpoint is repeated (Hz).", fixed=True, low=2.0, high=100.0),
+    "setpoint_timeout": ParameterSpec(
+        0.5,
+        "How long a setpoint is repeated without a new message (s); also how far its stamp may be off.",
+        fixed=True,
+        low=0.1,
+        high=5.0,
+    ),
     "stream_rate": ParameterSpec(
         50.0, "Rate of the messages to request from ArduPilot (Hz); 0.0 requests none.", fixed=True, low=0.0, high=400.0
     ),

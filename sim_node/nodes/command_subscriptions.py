@@ -9,6 +9,7 @@ from typing import Any
 
 from rclpy.node import Node
 
+from sim_node.nodes.command_stamps import stamp_fault
 from sim_node.nodes.publishers import profile, publishers_of
 from sim_node.rate_limit import RateLimit
 from sim_node.simulation import Loop
@@ -25,10 +26,11 @@ class CommandSubscriptions:
         node: Whose topics they are.
         loop: The run. A command acts before its next step.
         drain: Applies the commands that were brought. Called from the loop's thread.
+        clock_ns: Returns the time by which the run stamps its messages (ns).
     """
 
-    def __init__(self, node: Node, loop: Loop, drain: Callable[[], None]) -> None:
-        self._node, self._loop, self._drain = node, loop, drain
+    def __init__(self, node: Node, loop: Loop, drain: Callable[[], None], clock_ns: Callable[[], int]) -> None:
+        self._node, self._loop, self._drain, self._clock_ns = node, loop, drain, clock_ns
         self._limit = RateLimit()
         self._woken = False
         self._ends: dict[tuple[str, Any], Callable[[], object]] = {}
@@ -62,7 +64,7 @@ class CommandSubscriptions:
         if (name, kind) not in self._ends:
             self._ends[name, kind] = begin()
 
-    def subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos) -> None:
+    def subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos, holds_s: float) -> None:
         """Bring the messages of a topic, unless that is done already.
 
         Args:
@@ -70,10 +72,14 @@ class CommandSubscriptions:
             topic: Its name.
             act: Brings the command of a message; raises CommandRefused.
             qos: Its quality of service.
+            holds_s: How long a command holds (s), 0 for ever. A message whose stamp is further off is refused; infinite
+                if stamps do not say when a message was sent.
         """
 
         def receive(message: Any) -> None:
             try:
+                if (fault := stamp_fault(message, self._clock_ns(), holds_s)) is not None:
+                    raise CommandRefused(fault)
                 act(message)
             except CommandRefused as refusal:
                 self.refuse(topic, str(refusal))
@@ -84,7 +90,7 @@ class CommandSubscriptions:
             subscription = self._node.create_subscription(kind, topic, receive, profile(qos))
             return lambda: self._node.destroy_subscription(subscription)
 
-        self.keep(topic, kind, begin)
+        self.keep(topic, (kind, holds_s), begin)
 
     def wake(self) -> None:
         """Let the loop apply what was brought before its next step."""
@@ -111,11 +117,13 @@ class CommandTopics(ABC):
         node: Whose topics they are.
         loop: The run. A command acts before its next step.
         prefix: Prefix of topics and frames.
+        clock_ns: Returns the time by which the run stamps its messages (ns); None for simulation time.
     """
 
-    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
+    def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         self.node, self.loop, self.prefix = node, loop, prefix
-        self.subscriptions = CommandSubscriptions(node, loop, self.drain)
+        self._wall_ns = clock_ns
+        self.subscriptions = CommandSubscriptions(node, loop, self.drain, clock_ns or (lambda: loop.simulation.time_ns))
 
     @property
     def topics(self) -> list[str]:
@@ -129,6 +137,10 @@ class CommandTopics(ABC):
             world: The world.
         """
         self.subscriptions.renew(lambda: self.subscribe(world))
+
+    def run_time_ns(self, stamp_ns: int) -> int:
+        """Return the simulation time of a stamp."""
+        return stamp_ns if self._wall_ns is None else self.loop.simulation.time_ns + stamp_ns - self._wall_ns()
 
     @abstractmethod
     def subscribe(self, world: World) -> None:

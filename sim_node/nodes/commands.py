@@ -30,10 +30,11 @@ class CommandSink:
     Args:
         node: Whose topics they are.
         prefix: Prefix of topics and frames.
+        clock_ns: Returns the time by which the run stamps its messages (ns); None for simulation time.
     """
 
-    def __init__(self, node: Node, prefix: str = "") -> None:
-        self._node, self._prefix, self._orders = node, prefix, Orders(node)
+    def __init__(self, node: Node, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
+        self._node, self._prefix, self._clock_ns, self._orders = node, prefix, clock_ns, Orders(node)
         self._loop: Loop | None = None
         self._kinds: dict[str, CommandTopics] = {}
         self._is_open = False
@@ -73,7 +74,7 @@ class CommandSink:
         """Create the topics of each kind once the run's world has such parts."""
         for kind, are_in in KINDS.items():
             if kind not in self._kinds and are_in(loop.simulation.world):
-                self._kinds[kind] = pkgutil.resolve_name(kind)(self._node, loop, self._prefix)
+                self._kinds[kind] = pkgutil.resolve_name(kind)(self._node, loop, self._prefix, self._clock_ns)
 
     def _follow(self, world: World) -> None:
         """Renew the topics. Nobody waits for it, and the executor's thread must go on."""

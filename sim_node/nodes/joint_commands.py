@@ -27,8 +27,8 @@ JOINT_COMMANDS = "joint_commands"
 class JointTopics(CommandTopics):
     """Topics and actions of a world's joints."""
 
-    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        super().__init__(node, loop, prefix)
+    def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
+        super().__init__(node, loop, prefix, clock_ns)
         self._commander = JointCommander(loop.simulation, loop.simulation.world.joint_commands)
         loop.simulation.connect(self._commander)
 
@@ -40,20 +40,22 @@ class JointTopics(CommandTopics):
         """Subscribe to the commands of a world's joints, and serve their trajectories."""
         commander, subscriptions = self._commander, self.subscriptions
 
-        def subscribe(kind: Any, topic: str, convert: Callable[[Any], list[Setpoint]], qos: Qos) -> None:
-            subscriptions.subscribe(kind, topic, lambda message: commander.post(convert(message)), qos)
+        def subscribe(
+            kind: Any, topic: str, convert: Callable[[Any], list[Setpoint]], qos: Qos, holds_s: float
+        ) -> None:
+            subscriptions.subscribe(kind, topic, lambda message: commander.post(convert(message)), qos, holds_s)
 
         for group in world.of(JointCommands):
             joints, namespace = partial(_joints_of, commander, group.name), f"{self.prefix}{group.name}/".lstrip("/")
             if "joint_state" in group.accept:
-                subscribe(JointState, namespace + JOINT_COMMANDS, _of_joint_state(joints), SENSOR_DATA)
+                subscribe(JointState, namespace + JOINT_COMMANDS, _of_joint_state(joints), SENSOR_DATA, group.timeout)
             if "float64" in group.accept:
                 for joint, types in joints().items():
                     for kind in sorted(types):
                         name = topic_of(self.prefix + joint, FLOAT_TOPICS[kind])
-                        subscribe(Float64, name, _of_float(joints, joint, kind), Qos())
+                        subscribe(Float64, name, _of_float(joints, joint, kind), Qos(), group.timeout)
             if "trajectory" in group.accept:
-                serve_trajectories(self.node, commander, group, namespace, subscriptions)
+                serve_trajectories(self.node, commander, group, namespace, subscriptions, self.run_time_ns)
 
 
 def _joints_of(commander: JointCommander, group: str) -> Joints:

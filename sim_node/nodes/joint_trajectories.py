@@ -24,6 +24,8 @@ from sim_node.world import JointCommands
 from sim_node.world.problems import quoted
 
 TOPIC, ACTION = "joint_trajectory", "follow_joint_trajectory"
+# How far ahead a trajectory may start (s).
+MAX_WAIT_S = 3600.0
 # Feedback of an action, per simulated second at most (s).
 FEEDBACK_PERIOD = 0.05
 # How long an action that ends stays for clients that are about to ask for the result of a goal (s).
@@ -31,7 +33,12 @@ GRACE_S = 1.0
 
 
 def serve_trajectories(
-    node: Node, commander: JointCommander, group: JointCommands, namespace: str, subscriptions: CommandSubscriptions
+    node: Node,
+    commander: JointCommander,
+    group: JointCommands,
+    namespace: str,
+    subscriptions: CommandSubscriptions,
+    run_time_ns: Callable[[int], int],
 ) -> None:
     """Offer the topic and the action of a group, as far as their messages are installed.
 
@@ -41,6 +48,7 @@ def serve_trajectories(
         group: The joints.
         namespace: Comes before the names; empty, or with a slash at its end.
         subscriptions: Those of the commander; gets the names of the topic and the action.
+        run_time_ns: Returns the simulation time of a stamp (ns).
     """
     try:
         kind = message_class("trajectory_msgs/msg/JointTrajectory")
@@ -54,18 +62,22 @@ def serve_trajectories(
             if outcome.code is not Code.SUCCESSFUL and not outcome.cancelled:
                 node.get_logger().warning(f"{topic}: {outcome.code.name}: {outcome.message}")
 
-        following = _following(message, commander, group)
+        following = _following(message, commander, group, run_time_ns)
         following.ended = ended
         commander.follow(following)
 
-    subscriptions.subscribe(kind, topic, follow, Qos())
+    # A stamp says when to start, not when the message was sent.
+    subscriptions.subscribe(kind, topic, follow, Qos(), math.inf)
     try:
         action = importlib.import_module("control_msgs.action").FollowJointTrajectory
     except ImportError:
         return
 
     def serve() -> Callable[[], object]:
-        return FollowJointTrajectoryServer(node, commander, group, namespace + ACTION, action, subscriptions).close
+        server = FollowJointTrajectoryServer(
+            node, commander, group, namespace + ACTION, action, subscriptions, run_time_ns
+        )
+        return server.close
 
     subscriptions.keep(namespace + ACTION, group, serve)
 
@@ -81,9 +93,10 @@ class FollowJointTrajectoryServer:
         name: str,
         action: Any,
         subscriptions: CommandSubscriptions,
+        run_time_ns: Callable[[int], int],
     ) -> None:
         self._node, self._commander, self._group, self._name = node, commander, group, name
-        self._action, self._subscriptions = action, subscriptions
+        self._action, self._subscriptions, self._run_time_ns = action, subscriptions, run_time_ns
         self._is_closing = False
         self._following: dict[bytes, Following] = {}
         self._server = ActionServer(
@@ -112,7 +125,7 @@ class FollowJointTrajectoryServer:
         if self._is_closing:
             return GoalResponse.REJECT
         try:
-            _following(goal.trajectory, self._commander, self._group, goal)
+            _following(goal.trajectory, self._commander, self._group, self._run_time_ns, goal)
         except JointCommandRefused as refusal:
             self._subscriptions.refuse(self._name, f"{refusal.code.name}: {refusal}")
             return GoalResponse.REJECT
@@ -130,7 +143,8 @@ class FollowJointTrajectoryServer:
         result = self._action.Result()
         key = bytes(handle.goal_id.uuid)
         try:
-            following = _following(handle.request.trajectory, self._commander, self._group, handle.request)
+            request = handle.request
+            following = _following(request.trajectory, self._commander, self._group, self._run_time_ns, request)
         except JointCommandRefused as refusal:  # its time has passed since it was accepted
             result.error_code, result.error_string = int(refusal.code), str(refusal)
             handle.abort()
@@ -181,7 +195,13 @@ class FollowJointTrajectoryServer:
         return progress
 
 
-def _following(message: Any, commander: JointCommander, group: JointCommands, goal: Any = None) -> Following:
+def _following(
+    message: Any,
+    commander: JointCommander,
+    group: JointCommands,
+    run_time_ns: Callable[[int], int],
+    goal: Any = None,
+) -> Following:
     """Return the trajectory of a message, with the tolerances of a goal if there is one. Raises JointCommandRefused."""
     names = tuple(message.joint_names)
     for index, each in enumerate(message.points):
@@ -192,9 +212,15 @@ def _following(message: Any, commander: JointCommander, group: JointCommands, go
         for each in message.points
     ]
     trajectory = trajectory_of(commander.groups.get(group.name, {}), names, points)
-    start_ns = nanoseconds(message.header.stamp)
-    if start_ns and start_ns + trajectory.end * 1e9 < commander.simulation.time_ns:
-        raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
+    stamp_ns = nanoseconds(message.header.stamp)
+    start_ns = run_time_ns(stamp_ns) if stamp_ns else None
+    if start_ns is not None:
+        wait_s = (start_ns - commander.simulation.time_ns) * 1e-9
+        if wait_s + trajectory.end < 0.0:
+            raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
+        if wait_s > MAX_WAIT_S:
+            hint = "does the sender have use_sim_time?"
+            raise JointCommandRefused(f"it starts in {wait_s:.3g} s; allowed: up to {MAX_WAIT_S:g} s; {hint}")
     tolerances = Tolerances.of(group, len(names))
     if goal is not None:
         # Fields of later versions of the action.
@@ -202,7 +228,7 @@ def _following(message: Any, commander: JointCommander, group: JointCommands, go
             if _given(goal, field):
                 raise JointCommandRefused(f"{field.partition('.')[0]} is not supported; a goal has joints only")
         tolerances = _tolerances(goal, names, tolerances)
-    return Following(names, trajectory, tolerances, start_ns or None)
+    return Following(names, trajectory, tolerances, start_ns)
 
 
 def _given(goal: Any, field: str) -> bool:

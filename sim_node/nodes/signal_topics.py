@@ -20,8 +20,8 @@ from sim_node.world.signals import NamedSignal
 class SignalTopics(CommandTopics):
     """Topics of a world's inputs. A command holds until another one comes."""
 
-    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        super().__init__(node, loop, prefix)
+    def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
+        super().__init__(node, loop, prefix, clock_ns)
         self._brought: Newest[float] = Newest()
 
     def subscribe(self, world: World) -> None:
@@ -29,7 +29,7 @@ class SignalTopics(CommandTopics):
         for signal in world.of(NamedSignal):
             if signal.input:
                 topic = signal_topic(signal, self.prefix)
-                self.subscriptions.subscribe(Float64, topic, self._setter_of(signal.name), Qos())
+                self.subscriptions.subscribe(Float64, topic, self._setter_of(signal.name), Qos(), 0.0)
 
     def _setter_of(self, name: str) -> Callable[[Any], None]:
         def act(message: Any) -> None:

@@ -160,7 +160,7 @@ class SimulationNode(LoopNode):
         super().__init__("simulation", parameter_overrides=overrides)
         values = declare(self)
         self._wall_stamps = values["stamp"] == "wall"
-        self._commands = CommandSink(self, values["frame_prefix"])
+        self._commands = CommandSink(self, values["frame_prefix"], time.time_ns if self._wall_stamps else None)
         self._later_bridges: tuple[LaterBridges, ...] = ()
         if values["bridge"]:
             later = LaterBridges(self, values["frame_prefix"], use_sim_time=not self._wall_stamps)

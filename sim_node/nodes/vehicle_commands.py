@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.codec import EncodeError, kind_named
 from sim_node.autopilot.commands import start_mission
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
@@ -25,6 +27,7 @@ from sim_node.autopilot.topics import RESULTS, WAYPOINTS, Profile
 from sim_node.autopilot.transaction import Refusal, Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
+from sim_node.nodes.command_stamps import stamp_fault
 from sim_node.nodes.publishers import profile
 from sim_node.world import WorldError
 
@@ -38,11 +41,12 @@ Make = Callable[[], Transaction]
 class VehicleCommands:
     """Services and command topics of a vehicle. Their results are also published on command_result.
 
-    Created and called in the executor's thread; transactions run in the bridge's.
+    Created and called in the executor's thread; transactions run in the bridge's. graph_ns: returns the time of the
+    graph's clock (ns).
     """
 
-    def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str) -> None:
-        self._node, self._bridge, self._vehicle = node, bridge, vehicle
+    def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str, graph_ns: Callable[[], int]) -> None:
+        self._node, self._bridge, self._vehicle, self._graph_ns = node, bridge, vehicle, graph_ns
         self._prefix = f"{name}/" if name else ""
         self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULTS, profile(Profile.RELIABLE.value))
         telemetry = vehicle.telemetry
@@ -82,7 +86,11 @@ class VehicleCommands:
                     self._vehicle.stream.set(transaction.setpoint, GOTO)
             self._vehicle.begin(transaction, ended, now_ns)
 
-        transaction = make()
+        try:
+            transaction = make()
+        except Exception as error:
+            self._bridge.failed(f"system {self._vehicle.system}: a command", error)
+            transaction = Refusal("command", f"internal error: {type(error).__name__}; the log has the details")
         transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
         self._bridge.post(act)
         return future
@@ -121,6 +129,8 @@ class VehicleCommands:
 
     def _goto(self, message: PoseStamped) -> Transaction:
         telemetry = self._vehicle.telemetry
+        if (fault := stamp_fault(message, self._graph_ns(), self._value("setpoint_timeout"))) is not None:
+            return Refusal(GOTO, f"{GOTO}: {fault}")
         p, q = message.pose.position, message.pose.orientation
         rotation = (q.x, q.y, q.z, q.w)
         if not any(rotation):
@@ -181,8 +191,14 @@ class VehicleMissions:
             return Refusal(Upload.name, str(error))
         if telemetry.home is None:
             return Refusal(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
+        items = as_messages(plan, telemetry.home, telemetry.autopilot)
         others = {FENCE: fence_messages(plan), RALLY: rally_messages(plan)}
-        return Upload(as_messages(plan, telemetry.home, telemetry.autopilot), others)
+        try:
+            for item in chain(items, *others.values()):
+                kind_named("MISSION_ITEM_INT").pack(item)
+        except EncodeError as error:
+            return Refusal(Upload.name, f"{name}: {error}")
+        return Upload(items, others)
 
     async def _pull(self, request: Any, response: Any) -> Any:
         result = await self._commands.begin(Download, engages=True)

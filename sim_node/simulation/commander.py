@@ -92,26 +92,24 @@ class Commander:
 
         self._brought.put(f"vehicle {vehicle}", begin)
 
-    def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
+    def turn(self, vehicle: str, orientation: FloatArray, thrust: float, age_s: float = 0.0) -> None:
         """Let a vehicle follow an attitude.
 
         Args:
             vehicle: The vehicle.
             orientation: Quaternion (4,) [x y z w] of its body (FLU) in the fixed frame (ENU).
             thrust: Part of the thrust that all rotors have together at full speed, 0 to 1.
+            age_s: How old the command is already (s); it holds for so much less.
 
         Raises:
             CommandRefused: The quaternion is not of unit length, or the thrust is out of range.
         """
-        if not (np.isfinite(orientation).all() and abs(float(np.linalg.norm(orientation)) - 1.0) <= 1e-3):
-            raise CommandRefused(f"the quaternion {orientation.tolist()} is not of unit length")
-        if not 0.0 <= thrust <= 1.0:
-            raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
-        attitude = orientation / np.linalg.norm(orientation)
+        attitude = checked_attitude(orientation)
+        checked_thrust(thrust)
 
         def begin(now: float) -> None:
             if (flown := self._vehicles.get(vehicle)) is not None:
-                flown.turn(now, attitude, thrust)
+                flown.turn(now - age_s, attitude, thrust)
 
         self._brought.put(f"vehicle {vehicle}", begin)
 
@@ -162,6 +160,20 @@ class Commander:
 
     def _now(self) -> float:
         return self._simulation.steps * self._step_s
+
+
+def checked_attitude(orientation: FloatArray) -> FloatArray:
+    """Return a quaternion (4,) of unit length. Raises CommandRefused if it is none."""
+    if not (np.isfinite(orientation).all() and abs(float(np.linalg.norm(orientation)) - 1.0) <= 1e-3):
+        raise CommandRefused(f"the quaternion {orientation.tolist()} is not of unit length")
+    return np.asarray(orientation / np.linalg.norm(orientation))
+
+
+def checked_thrust(thrust: float) -> float:
+    """Return a thrust, 0 to 1. Raises CommandRefused if it is none."""
+    if not 0.0 <= thrust <= 1.0:
+        raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
+    return thrust
 
 
 class _Pushed:

@@ -293,6 +293,7 @@ def _stop(call: Call, name: str) -> None:
         pose = _latest(again, f"/{name}/{_POSE}")
         home = _latest(again, f"/{name}/home_position/local")["pose"]["position"]
         at = pose["pose"]["position"]
+        pose["header"]["stamp"] = {"sec": 0, "nanosec": 0}  # now
         pose["pose"]["position"] = {axis: at[axis] - home[axis] for axis in "xyz"}
         again.graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", pose, again.patience)
     except ToolRefused:

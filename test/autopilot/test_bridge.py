@@ -256,6 +256,29 @@ def test_several_vehicles_on_one_port() -> None:
         assert not bridge.complaints
 
 
+def test_losses_are_counted_for_each_vehicle() -> None:
+    """Of 260 numbers in a row, ten are sent, two of them behind others."""
+    port, url = udpin()
+    with running(url) as bridge, peer(port, system=1), peer(port, system=2) as lossy:
+        vehicle = bridge.vehicle(2)
+        lossy._stopping = True
+        lossy._thread.join()  # from here on, only what the test sends
+        first = lossy.mav.seq
+
+        def send(number: int) -> None:
+            lossy.mav.seq = (first + number) & 0xFF
+            lossy.send(lossy.mav.attitude_encode(lossy.boot_ms(), 0, 0, 0, 0, 0, 0))
+
+        send(0)
+        bridge.wait_for(lambda: vehicle._sequence == first, "what was on its way")
+        lost, received = vehicle.lost, vehicle.received
+        for number in (1, 2, 5, 4, 6, 150, 250, 256 + 3, 255):
+            send(number)
+        bridge.wait_for(lambda: vehicle.received == received + 9)
+        assert vehicle.lost - lost == 260 - 10
+        assert bridge.vehicle(1).lost == 0
+
+
 def test_two_autopilots_with_one_system_id_are_told_apart_and_complained_of() -> None:
     port, url = udpin()
     with running(url) as bridge, peer(port) as first:

@@ -132,9 +132,19 @@ def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
         entries: The items as `from_messages` returns them.
 
     Returns:
-        Text that `read_plan` reads, except for entries of type "command", which have no kind.
+        Text that `read_plan` reads, except for entries of type "command", which have no kind, and for numbers that are
+        not finite, which are null.
     """
-    return json.dumps({"frame": "lla", "items": list(entries)}, indent=2)
+    return json.dumps({"frame": "lla", "items": [_finite(entry) for entry in entries]}, indent=2)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value for JSON, which has neither NaN nor infinities."""
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else None
 
 
 def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
@@ -184,5 +194,4 @@ def _entry(fields: Any) -> dict[str, Any]:
             return {"type": name, "height": fields.z}
         entry: dict[str, Any] = {"type": name, **kind.write(params)}
         return entry | {"position": place} if kind.placed and (fields.x or fields.y) else entry
-    finite = [value if math.isfinite(value) else None for value in params]
-    return {"type": "command", "command": fields.command, "params": finite, "position": place}
+    return {"type": "command", "command": fields.command, "params": list(params), "position": place}
