@@ -223,7 +223,8 @@ def setpoint_stream(report: Report) -> None:
         parser, arrivals = Parser(datagrams=True), list[float]()
         _, address = autopilot.recvfrom(2048)
         beat = {"type": 2, "autopilot": 3, "base_mode": 1, "system_status": 4, "mavlink_version": 3}
-        autopilot.sendto(frame_bytes("HEARTBEAT", beat, 1, 1, 0), address)
+        for number in range(2):  # a vehicle is one whose heartbeat repeats
+            autopilot.sendto(frame_bytes("HEARTBEAT", beat, 1, 1, number), address)
         listener.found.wait()
         velocity = setpoints.velocity("map", (1.0, 2.0, 3.0), 0.5, "map", "base_link", Limits())
         bridge.post(lambda now_ns: bridge.vehicles[1].stream.set(velocity, "bench"))

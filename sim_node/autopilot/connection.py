@@ -83,6 +83,10 @@ class Connection:
         """Counters of what was lost, late or repeated of the messages that are accepted."""
         return self._sequences.losses
 
+    def lost(self, system: int) -> int:
+        """Return how many messages of a system were lost on the way."""
+        return self._sequences.lost[system]
+
     @property
     def signing(self) -> Signing | None:
         """Checks and adds signatures, or None."""

@@ -6,6 +6,7 @@ RFC 3550, A.1. How often the number has wrapped during an outage follows from th
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from sim_node.autopilot.codec import Message
@@ -87,9 +88,11 @@ class Sequences:
 
     Attributes:
         losses: The counters.
+        lost: The messages that were lost, by the system that sent them.
     """
 
     losses: Losses = field(default_factory=Losses)
+    lost: Counter[int] = field(default_factory=Counter)
     _senders: dict[tuple[Address, int, int], _Sender] = field(default_factory=dict)
 
     def note(self, message: Message, address: Address) -> None:
@@ -99,6 +102,12 @@ class Sequences:
             message: The message.
             address: The address of its sender.
         """
+        before = self.losses.lost
+        self._count(message, address)
+        if change := self.losses.lost - before:
+            self.lost[message.system] += change
+
+    def _count(self, message: Message, address: Address) -> None:
         losses, sequence = self.losses, message.sequence
         key = address, message.system, message.component
         sender = self._senders.get(key)

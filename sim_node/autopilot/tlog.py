@@ -74,6 +74,10 @@ class Playback:
         """The file."""
         return f"tlog:{self.path}"
 
+    def lost(self, system: int) -> int:
+        """Return 0: what its recorder did not receive is not known."""
+        return 0
+
     def due_in_ns(self, now_ns: int) -> int | None:
         """Return the time until the next message; None at the end."""
         if self._next is None:

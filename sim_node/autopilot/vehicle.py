@@ -19,8 +19,6 @@ from sim_node.autopilot.translation.state import publish_overdue_texts, publish_
 
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
-# A message may be overtaken by this many others; sequence numbers have eight bits.
-MAX_OVERTAKEN = 64
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
 # Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
 STREAMS = {
@@ -50,6 +48,9 @@ class Route(Protocol):
     @property
     def name(self) -> str:
         """A name for the user."""
+
+    def lost(self, system: int) -> int:
+        """Return how many messages of a system were lost on the way."""
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
         """Send a message to a peer."""
@@ -147,9 +148,8 @@ class Vehicle:
         self.route, self.address = route, address
         self.connected = False
         self.received_ns = 0
-        # Messages of its autopilot, those that are missing between them, and the number of the newest.
-        self.received, self.lost = 0, 0
-        self._sequence: int | None = None
+        # Messages of its autopilot.
+        self.received = 0
         self.stream = Stream(setpoint_rate, setpoint_timeout)
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
@@ -184,7 +184,7 @@ class Vehicle:
     def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
         """Handle a message of its autopilot."""
         self.received_ns = now_ns
-        self._count(message.sequence)
+        self.received += 1
         telemetry = self.telemetry
         telemetry.arrival_ns = graph_ns
         translate = TRANSLATIONS.table().get(message.name)
@@ -199,6 +199,11 @@ class Vehicle:
             self.connected = True
             publish_state(telemetry, connected=True)
         self._conversations.receive(message, now_ns)
+
+    @property
+    def lost(self) -> int:
+        """Messages of its system that were lost on the way."""
+        return self.route.lost(self.telemetry.system)
 
     def tick(self, now_ns: int, graph_ns: int) -> None:
         """Do what is due: transactions, the setpoint stream, requests, timeouts."""
@@ -242,15 +247,6 @@ class Vehicle:
         """Request the autopilot's time."""
         self._timesyncs.append(graph_ns)
         self.route.send("TIMESYNC", {"tc1": 0, "ts1": graph_ns}, self.address, now_ns)
-
-    def _count(self, sequence: int) -> None:
-        self.received += 1
-        ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
-        if 0 < ahead <= 0xFF - MAX_OVERTAKEN:
-            self.lost += ahead - 1
-            self._sequence = sequence
-        elif ahead:  # others overtook it, and it was taken for lost
-            self.lost = max(0, self.lost - 1)
 
     def _timesync(self, fields: Any, now_ns: int, graph_ns: int) -> None:
         if fields.tc1 == 0:
