@@ -171,9 +171,10 @@ class BuiltinAutopilot:
             self._show(f"simulator at {_place(self.link.address)}")
         if now_ns >= self._tick_ns:
             self._tick_ns = now_ns + TICK_NS
-            self._tick(now_ns)
+            self.tick(now_ns)
 
-    def _tick(self, now_ns: int) -> None:
+    def tick(self, now_ns: int) -> None:
+        """Do what is due by the wall clock (ns, monotonic): links, heartbeats, time-outs."""
         for connection in self.connections:
             before = connection.state
             connection.keep_up(now_ns)
@@ -295,12 +296,13 @@ class BuiltinAutopilot:
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
-                    self._handle(message, connection, address, now_ns)
+                    self.handle(message, connection, address, now_ns)
                 except (ArithmeticError, ValueError, LookupError) as error:
                     # A value that nobody thought of must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
 
-    def _handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+    def handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+        """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
         name, fields = message.name, message.fields
         target = {"target_system": message.system, "target_component": message.component}
         if name in ("COMMAND_LONG", "COMMAND_INT"):

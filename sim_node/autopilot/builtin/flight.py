@@ -38,6 +38,7 @@ class Flight:
             base_link, ENU. reference: (11,), the setpoint. time_us: the simulator's, 0 before its first message.
         mission, fence, rally: what was uploaded. reached: the mission's item that was reached last, -1 for none.
         finished: whether the mission was flown to its end.
+        orders: how many orders other than setpoints have replaced what it was doing.
         settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes it.
         report: takes a severity and a text for people. changed: called when what has to outlive this process has
             changed.
@@ -68,6 +69,7 @@ class Flight:
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
         self.task: Task = self.craft.hold()
         self._routine: Iterator[Task] = iter(())
+        self.orders = 0
         # Where a take-off leads, as long as it is not done: height above home, position and yaw. Where a landing leads.
         self.climb: tuple[float, FloatArray | None, float] | None = None
         self._land_at: FloatArray | None = None
@@ -184,6 +186,7 @@ class Flight:
             raise Refused(self._at_rest)
         if self.mode not in (Mode.HOLD, Mode.GUIDED):
             raise Refused(f"not in {self.dialect.modes[self.mode].name}")
+        self.orders += 1
         if isinstance(self.task, Go):
             self.task.yaw = yaw
         else:
@@ -314,6 +317,7 @@ class Flight:
             Mode.LAND: self._land,
             self.dialect.takeoff_mode: self._take_off,
         }
+        self.orders += 1
         self._routine = routines[self.mode]() if self.mode in routines and self.armed else iter(())
         self._do(next(self._routine, None) or self.craft.hold())
         self.changed()
