@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import select
 import socket
 from typing import Any
 
@@ -103,8 +104,12 @@ class Commanded(Flown):
 
     def command(self, number: int, *params: float) -> int:
         """The result (MAV_RESULT) of a COMMAND_LONG."""
+        return self._result(self.say_command(number, *params))
+
+    def say_command(self, number: int, *params: float) -> list[Message]:
+        """Send a COMMAND_LONG, and return what is answered."""
         values = {f"param{at}": value for at, value in enumerate(params, start=1)}
-        return self._result(self.say("COMMAND_LONG", command=number, **values))
+        return self.say("COMMAND_LONG", command=number, **values)
 
     def command_int(self, number: int, *params: float, frame: int = 6, east: float, north: float, up: float) -> int:
         """The result of a COMMAND_INT with a position."""
@@ -114,11 +119,9 @@ class Commanded(Flown):
 
     def answers(self) -> list[Message]:
         found: list[Message] = []
-        while True:
-            try:
-                found += self._parser.feed(self._ground.recv(4096))
-            except BlockingIOError:
-                return found
+        while select.select([self._ground], [], [], 0.0)[0]:
+            found += self._parser.feed(self._ground.recv(4096))
+        return found
 
     def velocity_setpoint(self, north: float, east: float, down: float = 0.0) -> None:
         velocity = {"vx": north, "vy": east, "vz": down}

@@ -15,6 +15,7 @@ import numpy as np
 from sim_node.autopilot.builtin import mission_protocol, parameters, setpoints
 from sim_node.autopilot.builtin.commands import obey
 from sim_node.autopilot.builtin.dialect import WARNING, Dialect, Mode, Refused
+from sim_node.autopilot.builtin.fence import Fence
 from sim_node.autopilot.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilot.builtin.flight import Flight
 from sim_node.autopilot.builtin.manual import Sticks
@@ -271,7 +272,7 @@ class BuiltinAutopilot:
         before, self.flight = self.flight, flight
         if self.parameters.mission is None:
             flight.replace_mission(before.mission.items)
-        flight.fence, flight.rally = before.fence, before.rally
+        flight.fence, flight.rally = Fence(before.fence.items, flight.places), before.rally
         self._setpoints, self._reached = Setpoints(), -1
         flight.changed()
 

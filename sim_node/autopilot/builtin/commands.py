@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilot.builtin.dialect import WARNING, Denied, Mode, Refused, Unsupported
+from sim_node.autopilot.builtin.dialect import WARNING, Denied, Failed, Mode, Refused, Unsupported
+from sim_node.autopilot.builtin.fence import ALL
 from sim_node.autopilot.builtin.geo_reference import GLOBAL, Position, position_of_ints
 from sim_node.autopilot.builtin.mission import speed_fault, turn_of
 from sim_node.autopilot.builtin.status import AVAILABLE_MODES, available_modes
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
     from sim_node.autopilot.connection import Connection
 
-ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED = 0, 1, 2, 3  # MAV_RESULT
-_RESULTS: dict[type[Refused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED}
+ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED = 0, 1, 2, 3, 4  # MAV_RESULT
+_RESULTS: dict[type[Refused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, Failed: FAILED}
 _FORCE = 21196  # of MAV_CMD_COMPONENT_ARM_DISARM
 _CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 _CHANGE_MODE = 1  # MAV_DO_REPOSITION_FLAGS
@@ -191,6 +192,33 @@ def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
     goal = _place(autopilot, order)
     turned = _yaw(autopilot, order) if flight.dialect.degrees else YawNed(yaw).to_enu().radians
     flight.go_to(goal, turned, speed if speed > 0.0 else None)
+
+
+@command(186)
+def change_altitude(autopilot: BuiltinAutopilot, order: Order) -> None:
+    """MAV_CMD_DO_CHANGE_ALTITUDE: m above mean sea level, as PX4 reads it, whatever the frame in param2."""
+    flight = autopilot.flight
+    if not flight.dialect.drops_targets:
+        raise Unsupported("ArduPilot's copters and rovers have no such command")
+    if math.isnan(order.params[0]):
+        raise Denied("no altitude")
+    altitude = Position(GLOBAL[0], math.nan, math.nan, order.params[0])
+    flight.go_to(flight.places.locate(altitude, flight.position), what="Altitude change")
+
+
+@command(207)
+def enable_fence(autopilot: BuiltinAutopilot, order: Order) -> None:
+    """MAV_CMD_DO_FENCE_ENABLE: 1 or 0, of the kinds of limits in param2, 0 for all."""
+    flight = autopilot.flight
+    if flight.dialect.drops_targets:
+        raise Unsupported("GF_ACTION and the upload of a geofence enable it")
+    enabled, kinds = (0 if math.isnan(param) else int(param) for param in order.params[:2])
+    if enabled not in (0, 1):
+        raise Failed(f"param1 is {enabled}; 1 enables, 0 disables, and there is no floor to disable")
+    kinds = kinds or ALL
+    if enabled and not kinds & flight.fence.kinds(flight.settings):
+        raise Failed("there is no such fence")
+    flight.enable_fence(kinds, enabled=bool(enabled))
 
 
 @command(193)

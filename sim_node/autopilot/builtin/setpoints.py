@@ -161,6 +161,8 @@ def _target(
     if not mask & NO_POSITION:
         if not np.abs(place).max() <= MAX_DISTANCE:
             raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
+        if not flight.dialect.drops_targets and (outside := flight.refuses_target(place)):
+            raise Refused(f"outside of the geofence: {outside}")
         if velocity is None or not (any(velocity) or any(acceleration or ())):
             return flight.craft.go(place, yaw)
         if not flight.craft.flies:

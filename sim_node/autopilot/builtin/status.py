@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.autopilot.builtin.battery import CELLS
 from sim_node.autopilot.builtin.dialect import Mode
+from sim_node.autopilot.builtin.fence import HEIGHT
 from sim_node.autopilot.builtin.streams import Fields, message
 from sim_node.autopilot.builtin.tasks import Go, Land
 
@@ -19,6 +20,7 @@ _ON_GROUND, _IN_AIR, _TAKEOFF, _LANDING = 1, 2, 3, 4  # MAV_LANDED_STATE
 _NO_VOLTAGE, _NO_TEMPERATURE = 65535, 32767
 _LIPO, _FULL, _LOW, _CRITICAL = 1, 1, 2, 3  # MAV_BATTERY_TYPE, MAV_BATTERY_CHARGE_STATE
 _ADVANCED, _AUTOMATIC = 1, 4  # MAV_MODE_PROPERTY
+_NO_BREACH, _CEILING, _BOUNDARY = 0, 2, 3  # FENCE_BREACH
 _NO_MISSION, _NOT_STARTED, _RUNNING, _PAUSED, _COMPLETE = 1, 2, 3, 4, 5  # MISSION_STATE
 # MAV_SYS_STATUS_SENSOR: gyroscope, accelerometer, magnetometer, barometer, gps; control of rates, attitude, yaw, height
 # and position, motors; fence, attitude and heading, battery, checks before arming.
@@ -89,16 +91,19 @@ def sys_status(autopilot: BuiltinAutopilot) -> Fields:
     """Sensors are healthy as long as the simulator sends; whether it can be armed."""
     flight, battery = autopilot.flight, autopilot.flight.battery
     present = _SENSORS | _CONTROL | _FENCE | _AHRS | _BATTERY | _PREARM
+    fenced = flight.fences & flight.fence.kinds(flight.settings)
     healthy = 0
     if autopilot.link.connected and flight.time_us:
         healthy = present
+        if flight.failsafe.breached:
+            healthy &= ~_FENCE
         if battery.remaining < flight.settings.battery_critical:
             healthy &= ~_BATTERY
         if battery.remaining <= flight.settings.battery_emergency:
             healthy &= ~_PREARM
     return {
         "onboard_control_sensors_present": present,
-        "onboard_control_sensors_enabled": present if flight.fence.items else present & ~_FENCE,
+        "onboard_control_sensors_enabled": present if fenced else present & ~_FENCE,
         "onboard_control_sensors_health": healthy,
         "voltage_battery": round(1e3 * battery.voltage),
         "current_battery": round(1e2 * battery.current),
@@ -137,6 +142,22 @@ def estimator_status(autopilot: BuiltinAutopilot) -> Fields | None:
 def ekf_status(autopilot: BuiltinAutopilot) -> Fields | None:
     """The same, by which clients of ArduPilot know that it can be armed."""
     return {"flags": _ESTIMATES} if autopilot.flight.time_us else None
+
+
+@message("FENCE_STATUS", 2.0, dialect="ardupilot")
+def fence_status(autopilot: BuiltinAutopilot) -> Fields | None:
+    """What of the geofence is breached, while it is enabled."""
+    flight = autopilot.flight
+    failsafe = flight.failsafe
+    if not flight.fences & flight.fence.kinds(flight.settings):
+        return None
+    breached = failsafe.breached
+    return {
+        "breach_status": int(breached != 0),
+        "breach_count": failsafe.breaches,
+        "breach_type": _BOUNDARY if breached & ~HEIGHT else _CEILING if breached else _NO_BREACH,
+        "breach_time": failsafe.breach_us // 1000,
+    }
 
 
 @message("EXTENDED_SYS_STATE", 2.0)
