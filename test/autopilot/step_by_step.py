@@ -15,7 +15,7 @@ from sim_node.autopilot.builtin.dialect import Dialect, Mode
 from sim_node.autopilot.builtin.flight import Flight
 from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.codec import Message, frame_bytes
+from sim_node.autopilot.codec import Message, frame_bytes, kind_named
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.parser import Parser
@@ -97,7 +97,8 @@ class Commanded(Flown):
     def say(self, name: str, **fields: Any) -> list[Message]:
         """Send a message, and return what is answered."""
         self.answers()
-        fields = {"target_system": 1, "target_component": 1} | fields if name != "HEARTBEAT" else fields
+        known = kind_named(name).fields._fields
+        fields |= {field: 1 for field in ("target_system", "target_component", "target") if field in known}
         [message] = Parser(datagrams=True).feed(frame_bytes(name, fields, 255, 190, 0))
         self.autopilot.handle(message, self._link, self._ground.getsockname(), self.now_ns)
         return self.answers()

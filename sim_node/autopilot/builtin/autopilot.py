@@ -38,6 +38,16 @@ HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
 SILENT_NS = 2_000_000_000
 _TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
 
+# Messages that have no acknowledgement, of what is not done here; each is refused once by a text.
+_NOT_DONE = {
+    "FENCE_POINT": "upload geofences by the mission protocol",
+    "MANUAL_CONTROL": "no mode of this vehicle is flown by sticks",
+    "RALLY_POINT": "upload rally points by the mission protocol",
+    "RC_CHANNELS_OVERRIDE": "there is no RC input; rovers take MANUAL_CONTROL in the mode MANUAL",
+    "SET_ACTUATOR_CONTROL_TARGET": "no mode leaves the actuators to others",
+    "SET_GPS_GLOBAL_ORIGIN": "the origin is that of the world",
+    "SET_HOME_POSITION": "send MAV_CMD_DO_SET_HOME",
+}
 Show = Callable[[str], None]
 _GROUND_STATION = 6  # MAV_TYPE
 
@@ -80,6 +90,7 @@ class BuiltinAutopilot:
         self._watched: dict[object, int] = {}
         self._beat_ns = self._tick_ns = self._received_ns = 0
         self._reported_silent = self._reported_invalid = False
+        self._refused_names = set[str]()
         if remembered is not None:
             restore(self.flight, remembered)
         _rehearse(parameters)
@@ -293,7 +304,7 @@ class BuiltinAutopilot:
     def _listen(self, connection: Connection, now_ns: int) -> None:
         for message, address in connection.receive(now_ns):
             fields = message.fields
-            to_system = getattr(fields, "target_system", 0)
+            to_system = getattr(fields, "target_system", getattr(fields, "target", 0))
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
@@ -306,11 +317,11 @@ class BuiltinAutopilot:
         """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
         name, fields = message.name, message.fields
         target = {"target_system": message.system, "target_component": message.component}
-        if name in ("COMMAND_LONG", "COMMAND_INT"):
+        if name in ("COMMAND_LONG", "COMMAND_INT", "SET_MODE"):
             obey(self, message, connection, address)
         elif name in setpoints.NAMES:
             self._setpoints.receive(self, name, fields, now_ns)
-        elif name == "MANUAL_CONTROL":
+        elif name == "MANUAL_CONTROL" and Mode.MANUAL in self.dialect.modes:
             self._sticks.receive(self, fields, now_ns)
         elif name in mission_protocol.NAMES:
             self._missions.receive(message, connection, address, now_ns)
@@ -329,12 +340,9 @@ class BuiltinAutopilot:
             self._set_data_stream(fields)
         elif name == "LOG_REQUEST_LIST":
             self.answer("LOG_ENTRY", {}, connection, address)
-        elif name == "SET_MODE":
-            try:
-                self.enter(self.flight.dialect.mode_of_custom(fields.custom_mode))
-            except Refused as refusal:
-                self.report(WARNING, f"mode: {refusal}")
-            self.beat_if_changed()
+        elif name in _NOT_DONE and name not in self._refused_names:
+            self._refused_names.add(name)
+            self.report(WARNING, f"{name} is ignored: {_NOT_DONE[name]}")
 
     def _set_data_stream(self, fields: Any) -> None:
         """Set the rates of a group of messages, or of all groups."""

@@ -28,7 +28,7 @@ _RESULTS: dict[type[Refused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, 
 _FORCE = 21196  # of MAV_CMD_COMPONENT_ARM_DISARM
 _CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 _CHANGE_MODE = 1  # MAV_DO_REPOSITION_FLAGS
-_SET_HOME = 179
+_SET_HOME, _SET_MODE = 179, 176
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,15 @@ command = COMMANDS.add
 
 
 def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:
-    """Execute a COMMAND_LONG or COMMAND_INT and acknowledge it; a refusal is explained by a text before."""
+    """Execute a COMMAND_LONG, COMMAND_INT or SET_MODE and acknowledge it; a refusal is explained by a text before."""
     fields = message.fields
+    if message.name == "SET_MODE":
+        # As PX4's receiver, which makes a DO_SET_MODE of it.
+        result = _result(
+            autopilot, _SET_MODE, lambda: autopilot.enter(autopilot.dialect.mode_of_custom(fields.custom_mode))
+        )
+        _acknowledge(autopilot, _SET_MODE, result, message, connection, address)
+        return
     if message.name == "COMMAND_INT":
         position = position_of_ints(fields.frame, fields.x, fields.y, fields.z)
     else:
@@ -60,19 +67,34 @@ def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, 
     params = fields.param1, fields.param2, fields.param3, fields.param4
     order = Order(params, position, connection, address)
     execute = COMMANDS.get(fields.command)
-    result = ACCEPTED if execute else UNSUPPORTED
+    result = UNSUPPORTED
     if execute is not None:
-        try:
+
+        def executed() -> None:
             if any(map(math.isinf, (*params, *position[1:]))):
                 raise Denied("a parameter is infinite")
             execute(autopilot, order)
-        except Refused as refusal:
-            result = _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
-            name = enum_name("MAV_CMD", fields.command).removeprefix("MAV_CMD_").lower().replace("_", " ")
-            autopilot.report(WARNING, f"{name}: {refusal}")
-    answer = {"command": fields.command, "result": result}
-    answer |= {"target_system": message.system, "target_component": message.component}
-    autopilot.answer("COMMAND_ACK", answer, connection, address)
+
+        result = _result(autopilot, fields.command, executed)
+    _acknowledge(autopilot, fields.command, result, message, connection, address)
+
+
+def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None]) -> int:
+    """Return the MAV_RESULT of a command, after a text with the reason where it is refused."""
+    try:
+        execute()
+    except Refused as refusal:
+        name = enum_name("MAV_CMD", number).removeprefix("MAV_CMD_").lower().replace("_", " ")
+        autopilot.report(WARNING, f"{name}: {refusal}")
+        return _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
+    return ACCEPTED
+
+
+def _acknowledge(
+    autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Connection, address: Address
+) -> None:
+    to = {"target_system": message.system, "target_component": message.component}
+    autopilot.answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
     autopilot.beat_if_changed()
 
 
@@ -137,7 +159,7 @@ def turn(autopilot: BuiltinAutopilot, order: Order) -> None:
     autopilot.flight.turn(task, task.yaw)
 
 
-@command(176)
+@command(_SET_MODE)
 def set_mode(autopilot: BuiltinAutopilot, order: Order) -> None:
     """MAV_CMD_DO_SET_MODE: custom modes only; main mode in param2, sub mode in param3."""
     base, main, sub = (0.0 if math.isnan(param) else param for param in order.params[:3])

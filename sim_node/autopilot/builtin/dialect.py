@@ -151,10 +151,12 @@ class Dialect:
     throttle_middle: float = 0.0
 
     def mode_of_custom(self, custom: int) -> Mode:
-        """Return the mode of a whole custom_mode, as in SET_MODE. Raises Denied."""
+        """Return the mode of a whole custom_mode, as in SET_MODE. Raises Refused."""
         for mode, flown in self.modes.items():
             if flown.custom == custom:
                 return mode
+        # PX4's have a main and a sub mode in their upper half.
+        self.mode_of(*((custom >> 16 & 0xFF, custom >> 24) if custom >> 16 else (custom, 0)))
         raise Denied(f"no mode {custom}; {self.known_modes()}")
 
     def mode_of_standard(self, standard: int) -> Mode:

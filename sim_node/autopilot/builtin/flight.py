@@ -267,7 +267,9 @@ class Flight:
         self.changed()
 
     def fly_item(self, sequence: int) -> None:
-        """Make an item the mission's next one. Raises Refused."""
+        """Make an item the mission's next one; home stands for the item behind it. Raises Refused."""
+        if sequence == 0 and not self.mission.is_empty:
+            sequence = self.mission.first
         if not self.mission.first <= sequence < len(self.mission.items):
             raise Refused(f"no mission item {sequence}; there are {len(self.mission.items)}")
         self.mission.current = sequence
@@ -284,6 +286,11 @@ class Flight:
         if self.mode is Mode.MISSION:
             self.report(NOTICE, "another mission: holding")
             self.set_mode(Mode.HOLD)
+        self.changed()
+
+    def rewrite_mission(self, items: Sequence[Item]) -> None:
+        """Store a mission of which some items have changed; it goes on where it is."""
+        self.mission.items = tuple(items)
         self.changed()
 
     # Stepping

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from sim_node.autopilot.builtin.battery import CELLS
@@ -189,6 +190,12 @@ def mission_current(autopilot: BuiltinAutopilot) -> Fields:
         state = _PAUSED if flight.armed and flight.reached >= 0 else _NOT_STARTED
     fields = {"seq": mission.current, "total": len(mission.items), "mission_state": state}
     return fields | {"mission_mode": 1 if active else 2}
+
+
+@message("SYSTEM_TIME", 1.0)
+def system_time(autopilot: BuiltinAutopilot) -> Fields:
+    """The wall clock of this machine, as PX4 in simulation has it, and the simulator's time."""
+    return {"time_unix_usec": time.time_ns() // 1000, "time_boot_ms": autopilot.flight.time_us // 1000 & 0xFFFFFFFF}
 
 
 @message("AUTOPILOT_VERSION")
