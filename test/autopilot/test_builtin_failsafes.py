@@ -4,6 +4,8 @@ What is expected comes from the sources that are imitated:
 - PX4 (src/modules/commander/failsafe): failsafe.cpp has the actions of NAV_DLL_ACT, GF_ACTION and COM_LOW_BAT_ACT, and
   that a landing ignores the loss of the ground station; framework.cpp (getSelectedAction) that the worst action wins,
   and that neither a return nor a landing becomes a return.
+- Rover: fence.cpp and failsafe.cpp (failsafe_trigger), by which neither RTL nor HOLD is interrupted by the loss of the
+  ground station.
 - ArduCopter: fence.cpp (fence_check) and events.cpp (handle_battery_failsafe, failsafe_gcs_on_event), which change the
   mode, whatever it is; but LOITER goes on without a ground station (FS_OPTIONS, bit 4, is set by default).
 That a hold stops a vehicle where it is, on its way to a place too, is PX4's documentation of Hold.
@@ -18,17 +20,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from rovers import world
 from step_by_step import item
 
 from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilot.builtin.ardupilot_rover import ARDUPILOT_ROVER
 from sim_node.autopilot.builtin.dialect import Cause, Dialect, Mode
 from sim_node.autopilot.builtin.fence import Fence
 from sim_node.autopilot.builtin.flight import Flight
 from sim_node.autopilot.builtin.px4 import PX4
+from sim_node.autopilot.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilot.builtin.rover_tasks import Course, DriveTo
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Land, Tilt, Track, Turn
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilot.builtin.world import parameters_in
 from sim_node.world import load
+from sim_node.world.bases import Base
 
 HOLD, RETURN, LAND, STAY = Mode.HOLD, Mode.RETURN, Mode.LAND, None
 LEVEL, STILL = np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3)
@@ -56,6 +63,18 @@ FAILSAFES = {
         *[Tried(Cause.FENCE, "FENCE_ACTION", v, m) for v, m in ((0, STAY), (1, RETURN), (2, LAND), (4, HOLD))],
         *[Tried(Cause.LINK, "FS_GCS_ENABLE", v, m) for v, m in ((0, STAY), (1, RETURN), (5, LAND))],
         *[Tried(Cause.BATTERY, "BATT_FS_CRT_ACT", v, m) for v, m in ((0, STAY), (1, LAND), (2, RETURN))],
+    ],
+}
+ROVERS = {
+    "px4": [
+        *[Tried(Cause.FENCE, "GF_ACTION", v, m) for v, m in ((0, STAY), (1, STAY), (2, HOLD), (3, RETURN))],
+        *[Tried(Cause.LINK, "NAV_DLL_ACT", v, m) for v, m in ((0, STAY), (1, HOLD), (2, RETURN))],
+        *[Tried(Cause.BATTERY, "COM_LOW_BAT_ACT", v, m) for v, m in ((0, STAY), (2, HOLD), (3, RETURN))],
+    ],
+    "ardupilot": [
+        *[Tried(Cause.FENCE, "FENCE_ACTION", v, m) for v, m in ((0, STAY), (1, RETURN), (2, HOLD))],
+        *[Tried(Cause.LINK, "FS_ACTION", v, m) for v, m in ((0, STAY), (1, RETURN), (2, HOLD))],
+        *[Tried(Cause.BATTERY, "BATT_FS_CRT_ACT", v, m) for v, m in ((0, STAY), (1, RETURN), (2, HOLD))],
     ],
 }
 WAYPOINT = item(16, east=50.0, up=10.0)
@@ -136,7 +155,8 @@ class Watched:
         if dialect is ARDUPILOT:
             self.flight.set_mode(Mode.GUIDED)
         self.flight.arm()
-        self.flight.take_off(10.0)
+        if self.flight.craft.flies:
+            self.flight.take_off(10.0)
         self.step(np.zeros(3))
         assert self.flight.airborne
         self.step()
@@ -200,6 +220,37 @@ def test_every_failsafe_at_every_task(parameters: VehicleParameters, dialect: Di
             np.testing.assert_allclose(flight.task.goal[:2], HERE[:2], atol=0.1, err_msg=about)
         elif follows is LAND:
             assert isinstance(flight.task, Land), about
+
+
+DRIVING: dict[str, tuple[Mode | None, Callable[[Flight], object]]] = {
+    **{doing: DOING[doing] for doing in ("hold", "goto", "waypoint", "delay", "return")},
+    "position": (Mode.GUIDED, guided(lambda: DriveTo(GOAL))),
+    "velocity": (Mode.GUIDED, guided(lambda: Course((1.0, 0.0)))),
+    "by hand": (Mode.MANUAL, lambda flight: flight.set_mode(Mode.MANUAL)),
+}
+
+
+@pytest.mark.parametrize("dialect", [PX4_ROVER, ARDUPILOT_ROVER], ids=["px4", "ardupilot"])
+def test_every_failsafe_of_rovers(dialect: Dialect) -> None:
+    rover = world()
+    (base,) = rover.of(Base)
+    parameters = parameters_in(rover, base)
+    for (doing, (started, begin)), tried in itertools.product(DRIVING.items(), ROVERS[dialect.name]):
+        watched = Watched(parameters, dialect)
+        flight = watched.flight
+        watched.set(tried.parameter, tried.value)
+        begin(flight)
+        watched.step()
+        mode, before = dialect.goto_mode if started is None else started, flight.task
+        assert flight.mode is mode
+        watched.happens(tried.cause)
+        kept = mode is tried.mode is RETURN
+        if dialect is ARDUPILOT_ROVER:
+            kept = kept or (tried.cause is Cause.LINK and mode in (RETURN, HOLD))
+        follows = None if kept else tried.mode
+        about = f"{doing}: {tried}: {flight.mode.name} {flight.task}"
+        assert flight.mode is (mode if follows is None else follows), about
+        assert (flight.task is before) is (follows is None), about
 
 
 def test_a_take_off_is_interrupted(parameters: VehicleParameters) -> None:
