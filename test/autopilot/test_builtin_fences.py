@@ -224,6 +224,13 @@ def test_arducopters_velocities_end_before_the_fence(copter: Commanded) -> None:
         copter.velocity_setpoint(0.0, 0.0, -3.0)
         copter.run(1.0)
     assert copter.pose[2] == pytest.approx(18.0, abs=0.4)
+    copter.flight.set_parameter(ARDUPILOT.parameters["FENCE_ACTION"], 0)
+    copter.flight.set_parameter(ARDUPILOT.parameters["FENCE_ALT_MAX"], 16.0)
+    for up in (1.0, -2.0, -2.0):  # above it: no further up, and freely down
+        copter.velocity_setpoint(0.0, 0.0, -up)
+        copter.run(2.0)
+    assert max(place[2] for place in copter.path) < 18.6
+    assert copter.pose[2] < 13.0
 
 
 def test_nobody_arms_outside(parameters: VehicleParameters) -> None:

@@ -107,11 +107,13 @@ class Fence:
         return max(distances, default=-math.inf)
 
     def barriers(self, place: FloatArray, kinds: int, settings: Settings) -> Barriers:
-        """Return what is ahead of a position (3,), ENU, that breaches nothing of some kinds of limits."""
+        """Return what of some kinds of limits is ahead of a position (3,), ENU; areas that it breaches are not."""
         kinds &= self.kinds(settings)
         offsets = [np.zeros((0, 3))]
         if kinds & HEIGHT:
-            offsets.append(np.array([[0.0, 0.0, self._home[2] + settings.fence_height - place[2]]]))
+            # Above it there is no way up, and all the way down.
+            above = max(self._home[2] + settings.fence_height - float(place[2]), 1e-9)
+            offsets.append(np.array([[0.0, 0.0, above]]))
         areas = [_Area(True, settings.fence_radius, np.array([self._home[:2]]))] if kinds & CIRCLE else []
         if kinds & AREAS:
             # The edges of one of several inclusions lead into another.
