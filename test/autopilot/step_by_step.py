@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import select
+import socket
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from sim_node.autopilot.builtin.autopilot import TICK_NS, BuiltinAutopilot
 from sim_node.autopilot.builtin.dialect import Dialect, Mode
 from sim_node.autopilot.builtin.flight import Flight
 from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilot.codec import Message, frame_bytes, kind_named
+from sim_node.autopilot.connection import Connection, Identity
+from sim_node.autopilot.links import endpoint_of
+from sim_node.autopilot.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
@@ -28,12 +35,15 @@ class Flown:
 
     def __init__(self, parameters: VehicleParameters, dialect: Dialect = PX4) -> None:
         self.simulation = Simulation(load("guided"), sensors=False)
-        self.flight = Flight(parameters, dialect, report=lambda severity, text: self.said.append(text))
         self.said: list[str] = []
+        self.flight = self._flight(parameters, dialect)
         self._motors = self.simulation.vehicles["drone"].command
         self._observe = self.simulation.observer(["drone/base_link"])
         self.path: list[list[float]] = []
         self.run(0.1)
+
+    def _flight(self, parameters: VehicleParameters, dialect: Dialect) -> Flight:
+        return Flight(parameters, dialect, report=lambda severity, text: self.said.append(text))
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds * 250)):
@@ -58,6 +68,74 @@ class Flown:
         self.flight.take_off(height)
         self.run(8.0)
         self.flight.set_mode(Mode.GUIDED)
+
+
+class Commanded(Flown):
+    """The same by messages of a ground station; the autopilot's wall clock is the simulation's."""
+
+    def _flight(self, parameters: VehicleParameters, dialect: Dialect) -> Flight:
+        self._ground = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._ground.bind(("127.0.0.1", 0))
+        self._ground.setblocking(False)
+        self._link = Connection(endpoint_of(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(1, 1))
+        self._parser = Parser(datagrams=True)
+        self.autopilot = BuiltinAutopilot(
+            parameters, dialect, 1, ("127.0.0.1", 9), [self._link], None, self.said.append
+        )
+        self.autopilot.tick(0)
+        return self.autopilot.flight
+
+    @property
+    def now_ns(self) -> int:
+        return self.simulation.time_ns
+
+    def run(self, seconds: float) -> None:
+        for _ in range(max(1, round(seconds * 1e9 / TICK_NS))):
+            super().run(min(seconds, TICK_NS * 1e-9))
+            self.autopilot.tick(self.now_ns)
+
+    def say(self, name: str, **fields: Any) -> list[Message]:
+        """Send a message, and return what is answered."""
+        self.answers()
+        known = kind_named(name).fields._fields
+        fields |= {field: 1 for field in ("target_system", "target_component", "target") if field in known}
+        [message] = Parser(datagrams=True).feed(frame_bytes(name, fields, 255, 190, 0))
+        self.autopilot.handle(message, self._link, self._ground.getsockname(), self.now_ns)
+        return self.answers()
+
+    def command(self, number: int, *params: float) -> int:
+        """The result (MAV_RESULT) of a COMMAND_LONG."""
+        return self._result(self.say_command(number, *params))
+
+    def say_command(self, number: int, *params: float) -> list[Message]:
+        """Send a COMMAND_LONG, and return what is answered."""
+        values = {f"param{at}": value for at, value in enumerate(params, start=1)}
+        return self.say("COMMAND_LONG", command=number, **values)
+
+    def command_int(self, number: int, *params: float, frame: int = 6, east: float, north: float, up: float) -> int:
+        """The result of a COMMAND_INT with a position."""
+        place = item(number, *params, east=east, north=north, up=up) | {"frame": frame}
+        del place["autocontinue"]
+        return self._result(self.say("COMMAND_INT", **place))
+
+    def answers(self) -> list[Message]:
+        found: list[Message] = []
+        while select.select([self._ground], [], [], 0.0)[0]:
+            found += self._parser.feed(self._ground.recv(4096))
+        return found
+
+    def velocity_setpoint(self, north: float, east: float, down: float = 0.0) -> None:
+        velocity = {"vx": north, "vy": east, "vz": down}
+        self.say("SET_POSITION_TARGET_LOCAL_NED", coordinate_frame=1, type_mask=0x0FC7, **velocity)
+
+    @staticmethod
+    def _result(answers: list[Message]) -> int:
+        [ack] = [answer.fields.result for answer in answers if answer.name == "COMMAND_ACK"]
+        return int(ack)
+
+    def close(self) -> None:
+        self._link.close()
+        self._ground.close()
 
 
 def item(command: int, *params: float, east: float = 0.0, north: float = 0.0, up: float = 0.0) -> dict[str, Any]:

@@ -219,6 +219,19 @@ def test_a_lost_ground_station_stops_it() -> None:
     assert np.abs(driven.run(1.5)[-1, 3:]).max() < 0.01
 
 
+@pytest.mark.parametrize("along_body", [True, False])
+def test_velocities_like_rovers_end_before_the_fence(along_body: bool) -> None:
+    """FENCE_MARGIN, 2 m before FENCE_RADIUS, as AC_Avoid::adjust_speed; PX4 knows no such thing."""
+    driven = driving(keys=KINEMATIC, dialect=ARDUPILOT_ROVER)
+    flight = driven.flight
+    for name, value in (("FENCE_RADIUS", 6.0), ("FENCE_ENABLE", 1.0)):
+        flight.set_parameter(ARDUPILOT_ROVER.parameters[name], value)
+    flight.guide(flight.craft.drift((1.5, 0.0, 0.0), 0.0, math.nan, along_body=along_body, heading=0.0))
+    driven.run(8.0)
+    assert driven.place == pytest.approx([4.0, 0.0], abs=0.15)
+    assert flight.mode is Mode.GUIDED
+
+
 def test_an_empty_battery_stops_it() -> None:
     driven = driving(keys=KINEMATIC)
     flight = driven.flight

@@ -168,6 +168,32 @@ def test_its_clock_does_not_go_back_with_the_world(ardupilot: ArduPilot, peer: s
     assert times == pytest.approx([0.1, 0.1, 0.2])
 
 
+def test_an_autopilot_that_goes_on_after_a_jump_is_told_of(ardupilot: ArduPilot, peer: socket.socket) -> None:
+    """It counts frames from 0, and keeps its clock and its filter whatever the physics do (SIM_JSON.cpp)."""
+    lines: list[str] = []
+    ardupilot.wait.report = lines.append
+
+    def exchange(frame: int, time: float) -> list[str]:
+        lines.clear()
+        peer.send(servos(frame, [1000] * 4))
+        take_turns(ardupilot, at_rest(time))
+        return list(lines)
+
+    assert exchange(0, 1.0) == exchange(1, 1.001) == []
+    [line] = exchange(2, 0.0)
+    assert "the run was reset" in line
+    assert "MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN" in line
+    assert exchange(3, 0.001) == exchange(0, 0.002) == []  # restarted, as it was told
+    again = ArduPilot((ardupilot.address[1] - FIRST_PORT) // PORTS_PER_INSTANCE, 4)
+    ardupilot.close()
+    again.open()
+    again.wait.report = lines.append
+    peer.send(servos(36_000, [1000] * 4))
+    take_turns(again, at_rest(0.0))
+    assert [("36000 frames" in line, "restart it" in line) for line in lines] == [(True, True)]
+    again.close()
+
+
 def test_nobody_there_holds_nothing_up(ardupilot: ArduPilot) -> None:
     assert take_turns(ardupilot, at_rest(0.0)) is None
     assert "nobody there yet" in ardupilot.wait.describe()

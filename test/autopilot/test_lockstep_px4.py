@@ -213,6 +213,8 @@ def test_its_clock_goes_on_where_the_world_begins_anew(
     px4: Px4, recorded: tuple[dict[int, list[Message]], dict[int, bytes]]
 ) -> None:
     said, _ = recorded
+    lines: list[str] = []
+    px4.wait.report = lines.append
     peer = ReplayedPx4(px4.address, {})
     for count, step in enumerate((0, 1, 2, 0, 1, 2), 1):
         take_turns(px4, sample_of(said[step]))
@@ -222,6 +224,7 @@ def test_its_clock_goes_on_where_the_world_begins_anew(
     times = [m.fields.time_usec for m in peer.heard if m.name == "HIL_SENSOR"]
     assert len(times) == 6
     assert all(a < b for a, b in itertools.pairwise(times))
+    assert ["the run was reset; it keeps its clock" in line for line in lines] == [True]
 
 
 def test_a_silent_px4_is_named_and_waiting_for_it_can_be_stopped(

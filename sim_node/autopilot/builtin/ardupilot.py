@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim_node.autopilot.builtin.dialect import DIALECTS, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilot.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilot.builtin.fence import ALL, AREAS, CIRCLE, HEIGHT, UNION
 from sim_node.autopilot.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 from sim_node.autopilot.codec import enum_values
 
@@ -37,6 +38,12 @@ _PARAMETERS = {
     "COMPASS_USE": constant(1),
     "DISARM_DELAY": quantity("disarm_landed", 0.0, 127.0, kind=INT32, also="disarm_preflight"),
     "FENCE_ACTION": choice("fence_action", {0: Action.WARN, 1: Action.RETURN, 2: Action.LAND, 4: Action.HOLD}),
+    "FENCE_ALT_MAX": quantity("fence_height", 1.0, 10_000.0),
+    "FENCE_ENABLE": quantity("fence_enabled", 0.0, 1.0, kind=INT32),
+    "FENCE_MARGIN": quantity("fence_margin", 0.0, 1000.0),
+    "FENCE_OPTIONS": quantity("fence_options", 0.0, float(UNION), kind=INT32, step=UNION),
+    "FENCE_RADIUS": quantity("fence_radius", 1.0, 100_000.0),
+    "FENCE_TYPE": quantity("fence_types", 0.0, float(ALL), kind=INT32),
     "FRAME_CLASS": constant(1),
     "FRAME_TYPE": constant(1),
     "FS_GCS_ENABLE": choice("link_action", {0: Action.NONE, 1: Action.RETURN, 5: Action.LAND}),
@@ -75,10 +82,18 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
             battery_critical="Battery 1 is critical",
             battery_emergency="Battery 1 is critical: landing",
             battery_empty="Battery 1 is empty: motors stopped",
-            fence_breached="Fence Breached: {what}",
+            fence_breached="{what} fence breached",
             mission_finished="Mission complete",
         ),
-        defaults={"setpoint_timeout": 3.0, "link_timeout": 5.0, "disarm_landed": 10.0},
+        defaults={
+            "setpoint_timeout": 3.0,
+            "link_timeout": 5.0,
+            "disarm_landed": 10.0,
+            "fence_action": Action.RETURN,
+            "fence_enabled": 0.0,
+            "fence_height": 100.0,
+            "fence_radius": 300.0,
+        },
         bytewise=False,
         takeoff_mode=Mode.GUIDED,
         goto_mode=Mode.GUIDED,
@@ -94,5 +109,12 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
         home_first=True,
         floats_first=True,
         goto_items=True,
+        fence_names={HEIGHT: "Max Alt", CIRCLE: "Circle", AREAS: "Polygon"},
+        drops_targets=False,
+        gives_up=Mode.LAND,
+        ranks_failsafes=False,
+        # events.cpp, failsafe_gcs_on_event: FS_OPTIONS continues what a pilot flies, by default.
+        ignores={(Cause.LINK, Mode.HOLD, mode) for mode in Mode},
+        disarms_on_ground=True,
     )
 )

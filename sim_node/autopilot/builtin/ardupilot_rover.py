@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import DIALECTS, Denied, FlightMode, Mode, Refused, rover
-from sim_node.autopilot.builtin.settings import REAL32, Action, choice, constant, quantity
+from sim_node.autopilot.builtin.dialect import DIALECTS, Cause, Denied, FlightMode, Mode, Refused, rover
+from sim_node.autopilot.builtin.fence import ALL, AREAS, CIRCLE
+from sim_node.autopilot.builtin.settings import INT32, REAL32, Action, choice, constant, quantity
 from sim_node.autopilot.codec import enum_values
 
 _MANUAL, _STABILIZED, _GUIDED = 64, 16, 8  # MAV_MODE_FLAG
@@ -31,7 +32,7 @@ def _mode_of(main: int, sub: int) -> Mode:
     raise Denied(f"no such mode {main}")
 
 
-_OF_FLIGHT = ("ANGLE_MAX", "DISARM_DELAY", "FS_GCS_ENABLE", "GUID_TIMEOUT", "LAND_SPEED", "RTL_ALT")
+_OF_FLIGHT = ("ANGLE_MAX", "DISARM_DELAY", "FENCE_ALT_MAX", "FS_GCS_ENABLE", "GUID_TIMEOUT", "LAND_SPEED", "RTL_ALT")
 _PARAMETERS = {
     name: parameter
     for name, parameter in ARDUPILOT.parameters.items()
@@ -41,6 +42,7 @@ _PARAMETERS = {
     "BATT_FS_CRT_ACT": choice("battery_action", {0: Action.WARN, 1: Action.RETURN, 2: Action.HOLD}),
     "CRUISE_SPEED": quantity("speed", 0.01, 100.0),
     "FENCE_ACTION": choice("fence_action", {0: Action.WARN, 1: Action.RETURN, 2: Action.HOLD}),
+    "FENCE_TYPE": quantity("fence_types", 0.0, float(ALL), kind=INT32, step=CIRCLE),
     "FRAME_TYPE": constant(0),
     "FS_ACTION": choice("link_action", {0: Action.NONE, 1: Action.RETURN, 2: Action.HOLD}),
     # Its failsafe is on as long as FS_ACTION says what to do.
@@ -55,7 +57,16 @@ ARDUPILOT_ROVER = DIALECTS.add(rover("ardupilot"))(
         modes=_MODES,
         mode_of=_mode_of,
         parameters=dict(sorted(_PARAMETERS.items())),
-        defaults={"setpoint_timeout": 3.0, "link_timeout": 5.0, "radius": 0.25, "link_action": Action.HOLD},
+        defaults={
+            **ARDUPILOT.defaults,
+            "radius": 0.25,
+            "link_action": Action.HOLD,
+            "fence_types": float(CIRCLE | AREAS),
+            "fence_height": 0.0,
+        },
         disarms_after=(),
+        gives_up=Mode.HOLD,
+        # failsafe.cpp, failsafe_trigger: neither a return nor a hold is interrupted.
+        ignores={(Cause.LINK, now, mode) for now in (Mode.RETURN, Mode.HOLD) for mode in Mode},
     )
 )

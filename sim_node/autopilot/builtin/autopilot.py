@@ -15,6 +15,7 @@ import numpy as np
 from sim_node.autopilot.builtin import mission_protocol, parameters, setpoints
 from sim_node.autopilot.builtin.commands import obey
 from sim_node.autopilot.builtin.dialect import WARNING, Dialect, Mode, Refused
+from sim_node.autopilot.builtin.fence import Fence
 from sim_node.autopilot.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilot.builtin.flight import Flight
 from sim_node.autopilot.builtin.manual import Sticks
@@ -37,6 +38,16 @@ HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
 SILENT_NS = 2_000_000_000
 _TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
 
+# Messages that have no acknowledgement, of what is not done here; each is refused once by a text.
+_NOT_DONE = {
+    "FENCE_POINT": "upload geofences by the mission protocol",
+    "MANUAL_CONTROL": "no mode of this vehicle is flown by sticks",
+    "RALLY_POINT": "upload rally points by the mission protocol",
+    "RC_CHANNELS_OVERRIDE": "there is no RC input; rovers take MANUAL_CONTROL in the mode MANUAL",
+    "SET_ACTUATOR_CONTROL_TARGET": "no mode leaves the actuators to others",
+    "SET_GPS_GLOBAL_ORIGIN": "the origin is that of the world",
+    "SET_HOME_POSITION": "send MAV_CMD_DO_SET_HOME",
+}
 Show = Callable[[str], None]
 _GROUND_STATION = 6  # MAV_TYPE
 
@@ -79,6 +90,7 @@ class BuiltinAutopilot:
         self._watched: dict[object, int] = {}
         self._beat_ns = self._tick_ns = self._received_ns = 0
         self._reported_silent = self._reported_invalid = False
+        self._refused_names = set[str]()
         if remembered is not None:
             restore(self.flight, remembered)
         _rehearse(parameters)
@@ -171,9 +183,10 @@ class BuiltinAutopilot:
             self._show(f"simulator at {_place(self.link.address)}")
         if now_ns >= self._tick_ns:
             self._tick_ns = now_ns + TICK_NS
-            self._tick(now_ns)
+            self.tick(now_ns)
 
-    def _tick(self, now_ns: int) -> None:
+    def tick(self, now_ns: int) -> None:
+        """Do what is due by the wall clock (ns, monotonic): links, heartbeats, time-outs."""
         for connection in self.connections:
             before = connection.state
             connection.keep_up(now_ns)
@@ -270,7 +283,7 @@ class BuiltinAutopilot:
         before, self.flight = self.flight, flight
         if self.parameters.mission is None:
             flight.replace_mission(before.mission.items)
-        flight.fence, flight.rally = before.fence, before.rally
+        flight.fence, flight.rally = Fence(before.fence.items, flight.places), before.rally
         self._setpoints, self._reached = Setpoints(), -1
         flight.changed()
 
@@ -291,23 +304,24 @@ class BuiltinAutopilot:
     def _listen(self, connection: Connection, now_ns: int) -> None:
         for message, address in connection.receive(now_ns):
             fields = message.fields
-            to_system = getattr(fields, "target_system", 0)
+            to_system = getattr(fields, "target_system", getattr(fields, "target", 0))
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
-                    self._handle(message, connection, address, now_ns)
+                    self.handle(message, connection, address, now_ns)
                 except (ArithmeticError, ValueError, LookupError) as error:
                     # A value that nobody thought of must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
 
-    def _handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+    def handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+        """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
         name, fields = message.name, message.fields
         target = {"target_system": message.system, "target_component": message.component}
-        if name in ("COMMAND_LONG", "COMMAND_INT"):
+        if name in ("COMMAND_LONG", "COMMAND_INT", "SET_MODE"):
             obey(self, message, connection, address)
         elif name in setpoints.NAMES:
             self._setpoints.receive(self, name, fields, now_ns)
-        elif name == "MANUAL_CONTROL":
+        elif name == "MANUAL_CONTROL" and Mode.MANUAL in self.dialect.modes:
             self._sticks.receive(self, fields, now_ns)
         elif name in mission_protocol.NAMES:
             self._missions.receive(message, connection, address, now_ns)
@@ -326,12 +340,9 @@ class BuiltinAutopilot:
             self._set_data_stream(fields)
         elif name == "LOG_REQUEST_LIST":
             self.answer("LOG_ENTRY", {}, connection, address)
-        elif name == "SET_MODE":
-            try:
-                self.enter(self.flight.dialect.mode_of_custom(fields.custom_mode))
-            except Refused as refusal:
-                self.report(WARNING, f"mode: {refusal}")
-            self.beat_if_changed()
+        elif name in _NOT_DONE and name not in self._refused_names:
+            self._refused_names.add(name)
+            self.report(WARNING, f"{name} is ignored: {_NOT_DONE[name]}")
 
     def _set_data_stream(self, fields: Any) -> None:
         """Set the rates of a group of messages, or of all groups."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilot.builtin.dialect import WARNING, Denied, Mode, Refused, Unsupported
+from sim_node.autopilot.builtin.dialect import WARNING, Denied, Failed, Mode, Refused, Unsupported
+from sim_node.autopilot.builtin.fence import ALL
 from sim_node.autopilot.builtin.geo_reference import GLOBAL, Position, position_of_ints
 from sim_node.autopilot.builtin.mission import speed_fault, turn_of
 from sim_node.autopilot.builtin.status import AVAILABLE_MODES, available_modes
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
     from sim_node.autopilot.connection import Connection
 
-ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED = 0, 1, 2, 3  # MAV_RESULT
-_RESULTS: dict[type[Refused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED}
+ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED = 0, 1, 2, 3, 4  # MAV_RESULT
+_RESULTS: dict[type[Refused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, Failed: FAILED}
 _FORCE = 21196  # of MAV_CMD_COMPONENT_ARM_DISARM
 _CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 _CHANGE_MODE = 1  # MAV_DO_REPOSITION_FLAGS
-_SET_HOME = 179
+_SET_HOME, _SET_MODE = 179, 176
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,15 @@ command = COMMANDS.add
 
 
 def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:
-    """Execute a COMMAND_LONG or COMMAND_INT and acknowledge it; a refusal is explained by a text before."""
+    """Execute a COMMAND_LONG, COMMAND_INT or SET_MODE and acknowledge it; a refusal is explained by a text before."""
     fields = message.fields
+    if message.name == "SET_MODE":
+        # As PX4's receiver, which makes a DO_SET_MODE of it.
+        result = _result(
+            autopilot, _SET_MODE, lambda: autopilot.enter(autopilot.dialect.mode_of_custom(fields.custom_mode))
+        )
+        _acknowledge(autopilot, _SET_MODE, result, message, connection, address)
+        return
     if message.name == "COMMAND_INT":
         position = position_of_ints(fields.frame, fields.x, fields.y, fields.z)
     else:
@@ -59,19 +67,34 @@ def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, 
     params = fields.param1, fields.param2, fields.param3, fields.param4
     order = Order(params, position, connection, address)
     execute = COMMANDS.get(fields.command)
-    result = ACCEPTED if execute else UNSUPPORTED
+    result = UNSUPPORTED
     if execute is not None:
-        try:
+
+        def executed() -> None:
             if any(map(math.isinf, (*params, *position[1:]))):
                 raise Denied("a parameter is infinite")
             execute(autopilot, order)
-        except Refused as refusal:
-            result = _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
-            name = enum_name("MAV_CMD", fields.command).removeprefix("MAV_CMD_").lower().replace("_", " ")
-            autopilot.report(WARNING, f"{name}: {refusal}")
-    answer = {"command": fields.command, "result": result}
-    answer |= {"target_system": message.system, "target_component": message.component}
-    autopilot.answer("COMMAND_ACK", answer, connection, address)
+
+        result = _result(autopilot, fields.command, executed)
+    _acknowledge(autopilot, fields.command, result, message, connection, address)
+
+
+def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None]) -> int:
+    """Return the MAV_RESULT of a command, after a text with the reason where it is refused."""
+    try:
+        execute()
+    except Refused as refusal:
+        name = enum_name("MAV_CMD", number).removeprefix("MAV_CMD_").lower().replace("_", " ")
+        autopilot.report(WARNING, f"{name}: {refusal}")
+        return _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
+    return ACCEPTED
+
+
+def _acknowledge(
+    autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Connection, address: Address
+) -> None:
+    to = {"target_system": message.system, "target_component": message.component}
+    autopilot.answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
     autopilot.beat_if_changed()
 
 
@@ -136,7 +159,7 @@ def turn(autopilot: BuiltinAutopilot, order: Order) -> None:
     autopilot.flight.turn(task, task.yaw)
 
 
-@command(176)
+@command(_SET_MODE)
 def set_mode(autopilot: BuiltinAutopilot, order: Order) -> None:
     """MAV_CMD_DO_SET_MODE: custom modes only; main mode in param2, sub mode in param3."""
     base, main, sub = (0.0 if math.isnan(param) else param for param in order.params[:3])
@@ -191,6 +214,33 @@ def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
     goal = _place(autopilot, order)
     turned = _yaw(autopilot, order) if flight.dialect.degrees else YawNed(yaw).to_enu().radians
     flight.go_to(goal, turned, speed if speed > 0.0 else None)
+
+
+@command(186)
+def change_altitude(autopilot: BuiltinAutopilot, order: Order) -> None:
+    """MAV_CMD_DO_CHANGE_ALTITUDE: m above mean sea level, as PX4 reads it, whatever the frame in param2."""
+    flight = autopilot.flight
+    if not flight.dialect.drops_targets:
+        raise Unsupported("ArduPilot's copters and rovers have no such command")
+    if math.isnan(order.params[0]):
+        raise Denied("no altitude")
+    altitude = Position(GLOBAL[0], math.nan, math.nan, order.params[0])
+    flight.go_to(flight.places.locate(altitude, flight.position), what="Altitude change")
+
+
+@command(207)
+def enable_fence(autopilot: BuiltinAutopilot, order: Order) -> None:
+    """MAV_CMD_DO_FENCE_ENABLE: 1 or 0, of the kinds of limits in param2, 0 for all."""
+    flight = autopilot.flight
+    if flight.dialect.drops_targets:
+        raise Unsupported("GF_ACTION and the upload of a geofence enable it")
+    enabled, kinds = (0 if math.isnan(param) else int(param) for param in order.params[:2])
+    if enabled not in (0, 1):
+        raise Failed(f"param1 is {enabled}; 1 enables, 0 disables, and there is no floor to disable")
+    kinds = kinds or ALL
+    if enabled and not kinds & flight.fence.kinds(flight.settings):
+        raise Failed("there is no such fence")
+    flight.enable_fence(kinds, enabled=bool(enabled))
 
 
 @command(193)

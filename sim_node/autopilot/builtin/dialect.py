@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,6 +26,18 @@ class Denied(Refused):
 
 class Unsupported(Refused):
     """A request for something that is not implemented."""
+
+
+class Failed(Refused):
+    """A request that was tried in vain."""
+
+
+class Cause(IntEnum):
+    """What a failsafe acts on."""
+
+    FENCE = 0
+    LINK = 1
+    BATTERY = 2
 
 
 class Mode(IntEnum):
@@ -96,6 +109,13 @@ class Dialect:
         long_frame: MAV_FRAME of positions in COMMAND_LONG. degrees: whether DO_REPOSITION's yaw is in degrees.
         home_first: whether item 0 of a mission is home. floats_first: whether items are requested by MISSION_REQUEST.
         goto_items: whether a MISSION_ITEM with current = 2 is a position to fly to at once.
+        fence_names: what texts call the kinds of limits of a geofence.
+        drops_targets: whether a target outside of the geofence is acknowledged and dropped, and no mission with one is
+            begun. Otherwise it is refused, and velocities end before the fence.
+        gives_up: the mode in which a vehicle that is far outside of its geofence ends; None for no such limit.
+        ranks_failsafes: whether a failsafe never replaces the action of a worse one.
+        ignores: on which causes, in which present mode, a failsafe does not change to which mode.
+        disarms_on_ground: whether failsafes disarm a vehicle that has not taken off.
         throttle_middle: the throttle of MANUAL_CONTROL at which a rover stands, of 1000.
     """
 
@@ -122,13 +142,21 @@ class Dialect:
     home_first: bool
     floats_first: bool
     goto_items: bool
+    fence_names: Mapping[int, str]
+    drops_targets: bool
+    gives_up: Mode | None
+    ranks_failsafes: bool
+    ignores: AbstractSet[tuple[Cause, Mode, Mode]]
+    disarms_on_ground: bool
     throttle_middle: float = 0.0
 
     def mode_of_custom(self, custom: int) -> Mode:
-        """Return the mode of a whole custom_mode, as in SET_MODE. Raises Denied."""
+        """Return the mode of a whole custom_mode, as in SET_MODE. Raises Refused."""
         for mode, flown in self.modes.items():
             if flown.custom == custom:
                 return mode
+        # PX4's have a main and a sub mode in their upper half.
+        self.mode_of(*((custom >> 16 & 0xFF, custom >> 24) if custom >> 16 else (custom, 0)))
         raise Denied(f"no mode {custom}; {self.known_modes()}")
 
     def mode_of_standard(self, standard: int) -> Mode:

@@ -9,14 +9,14 @@ import numpy as np
 
 from sim_node.autopilot.builtin.battery import Battery
 from sim_node.autopilot.builtin.craft import craft_of
-from sim_node.autopilot.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Mode, Refused, Unsupported
+from sim_node.autopilot.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Failed, Mode, Refused, Unsupported
 from sim_node.autopilot.builtin.failsafe import Failsafe
-from sim_node.autopilot.builtin.fence import Fence, Item, rally_points
+from sim_node.autopilot.builtin.fence import ALL, Fence, Item, braked, rally_points
 from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE, GeoReference
 from sim_node.autopilot.builtin.ground import GroundWatch
 from sim_node.autopilot.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.settings import Parameter, Settings
+from sim_node.autopilot.builtin.settings import Action, Parameter, Settings
 from sim_node.autopilot.builtin.state import observe
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
@@ -36,8 +36,9 @@ class Flight:
             while it is armed, as for PX4's land detector.
         states: (1, 13), a row of the controller's states, of the centre of mass. position, velocity: (3,), of
             base_link, ENU. reference: (11,), the setpoint. time_us: the simulator's, 0 before its first message.
-        mission, fence, rally: what was uploaded. reached: the mission's item that was reached last, -1 for none.
-        finished: whether the mission was flown to its end.
+        mission, fence, rally: what was uploaded. fences: which kinds of limits of the geofence are enabled.
+        reached: the mission's item that was reached last, -1 for none. finished: whether it was flown to its end.
+        orders: how many orders other than setpoints have replaced what it was doing.
         settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes it.
         report: takes a severity and a text for people. changed: called when what has to outlive this process has
             changed.
@@ -61,13 +62,15 @@ class Flight:
         self.time_us, self._began_us, self._watched_us = 0, 0, 0
         self.places = GeoReference(parameters)
         self.mission = Mission(numbered(parameters.mission or (), dialect), first=int(dialect.home_first))
-        self.fence, self.rally = Fence(), tuple[Item, ...]()
+        self.fence, self.rally = Fence((), self.places), tuple[Item, ...]()
+        self.fences = ALL if self.settings.fence_enabled else 0
         self.battery, self.failsafe = Battery(), Failsafe()
         self._ground = GroundWatch()
         self.waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
         self.task: Task = self.craft.hold()
         self._routine: Iterator[Task] = iter(())
+        self.orders = 0
         # Where a take-off leads, as long as it is not done: height above home, position and yaw. Where a landing leads.
         self.climb: tuple[float, FloatArray | None, float] | None = None
         self._land_at: FloatArray | None = None
@@ -87,6 +90,8 @@ class Flight:
             raise Refused(self.dialect.texts.arming_denied.format(reason="the vehicle does not stand upright"))
         if self.battery.remaining <= self.settings.battery_emergency:
             raise Refused(self.dialect.texts.arming_denied.format(reason="the battery is empty"))
+        if self.settings.fence_action is not Action.NONE and (what := self._outside(self.position)):
+            raise Refused(self.dialect.texts.arming_denied.format(reason=what))
         self.armed = True
         self.set_home(self.position)
         self.report(INFO, self.dialect.texts.armed.format(reason=reason))
@@ -119,6 +124,10 @@ class Flight:
             why = self._at_rest
         elif mode is Mode.TAKEOFF and self.airborne:
             why = "in the air already"
+        elif mode is Mode.MISSION and self.dialect.drops_targets:
+            # As PX4's MissionFeasibilityChecker, which counts from 1.
+            outside = (number for number, place in self.mission.places(self) if self._outside(place))
+            why = next((f"Geofence violation for waypoint {number + 1}" for number in outside), "")
         if why:
             raise Refused(self.dialect.texts.mode_refused.format(mode=self.dialect.modes[mode].name, reason=why))
         self.climb = (self.settings.takeoff_height, None, math.nan) if mode is Mode.TAKEOFF else None
@@ -128,6 +137,7 @@ class Flight:
         if mode is not self.mode:
             self.report(INFO, f"mode {self.dialect.modes[mode].name}")
         self.mode = mode
+        self.failsafe.taken_over()
         self.waits_for_mission = False
         self.begin()
 
@@ -167,12 +177,54 @@ class Flight:
             self._routine, self.climb = iter(()), None
             self._do(task)
 
-    def go_to(self, goal: FloatArray, yaw: float = math.nan, speed: float | None = None) -> None:
-        """Go to a position (3,), ENU, m, in the mode that the dialect has for it. Raises Refused."""
+    def go_to(
+        self, goal: FloatArray, yaw: float = math.nan, speed: float | None = None, what: str = "Reposition"
+    ) -> None:
+        """Go to a position (3,), ENU, m, in the mode that the dialect has for it.
+
+        Raises:
+            Refused: on the ground. Failed: outside of the geofence, unless the dialect drops such a target: then the
+                mode changes, and a text says of `what` that it is outside.
+        """
         if not self.airborne:
             raise Refused(self._at_rest)
+        if outside := self.refuses_target(goal):
+            if not self.dialect.drops_targets:
+                raise Failed(f"the target is outside of the geofence: {outside}")
+            if self.mode is not self.dialect.goto_mode:
+                self.set_mode(self.dialect.goto_mode)
+            self.report(CRITICAL, f"{what} is outside geofence")
+            return
         self.set_mode(self.dialect.goto_mode)
         self._do(self.craft.go(goal, yaw, speed=None if speed is None else min(speed, self.parameters.max_speed)))
+
+    def breaches(self, place: FloatArray) -> dict[int, float]:
+        """Return how far (m) a position (3,), ENU, is outside of each kind of enabled limits that it breaches."""
+        return self.fence.breaches(place, self.fences, self.settings)
+
+    def refuses_target(self, place: FloatArray) -> str:
+        """Return what a target (3,), ENU, breaches, where the geofence is more than a warning; empty for nothing."""
+        acts = self.settings.fence_action > Action.WARN or not self.dialect.drops_targets
+        return self._outside(place) if acts else ""
+
+    def within_fence(self, velocity: tuple[float, float, float]) -> tuple[float, float, float]:
+        """Return a velocity, ENU, m/s, that ends before the geofence, where the dialect brakes there."""
+        if self.dialect.drops_targets or self.mode is not Mode.GUIDED:
+            return velocity
+        settings = self.settings
+        barriers = self.fence.barriers(self.reference[:3], self.fences, settings)
+        return braked(velocity, barriers, settings.fence_margin, settings.acceleration)
+
+    def enable_fence(self, kinds: int, *, enabled: bool) -> None:
+        """Enable or disable kinds of limits of the geofence, until the next reboot."""
+        self.fences = self.fences | kinds if enabled else self.fences & ~kinds
+        self.changed()
+
+    def _outside(self, place: FloatArray) -> str:
+        """Return what a position breaches, as texts have it; empty for nothing."""
+        found = self.breaches(place)
+        what = " and ".join(self.dialect.fence_names[kind] for kind in found)
+        return self.dialect.texts.fence_breached.format(what=what) if found else ""
 
     def drive_by_hand(self, throttle: float, turn: float) -> None:
         """Drive at parts of the largest speed and yaw rate, -1 to 1, turning counterclockwise, in the manual mode."""
@@ -184,6 +236,7 @@ class Flight:
             raise Refused(self._at_rest)
         if self.mode not in (Mode.HOLD, Mode.GUIDED):
             raise Refused(f"not in {self.dialect.modes[self.mode].name}")
+        self.orders += 1
         if isinstance(self.task, Go):
             self.task.yaw = yaw
         else:
@@ -203,6 +256,8 @@ class Flight:
         parameter.write(self.settings, value)
         if parameter.setting == "speed":
             self.change_speed(self.settings.speed)
+        elif parameter.setting == "fence_enabled":
+            self.fences = ALL if value else 0
         self.changed()
 
     def set_home(self, place: FloatArray) -> None:
@@ -212,7 +267,9 @@ class Flight:
         self.changed()
 
     def fly_item(self, sequence: int) -> None:
-        """Make an item the mission's next one. Raises Refused."""
+        """Make an item the mission's next one; home stands for the item behind it. Raises Refused."""
+        if sequence == 0 and not self.mission.is_empty:
+            sequence = self.mission.first
         if not self.mission.first <= sequence < len(self.mission.items):
             raise Refused(f"no mission item {sequence}; there are {len(self.mission.items)}")
         self.mission.current = sequence
@@ -229,6 +286,11 @@ class Flight:
         if self.mode is Mode.MISSION:
             self.report(NOTICE, "another mission: holding")
             self.set_mode(Mode.HOLD)
+        self.changed()
+
+    def rewrite_mission(self, items: Sequence[Item]) -> None:
+        """Store a mission of which some items have changed; it goes on where it is."""
+        self.mission.items = tuple(items)
         self.changed()
 
     # Stepping
@@ -314,6 +376,7 @@ class Flight:
             Mode.LAND: self._land,
             self.dialect.takeoff_mode: self._take_off,
         }
+        self.orders += 1
         self._routine = routines[self.mode]() if self.mode in routines and self.armed else iter(())
         self._do(next(self._routine, None) or self.craft.hold())
         self.changed()

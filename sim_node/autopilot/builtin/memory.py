@@ -58,6 +58,7 @@ def saved(flight: Flight) -> dict[str, Any]:
         "items": [dict(item) for item in flight.mission.items],
         "current": flight.mission.current,
         "jumped": list(flight.mission.jumped.items()),
+        "fences": flight.fences,
         "fence": [dict(item) for item in flight.fence.items],
         "rally": [dict(item) for item in flight.rally],
         "settings": flight.settings.saved(),
@@ -79,6 +80,7 @@ def restore(flight: Flight, memory: dict[str, Any]) -> None:
     flight.mission.jumped.update(memory["jumped"])
     flight.fence, flight.rally = Fence(memory["fence"], flight.places), tuple(memory["rally"])
     flight.settings.restore(memory["settings"])
+    flight.fences = memory["fences"]
     flight.speed, flight.battery.remaining = memory["speed"], memory["charge"]
     flight.begin()
     if flight.airborne:

@@ -62,6 +62,12 @@ class Mission:
         """Whether there is nothing to fly."""
         return len(self.items) <= self.first
 
+    def places(self, flight: Flight) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
+        """Yield the sequence and the position of each item that has one."""
+        for sequence, entry in enumerate(self.items[self.first :], start=self.first):
+            if entry["command"] in _PLACED and not _position(entry).is_here:
+                yield sequence, _place(entry, flight)
+
     def fly(self, flight: Flight) -> Iterator[Task]:
         """Yield the tasks from the current item on; after the last the mission is at its beginning again."""
         at_once = 0

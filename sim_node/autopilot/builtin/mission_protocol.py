@@ -8,6 +8,7 @@ from sim_node.autopilot.builtin.dialect import WARNING, Mode, Refused
 from sim_node.autopilot.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
 from sim_node.autopilot.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
 from sim_node.autopilot.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
+from sim_node.autopilot.builtin.status import mission_current
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.links import Address
 
@@ -22,7 +23,7 @@ _MISSION, _ALL = 0, 255  # MAV_MISSION_TYPE
 _KEPT = ("frame", "command", "autocontinue", "param1", "param2", "param3", "param4", "x", "y", "z")
 # `current` of a MISSION_ITEM that is flown at once, or whose altitude is; of ArduPilot.
 _GO_THERE, _CHANGE_ALTITUDE = 2, 3
-_PARTIAL = ("MISSION_REQUEST_PARTIAL_LIST", "MISSION_WRITE_PARTIAL_LIST")
+_PARTIAL_READ = "MISSION_REQUEST_PARTIAL_LIST"
 
 
 class _Peer(NamedTuple):
@@ -39,15 +40,18 @@ class MissionProtocol:
         self._autopilot = autopilot
         self._peer: _Peer | None = None
         self._type = _MISSION
-        self._count = 0
+        # The items that it makes, the one that is asked for, and how many there are to be. Of a partial write, what was
+        # stored before is among the items, and whole says so.
+        self._count = self._next = 0
         self._items: list[dict[str, Any]] = []
+        self._whole = True
         self._asked_ns = self._tries = 0
 
     def receive(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
         """Handle a message of the protocol that is addressed to us."""
         peer = _Peer(message.system, message.component, connection, address)
         kind = getattr(message.fields, "mission_type", _MISSION)
-        if message.name in _PARTIAL or (
+        if message.name == _PARTIAL_READ or (
             kind not in (_MISSION, FENCE, RALLY) and (kind, message.name) != (_ALL, "MISSION_CLEAR_ALL")
         ):
             if message.name != "MISSION_ACK":
@@ -60,7 +64,7 @@ class MissionProtocol:
         if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
             return
         if self._tries >= MAX_TRIES:
-            self._autopilot.report(WARNING, f"mission upload given up at item {len(self._items)} of {self._count}")
+            self._autopilot.report(WARNING, f"mission upload given up at item {self._next} of {self._count}")
             self._acknowledge(self._peer, _CANCELLED, self._type)
             self._peer = None
         else:
@@ -117,19 +121,37 @@ class MissionProtocol:
         elif fields.count == 0:
             self._clear(peer, fields, now_ns)
         else:
-            self._peer, self._count, self._items, self._type = peer, fields.count, [], fields.mission_type
-            self._tries = 0
-            self._ask(now_ns)
+            self._receive(peer, fields.mission_type, 0, fields.count, now_ns, whole=True)
+
+    def _begin_part(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        """Replace some items of a list, or add one; of ArduPilot, which PX4 does not know."""
+        kind, first, last = fields.mission_type, fields.start_index, fields.end_index
+        count = len(self._stored(kind))
+        if not self._autopilot.dialect.goto_items:
+            self._acknowledge(peer, _UNSUPPORTED, kind)
+        elif self._peer is not None or not 0 <= first <= last <= min(count, MAX_ITEMS - 1):
+            why = "another upload is under way" if self._peer is not None else f"items {first} to {last} of {count}"
+            self._autopilot.report(WARNING, f"mission update rejected: {why}")
+            self._acknowledge(peer, _ERROR, kind)
+        else:
+            # MAVProxy names one item too many, as the range's end, and does not send what it does not have.
+            self._receive(peer, kind, first, min(last + 1, max(count, first + 1)), now_ns, whole=False)
+
+    def _receive(self, peer: _Peer, kind: int, first: int, end: int, now_ns: int, *, whole: bool) -> None:
+        self._peer, self._type, self._whole, self._tries = peer, kind, whole, 0
+        self._items = [] if whole else self._stored(kind)
+        self._next, self._count = first, end
+        self._ask(now_ns)
 
     def _item(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         item = {key: getattr(fields, key) for key in _KEPT}
         if isinstance(item["x"], float):
             scale = LOCAL_SCALE if item["frame"] == LOCAL_NED else 1e-7
             item["x"], item["y"] = _scaled(item["x"], scale), _scaled(item["y"], scale)
-        if self._autopilot.flight.dialect.goto_items and fields.current in (_GO_THERE, _CHANGE_ALTITUDE):
+        if fields.current in (_GO_THERE, _CHANGE_ALTITUDE):
             self._fly_to(peer, item, fields.current)
             return
-        if self._peer != peer or fields.seq != len(self._items) or fields.mission_type != self._type:
+        if self._peer != peer or fields.seq != self._next or fields.mission_type != self._type:
             return  # sent twice: the answer to the first is on its way
         wrong = self._fault(item)
         if wrong:
@@ -138,9 +160,9 @@ class MissionProtocol:
             self._acknowledge(peer, _INVALID if known and "not supported" not in wrong else _UNSUPPORTED, self._type)
             self._peer = None
             return
-        self._items.append(item)
-        self._tries = 0
-        if len(self._items) < self._count:
+        self._items[self._next : self._next + 1] = [item]
+        self._next, self._tries = self._next + 1, 0
+        if self._next < self._count:
             self._ask(now_ns)
             return
         self._peer = None
@@ -149,21 +171,26 @@ class MissionProtocol:
             self._autopilot.report(WARNING, f"geofence: {wrong}")
             self._acknowledge(peer, _INVALID, self._type)
             return
-        self._replace(self._items, self._type)
+        self._replace(self._items, self._type, whole=self._whole)
         self._acknowledge(peer, _ACCEPTED, self._type)
 
     def _fault(self, item: dict[str, Any]) -> str:
         flight = self._autopilot.flight
         if self._type != _MISSION:
             return item_fault(item, self._type)
-        if flight.dialect.home_first and not self._items:
+        if flight.dialect.home_first and not self._next:
             return ""  # home, which is known already
-        return fault(item, self._count, flight)
+        return fault(item, max(self._count, len(self._items)), flight)
 
     def _fly_to(self, peer: _Peer, item: dict[str, Any], how: int) -> None:
         """Fly to an item's position at once, in the guided mode."""
         flight = self._autopilot.flight
         position = position_of_ints(item["frame"], item["x"], item["y"], item["z"])
+        if not flight.dialect.goto_items:
+            text = f"MISSION_ITEM with current = {how}: PX4 has no such items; send MAV_CMD_DO_REPOSITION"
+            self._autopilot.report(WARNING, text)
+            self._acknowledge(peer, _UNSUPPORTED, _MISSION)
+            return
         try:
             if flight.mode is not Mode.GUIDED:
                 raise Refused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
@@ -183,10 +210,16 @@ class MissionProtocol:
         self._acknowledge(peer, _ACCEPTED, fields.mission_type)
 
     def _set_current(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        flight = self._autopilot.flight
         try:
-            self._autopilot.flight.fly_item(fields.seq)
+            flight.fly_item(fields.seq)
         except Refused as refusal:
             self._autopilot.report(WARNING, str(refusal))
+        else:
+            # Clients of ArduPilot take the number that they sent as the acknowledgement, that of home, too.
+            if fields.seq < flight.mission.first:
+                told = {**(mission_current(self._autopilot) or {}), "seq": fields.seq}
+                self._autopilot.answer("MISSION_CURRENT", told, peer.connection, peer.address)
         self._autopilot.send_to_all("MISSION_CURRENT")
 
     def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:
@@ -194,10 +227,10 @@ class MissionProtocol:
         if self._peer == peer and fields.type != _ACCEPTED:
             self._peer = None
 
-    def _replace(self, items: list[dict[str, Any]], kind: int) -> None:
+    def _replace(self, items: list[dict[str, Any]], kind: int, *, whole: bool = True) -> None:
         flight = self._autopilot.flight
         if kind == _MISSION:
-            flight.replace_mission(items)
+            (flight.replace_mission if whole else flight.rewrite_mission)(items)
         elif kind == FENCE:
             flight.fence = Fence(items, flight.places)
         else:
@@ -208,7 +241,7 @@ class MissionProtocol:
         assert self._peer is not None
         self._asked_ns, self._tries = now_ns, self._tries + 1
         name = "MISSION_REQUEST" if self._autopilot.flight.dialect.floats_first else "MISSION_REQUEST_INT"
-        self._answer(self._peer, name, {"seq": len(self._items), "mission_type": self._type})
+        self._answer(self._peer, name, {"seq": self._next, "mission_type": self._type})
 
     def _acknowledge(self, peer: _Peer, result: int, kind: int) -> None:
         self._answer(peer, "MISSION_ACK", {"type": result, "mission_type": kind})
@@ -229,10 +262,11 @@ _HANDLERS = {
     "MISSION_REQUEST_INT": MissionProtocol._request,
     "MISSION_REQUEST": MissionProtocol._request_float,
     "MISSION_COUNT": MissionProtocol._begin,
+    "MISSION_WRITE_PARTIAL_LIST": MissionProtocol._begin_part,
     "MISSION_ITEM_INT": MissionProtocol._item,
     "MISSION_ITEM": MissionProtocol._item,
     "MISSION_CLEAR_ALL": MissionProtocol._clear,
     "MISSION_SET_CURRENT": MissionProtocol._set_current,
     "MISSION_ACK": MissionProtocol._done,
 }
-NAMES = frozenset({*_HANDLERS, *_PARTIAL})
+NAMES = frozenset({*_HANDLERS, _PARTIAL_READ})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim_node.autopilot.builtin.dialect import DIALECTS, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilot.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilot.builtin.fence import AREAS, CIRCLE, HEIGHT
 from sim_node.autopilot.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 
 _AUTO, _OFFBOARD = 4, 6  # main modes, px4_custom_mode.h
@@ -64,6 +65,8 @@ _PARAMETERS = {
     "GF_ACTION": choice(
         "fence_action", {0: Action.NONE, 1: Action.WARN, 2: Action.HOLD, 3: Action.RETURN, 5: Action.LAND}
     ),
+    "GF_MAX_HOR_DIST": quantity("fence_radius", 0.0, 10_000.0),
+    "GF_MAX_VER_DIST": quantity("fence_height", 0.0, 10_000.0),
     "MAV_COMP_ID": constant(1),
     "MAV_SYS_ID": shown("system"),
     "MAV_TYPE": constant(2),
@@ -125,5 +128,19 @@ PX4 = DIALECTS.add("px4")(
         home_first=False,
         floats_first=False,
         goto_items=False,
+        # The texts of its geofenceCheck.cpp.
+        fence_names={
+            HEIGHT: "exceeding maximum altitude above Home",
+            CIRCLE: "exceeding maximum distance to Home",
+            AREAS: "approaching or outside geofence",
+        },
+        drops_targets=True,
+        gives_up=None,
+        ranks_failsafes=True,
+        # failsafe.cpp, checkStateAndMode: a landing ignores the loss of the ground station. framework.cpp,
+        # getSelectedAction: neither a return nor a landing becomes a return.
+        ignores={(Cause.LINK, Mode.LAND, mode) for mode in Mode}
+        | {(cause, mode, Mode.RETURN) for cause in Cause for mode in (Mode.RETURN, Mode.LAND)},
+        disarms_on_ground=False,
     )
 )

@@ -163,8 +163,7 @@ class Course(Drift):
         turn = self.yaw_rate if math.isnan(aside) else rate_to(aside, flight)
         if not self._along_body:
             if chassis.sideways:
-                cosine, sine = math.cos(yaw), math.sin(yaw)
-                ahead, left = cosine * ahead + sine * left, cosine * left - sine * ahead
+                ahead, left = _turned(ahead, left, -yaw)
             else:
                 speed = math.hypot(ahead, left)
                 self._turns = abs(aside) > (TURN_TO if self._turns else TURN_FROM)
@@ -173,8 +172,16 @@ class Course(Drift):
                 else:
                     ahead = 0.0 if self._turns else speed * math.cos(aside)
                 left = 0.0
-        demand(flight, ahead, turn, left)
+        east, north, _ = flight.within_fence((*_turned(ahead, left, yaw), 0.0))
+        ahead, along_left = _turned(east, north, -yaw)
+        demand(flight, ahead, turn, along_left if chassis.sideways else 0.0)
         return False
+
+
+def _turned(x: float, y: float, angle: float) -> tuple[float, float]:
+    """Return a vector turned counterclockwise (rad)."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    return cosine * x - sine * y, sine * x + cosine * y
 
 
 def demand(flight: Flight, ahead: float, turn: float, left: float = 0.0) -> None:
@@ -182,10 +189,9 @@ def demand(flight: Flight, ahead: float, turn: float, left: float = 0.0) -> None
     most = flight.parameters.yaw_rate
     flight.demands[:3] = ahead, left, min(max(turn, -most), most)
     yaw = place_of(flight)[2]
-    cosine, sine = math.cos(yaw), math.sin(yaw)
     if not isinstance(flight.task, Go):
         flight.reference[:3] = flight.position
-    flight.reference[3:6] = cosine * ahead - sine * left, sine * ahead + cosine * left, 0.0
+    flight.reference[3:6] = *_turned(ahead, left, yaw), 0.0
     flight.reference[9], flight.reference[10] = yaw, flight.demands[2]
 
 

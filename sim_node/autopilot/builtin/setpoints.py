@@ -41,7 +41,7 @@ class Setpoints:
     def __init__(self) -> None:
         self._streams = False
         self._latest: Task | None = None
-        self._time_us = self._now_ns = 0
+        self._time_us = self._now_ns = self._orders = 0
         self._refused = ""
 
     def receive(self, autopilot: BuiltinAutopilot, name: str, fields: Any, now_ns: int) -> None:
@@ -56,6 +56,7 @@ class Setpoints:
             return
         self._latest, self._time_us, self._now_ns, self._refused = task, flight.time_us, now_ns, ""
         if flight.mode is Mode.GUIDED:
+            self._orders = flight.orders
             self._streams = not (flight.dialect.position_stays and isinstance(task, Go))
             if not _goes_on(flight.task, task):
                 flight.guide(task)
@@ -74,11 +75,15 @@ class Setpoints:
             autopilot.flight.guide(self._latest)
 
     def watch(self, autopilot: BuiltinAutopilot, now_ns: int) -> None:
-        """Hold where the stream has stopped."""
+        """Hold where the stream has stopped, unless a newer order is carried out by now.
+
+        Where setpoints stream first, the mode itself needs them, whatever else was ordered in it.
+        """
         flight = autopilot.flight
         if not self._streams:
             return
-        if flight.mode is not Mode.GUIDED:
+        replaced = not flight.dialect.streams_first and flight.orders != self._orders
+        if flight.mode is not Mode.GUIDED or replaced:
             self._streams = False
         elif not self.is_streaming(autopilot, now_ns):
             self._streams = False
@@ -156,6 +161,8 @@ def _target(
     if not mask & NO_POSITION:
         if not np.abs(place).max() <= MAX_DISTANCE:
             raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
+        if not flight.dialect.drops_targets and (outside := flight.refuses_target(place)):
+            raise Refused(f"outside of the geofence: {outside}")
         if velocity is None or not (any(velocity) or any(acceleration or ())):
             return flight.craft.go(place, yaw)
         if not flight.craft.flies:

@@ -36,7 +36,10 @@ class Settings:
         battery_endurance: seconds of hover that a full battery lasts. battery_floor: where it stops draining, of 1.
         disarm_landed, disarm_preflight: how long an armed vehicle stands until it is disarmed, after a landing and
             without a take-off, s; 0 or less for ever.
-        fence_action: outside the geofence. system: the MAVLink id. max_speed: that the vehicle flies at, m/s.
+        fence_action: outside the geofence. fence_enabled: whether it is enabled from the start on, 0 or 1.
+        fence_types, fence_options: as ArduPilot's parameters, see `fence`. fence_height: above home, fence_radius: from
+            home, that are allowed, m, 0 for no limit. fence_margin: before which velocities end, m.
+        system: the MAVLink id. max_speed: that the vehicle flies at, m/s.
     """
 
     speed: float
@@ -57,6 +60,12 @@ class Settings:
     disarm_landed: float = 2.0
     disarm_preflight: float = 10.0
     fence_action: Action = Action.HOLD
+    fence_enabled: float = 1.0
+    fence_types: float = 7.0
+    fence_options: float = 0.0
+    fence_height: float = 0.0
+    fence_radius: float = 0.0
+    fence_margin: float = 2.0
     system: float = 1.0
     max_speed: float = 12.0
 
@@ -86,7 +95,7 @@ class Parameter:
         kind: INT32 or REAL32. setting: the name of the quantity in `Settings`; empty for a constant.
         scale: units of the parameter per unit of the setting. value: of a constant.
         low, high: the range that may be set, in the parameter's units. read_only: whether it can be set at all.
-        also: a further quantity that it sets to the same.
+        also: a further quantity that it sets to the same. step: what a whole number is a multiple of.
         actions: for a setting that is an `Action`, which number stands for which.
     """
 
@@ -99,6 +108,7 @@ class Parameter:
     actions: Mapping[int, Action] | None = None
     read_only: bool = False
     also: str = ""
+    step: int = 1
 
     def read(self, settings: Settings) -> float:
         """Return the value that a ground station is shown."""
@@ -120,8 +130,8 @@ class Parameter:
             return f"{value:g} is not supported; allowed: {', '.join(map(str, self.actions))}"
         if not self.low <= value <= self.high:
             return f"{value:g} is out of range; allowed: {self.low:g} to {self.high:g}"
-        if self.kind == INT32 and value % 1.0:
-            return f"{value:g} is not a whole number"
+        if self.kind == INT32 and value % self.step:
+            return f"{value:g} is not a " + (f"multiple of {self.step}" if self.step > 1 else "whole number")
         return ""
 
     def write(self, settings: Settings, value: float) -> None:
@@ -133,10 +143,10 @@ class Parameter:
 
 
 def quantity(
-    setting: str, low: float, high: float, *, scale: float = 1.0, kind: int = REAL32, also: str = ""
+    setting: str, low: float, high: float, *, scale: float = 1.0, kind: int = REAL32, also: str = "", step: int = 1
 ) -> Parameter:
     """Return a parameter that shows and sets a quantity of `Settings`, and sets another one as well."""
-    return Parameter(kind, setting, scale, low=low, high=high, also=also)
+    return Parameter(kind, setting, scale, low=low, high=high, also=also, step=step)
 
 
 def choice(setting: str, actions: Mapping[int, Action]) -> Parameter:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from sim_node.autopilot.builtin.battery import CELLS
 from sim_node.autopilot.builtin.dialect import Mode
+from sim_node.autopilot.builtin.fence import HEIGHT
 from sim_node.autopilot.builtin.streams import Fields, message
 from sim_node.autopilot.builtin.tasks import Go, Land
 
@@ -19,6 +21,7 @@ _ON_GROUND, _IN_AIR, _TAKEOFF, _LANDING = 1, 2, 3, 4  # MAV_LANDED_STATE
 _NO_VOLTAGE, _NO_TEMPERATURE = 65535, 32767
 _LIPO, _FULL, _LOW, _CRITICAL = 1, 1, 2, 3  # MAV_BATTERY_TYPE, MAV_BATTERY_CHARGE_STATE
 _ADVANCED, _AUTOMATIC = 1, 4  # MAV_MODE_PROPERTY
+_NO_BREACH, _CEILING, _BOUNDARY = 0, 2, 3  # FENCE_BREACH
 _NO_MISSION, _NOT_STARTED, _RUNNING, _PAUSED, _COMPLETE = 1, 2, 3, 4, 5  # MISSION_STATE
 # MAV_SYS_STATUS_SENSOR: gyroscope, accelerometer, magnetometer, barometer, gps; control of rates, attitude, yaw, height
 # and position, motors; fence, attitude and heading, battery, checks before arming.
@@ -89,16 +92,19 @@ def sys_status(autopilot: BuiltinAutopilot) -> Fields:
     """Sensors are healthy as long as the simulator sends; whether it can be armed."""
     flight, battery = autopilot.flight, autopilot.flight.battery
     present = _SENSORS | _CONTROL | _FENCE | _AHRS | _BATTERY | _PREARM
+    fenced = flight.fences & flight.fence.kinds(flight.settings)
     healthy = 0
     if autopilot.link.connected and flight.time_us:
         healthy = present
+        if flight.failsafe.breached:
+            healthy &= ~_FENCE
         if battery.remaining < flight.settings.battery_critical:
             healthy &= ~_BATTERY
         if battery.remaining <= flight.settings.battery_emergency:
             healthy &= ~_PREARM
     return {
         "onboard_control_sensors_present": present,
-        "onboard_control_sensors_enabled": present if flight.fence.items else present & ~_FENCE,
+        "onboard_control_sensors_enabled": present if fenced else present & ~_FENCE,
         "onboard_control_sensors_health": healthy,
         "voltage_battery": round(1e3 * battery.voltage),
         "current_battery": round(1e2 * battery.current),
@@ -139,6 +145,22 @@ def ekf_status(autopilot: BuiltinAutopilot) -> Fields | None:
     return {"flags": _ESTIMATES} if autopilot.flight.time_us else None
 
 
+@message("FENCE_STATUS", 2.0, dialect="ardupilot")
+def fence_status(autopilot: BuiltinAutopilot) -> Fields | None:
+    """What of the geofence is breached, while it is enabled."""
+    flight = autopilot.flight
+    failsafe = flight.failsafe
+    if not flight.fences & flight.fence.kinds(flight.settings):
+        return None
+    breached = failsafe.breached
+    return {
+        "breach_status": int(breached != 0),
+        "breach_count": failsafe.breaches,
+        "breach_type": _BOUNDARY if breached & ~HEIGHT else _CEILING if breached else _NO_BREACH,
+        "breach_time": failsafe.breach_us // 1000,
+    }
+
+
 @message("EXTENDED_SYS_STATE", 2.0)
 def extended_state(autopilot: BuiltinAutopilot) -> Fields:
     """On the ground, in the air, on the way up or down. A rover is always on the ground."""
@@ -168,6 +190,12 @@ def mission_current(autopilot: BuiltinAutopilot) -> Fields:
         state = _PAUSED if flight.armed and flight.reached >= 0 else _NOT_STARTED
     fields = {"seq": mission.current, "total": len(mission.items), "mission_state": state}
     return fields | {"mission_mode": 1 if active else 2}
+
+
+@message("SYSTEM_TIME", 1.0)
+def system_time(autopilot: BuiltinAutopilot) -> Fields:
+    """The wall clock of this machine, as PX4 in simulation has it, and the simulator's time."""
+    return {"time_unix_usec": time.time_ns() // 1000, "time_boot_ms": autopilot.flight.time_us // 1000 & 0xFFFFFFFF}
 
 
 @message("AUTOPILOT_VERSION")

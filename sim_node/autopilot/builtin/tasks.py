@@ -217,7 +217,7 @@ class Drift:
     def advance(self, flight: Flight) -> bool:
         """Never done."""
         reference, period = flight.reference, flight.period
-        glide(reference, *self.velocity, flight.settings.acceleration, period)
+        glide(reference, *flight.within_fence(self.velocity), flight.settings.acceleration, period)
         if math.isnan(self.yaw):
             rate = min(max(self.yaw_rate, -flight.parameters.yaw_rate), flight.parameters.yaw_rate)
             reference[9] += period * rate

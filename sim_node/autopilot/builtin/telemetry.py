@@ -54,6 +54,22 @@ def global_position(autopilot: BuiltinAutopilot) -> Fields:
     }
 
 
+@message("ALTITUDE", 10.0, dialect="px4")
+def altitude(autopilot: BuiltinAutopilot) -> Fields:
+    """The height above sea level, the origin and home; nothing measures that of the terrain."""
+    flight = autopilot.flight
+    sea_level = flight.places.sea_level(flight.places.ellipsoid(flight.position)[2])
+    return {
+        "time_usec": flight.time_us,
+        "altitude_monotonic": sea_level,
+        "altitude_amsl": sea_level,
+        "altitude_local": flight.position[2],
+        "altitude_relative": flight.position[2] - (flight.places.home[2] if flight.places.home else 0.0),
+        "altitude_terrain": math.nan,
+        "bottom_clearance": math.nan,
+    }
+
+
 @message("HIGHRES_IMU", 50.0)
 def highres_imu(autopilot: BuiltinAutopilot) -> Fields | None:
     """What the sensors read, as it came: HIL_SENSOR has the same units."""

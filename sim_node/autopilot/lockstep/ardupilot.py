@@ -146,6 +146,8 @@ class ArduPilot:
         if sample.time_ns < self._now_ns:
             # The run was reset. ArduPilot's clock must not go back.
             self._began_ns -= self._now_ns - sample.time_ns
+            if self._peer is not None:
+                self.wait.report_jump("the run was reset")
         self._now_ns = sample.time_ns
         if self._peer is not None:
             self._answer = reply(sample, sample.time_ns - self._began_ns)
@@ -188,6 +190,11 @@ class ArduPilot:
             return True
 
     def _accept_servos(self, servos: Servos, peer: tuple[str, int]) -> None:
+        # Its frames count from 0, and only those that a simulator has answered (SIM_JSON.cpp, recv_fdm).
+        if self._servos is None and servos.frame > 0:
+            self.wait.report_jump(
+                f"it has run before, for {servos.frame} frames of another run or until it fell silent"
+            )
         restarted = self._servos is None or servos.frame < self._servos.frame
         self._servos, self._peer = servos, peer
         self.wait.peer, self.wait.lockstep = f"{peer[0]}:{peer[1]}", True

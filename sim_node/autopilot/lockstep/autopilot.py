@@ -141,6 +141,17 @@ class LockstepWait:
         self.peer, self.lockstep = "", False
         self.lost += 1
 
+    def report_jump(self, what: str) -> None:
+        """Report that the vehicle is elsewhere at once, for an autopilot that goes on as if it had flown there.
+
+        Args:
+            what: What has happened.
+        """
+        self.report(
+            f"{self.whom}: {what}; it keeps its clock and its estimates, which are wrong until its filter has converged"
+            " again, for half a minute or more: restart it, or reboot it (MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN)"
+        )
+
     def describe(self) -> str:
         """Describe the state in one line."""
         if self.since is not None:

@@ -5,6 +5,8 @@ The simulation starts the process, restarts it if it dies, and stops it.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from sim_node.autopilot.builtin.process import Process
 from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.lockstep import px4_hil
@@ -40,6 +42,8 @@ class MavlinkBuiltin(Px4):
         low: The least command of a channel.
         process: The process to run, or None if it is started elsewhere.
     """
+
+    _begins_anew: ClassVar = True
 
     def __init__(self, instance: int, outputs: int, low: float = 0.0, process: Process | None = None) -> None:
         super().__init__(instance, outputs, low)

@@ -46,6 +46,8 @@ class Px4:
     """
 
     sample_source: ClassVar[type[SampleSource]] = OnboardSensors
+    # Whether it begins anew when the run is reset.
+    _begins_anew: ClassVar = False
 
     def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
         self.address = (HOST, FIRST_PORT + instance)
@@ -100,6 +102,8 @@ class Px4:
 
     def send(self, sample: Sample) -> None:
         """Send the sample."""
+        if sample.time_ns < self._now_ns and self._peer is not None and not self._begins_anew:
+            self.wait.report_jump("the run was reset")
         self._keep_time(sample.time_ns)
         self._fix = sample.fix or self._fix
         self._hung_up = False
