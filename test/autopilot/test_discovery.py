@@ -35,6 +35,9 @@ class Link:
         self.now_ns = time.monotonic_ns()
         self.begin_ns = self.now_ns
 
+    def lost(self, system: int) -> int:
+        return 0
+
     def send(self, name: str, fields: object, to: Address, now_ns: int) -> None:
         pass
 

@@ -47,6 +47,9 @@ class Nowhere:
     accepts_commands = True
     name = "nowhere"
 
+    def lost(self, system: int) -> int:
+        return 0
+
     def send(self, name: str, fields: object, to: Address, now_ns: int) -> None:
         pass
 
