@@ -18,6 +18,7 @@ from sim_node.text import shown
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA, Qos
 from sim_node.world import World
+from sim_node.world.bounds import fault
 
 WRENCH = "wrench"
 ROTOR_SPEEDS = "command/motor_speed"
@@ -31,7 +32,7 @@ class BodyTopics(CommandTopics):
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
         super().__init__(node, loop, prefix)
-        self._commander = Commander(loop.simulation)
+        self._commander = Commander(loop.simulation, self.subscriptions.undone)
         loop.simulation.connect(self._commander)
         self._thrusts: dict[str, float] = {}
 
@@ -74,8 +75,8 @@ class BodyTopics(CommandTopics):
 
     def _thrust_of(self, vehicle: str) -> Callable[[Any], None]:
         def act(message: Any) -> None:
-            if not 0.0 <= message.data <= 1.0:
-                raise CommandRefused(f"the thrust {message.data:g} is out of range; allowed: 0 to 1")
+            if wrong := fault("thrust", message.data):
+                raise CommandRefused(f"the thrust {message.data:g} {wrong}")
             self._thrusts[vehicle] = message.data
 
         return act

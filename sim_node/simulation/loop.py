@@ -17,6 +17,7 @@ from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
+from sim_node.world.problems import RunFailed
 
 T = TypeVar("T")
 
@@ -291,6 +292,9 @@ class Loop(Verbs):
         self._busy = True
         try:
             self.simulation.step(steps, wait=wait)
+        except RunFailed as failure:  # ends the loop, even if a call stepped it
+            self._worker.fail(failure)
+            raise
         finally:
             self._busy = False
 
@@ -299,9 +303,9 @@ class Loop(Verbs):
             return  # shown by its first tick
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
-        snapshot = self.simulation.present()
         self._busy = True
         try:
+            snapshot = self.simulation.present()
             if self._shown != self.simulation.generation:
                 self._shown = self.simulation.generation
                 for sink in self._opened:

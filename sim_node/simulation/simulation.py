@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
@@ -163,16 +164,32 @@ class Simulation(RunView, Verbs):
     def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
         """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop."""
         self._refuse_stepping()
-        edit = make(self)
-        if edit is None:
-            return
         before = self._present
+        with self._or_undone():
+            edit = make(self)
+            if edit is None:
+                before.probe(self.seed)
+                return
         after = before.next(edit.world, self.seed, split_after(before.suite.records()))
         after.carry(before)
         if edit.motion is not None:
             edit.motion(before, after)
+        after.probe(self.seed)
         self._enter(after)
         self._changed = True
+
+    def attempt(self, act: Callable[[], None]) -> None:
+        """Set values of the present state, unless the run could not make its next step with them.
+
+        Args:
+            act: Sets values, of handles or columns.
+
+        Raises:
+            Diverged: The next step would not be finite. Nothing has changed; so it is if `act` raises.
+        """
+        with self._or_undone():
+            act()
+            self._present.probe(self.seed)
 
     def load(self, world: World | str | Path) -> None:
         """Let another world be that of the run, at its start; see `Verbs.load`.
@@ -183,6 +200,7 @@ class Simulation(RunView, Verbs):
         if self._stepping:
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
         after = self._present.replaced(world if isinstance(world, World) else load(world), self.seed)
+        after.probe(self.seed)
         self._enter(after)
         self._first, self._changed = after.world, False
         self._start_ns, self._step_ns = after.world.time.start_ns, after.world.time.step_ns
@@ -336,6 +354,17 @@ class Simulation(RunView, Verbs):
         keep(after, self._present)
         self._enter(after)
         self._changed = True
+
+    @contextmanager
+    def _or_undone(self) -> Iterator[None]:
+        """Put the state of the engines back if the block raises."""
+        present = self._present
+        saved = present.saved()
+        try:
+            yield
+        except BaseException:
+            present.put_back(saved, self.seed)
+            raise
 
     def _refuse_stepping(self) -> None:
         if self._stepping:

@@ -192,6 +192,25 @@ def test_states_that_cannot_be_set(yard: Run) -> None:
     np.testing.assert_allclose(yard.entities.state("bench")[0].pose[0, :3], [5, 0, 0], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("twist", "message"),
+    [
+        ([1e308, 0, 0, 0, 0, 0], r"twist .* out of range; allowed: -1e\+09 to 1e\+09"),
+        ([0, 0, 0, 1e8, 1e8, 1e8], r"not finite any more .*crate"),
+    ],
+)
+def test_a_twist_that_no_step_survives_is_undone(twist: list[float], message: str, yard: Run) -> None:
+    before = yard.simulation.state
+    with pytest.raises(Rejected, match=message) as refusal:
+        yard.entities.set_state("crate", "", ((1, 2, 3), UNTURNED), twist)
+    assert refusal.value.code == "OPERATION_FAILED"
+    with pytest.raises(Rejected, match=message):
+        yard.structure.place("crate", "", None, twist)
+    assert yard.simulation.state == before
+    yard.loop.step(10)
+    assert np.isfinite(yard.simulation.snapshot().poses).all()
+
+
 def test_information_that_is_set_is_filtered_by(yard: Run) -> None:
     yard.entities.set_info("crate", Category.HUMAN, "a person", ["person"])
     assert yard.entities.names(Filters(categories=(2,), tags=("person",))) == ["crate"]
