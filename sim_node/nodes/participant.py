@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import resource
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -95,12 +98,33 @@ def start_ros(command_line: list[str]) -> None:
     Raises:
         RosNotStarted: An argument or a variable of the environment is invalid.
     """
+    _refuse_small_limits()
     prepare()
     try:
         # No signal handlers of rclpy: a context that they shut down would make the current tick fail.
         rclpy.init(args=command_line, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # rclpy has a class for each fault of the command line, without a common base
         raise RosNotStarted(f"ROS 2 does not start: {reason(error)}") from None
+
+
+# What a participant opens and maps beyond what the process has. Fast DDS waits forever, or aborts, where it gets less.
+_FILES, _ADDRESSES = 24, 448 << 20
+
+
+def _refuse_small_limits() -> None:
+    """Raise RosNotStarted if the limits of this shell leave too few files or addresses."""
+    files, addresses = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
+    used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 3
+    if files != resource.RLIM_INFINITY and files - used < _FILES:
+        raise RosNotStarted(f"ROS 2 does not start: `ulimit -n` allows {files} open files; {used + _FILES} are needed")
+    if addresses == resource.RLIM_INFINITY:
+        return
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        needed = pages * resource.getpagesize() + _ADDRESSES
+        if addresses < needed:
+            limits = f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
+            raise RosNotStarted(f"ROS 2 does not start: {limits}")
 
 
 def reason(error: Exception) -> str:
