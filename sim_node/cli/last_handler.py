@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ _NO_FILES = "too many open files"
 _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
 
 
-def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) -> int:
+def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], *, ends: bool = False) -> int:
     """Return the exit code of `run`; 1, with one line on standard error, for unhandled errors.
 
     `--debug`, anywhere before `--ros-args`, shows the traceback.
@@ -26,6 +27,7 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) 
         run: Returns the exit code, and whether the command only prints: such a command fails if standard output is
             closed.
         given: The arguments.
+        ends: Whether the process ends with the command. Threads that an unhandled error has left must not hold it.
 
     Returns:
         The exit code.
@@ -41,6 +43,8 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) 
         if debug:
             traceback.print_exc()
         _print_error(_reason(error))
+        if ends and threading.active_count() > 1:
+            os._exit(FAILED)
         return FAILED
     if 1 in closed and needs_output and code == 0:
         _print_error("standard output is closed")

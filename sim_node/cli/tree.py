@@ -34,7 +34,6 @@ from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
 
-
 _LINES = ("└─ ", "├─ ", "│  ")
 
 

@@ -109,9 +109,7 @@ def serve_changes(node: Node, structure: StructureRequests, preparing: Preparing
         response.result.reason = shown(text, MAX_LINE)
         return response
 
-    node.create_service(
-        SetParametersAtomically, f"~/{SERVICE}", serve, callback_group=ReentrantCallbackGroup()
-    )
+    node.create_service(SetParametersAtomically, f"~/{SERVICE}", serve, callback_group=ReentrantCallbackGroup())
 
 
 def _carry_out(structure: StructureRequests, values: Values) -> str:

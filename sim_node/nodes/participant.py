@@ -6,17 +6,21 @@ import os
 import re
 import resource
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from sim_node.nodes.environment import prepare
 from sim_node.packages import RosNotStarted
+from sim_node.rate_limit import RateLimit
+from sim_node.text import MAX_LINE, shown
 
 _SOURCE = re.compile(r", at /\S+:\d+")
 
@@ -69,12 +73,19 @@ def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") ->
     Returns:
         Ends the thread and shuts the executor down; a callback under way has a second to end.
     """
-    ended = threading.Event()
+    ended, limit = threading.Event(), RateLimit()
 
     def spin() -> None:
         with suppress(ExternalShutdownException):
             while executor.context.ok() and not ended.is_set():
-                executor.spin_once()
+                try:
+                    executor.spin_once()
+                except ExternalShutdownException:
+                    raise
+                except Exception as error:  # of one callback, such as rclpy's own for a parameter of no type
+                    line = f"a message or a request is dropped: {type(error).__name__}: {shown(str(error), MAX_LINE)}"
+                    if admitted := limit.admit(type(error).__name__, line, time.monotonic_ns()):
+                        get_logger("sim_node").error(admitted)
 
     thread = threading.Thread(target=spin, name=name, daemon=True)
     thread.start()

@@ -14,10 +14,10 @@ from sim_node.physics.drives import Drives, add_drive, integrator_of, name_of
 from sim_node.physics.force_elements import ForceElement, force_element
 from sim_node.physics.joint_motion import MIN_MOBILITY, mobility_of
 from sim_node.physics.wind import WindField
+from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.joint_checks import driven_joints
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.layout import Layout
-from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key
 

@@ -62,7 +62,8 @@ class SignalHandle(Handle[SignalRecord]):
     def value(self) -> float:
         """Its value, in the unit of the quantity: m or rad, m/s or rad/s, N or N m, or 0 to 1.
 
-        Setting it raises ValueError for an output, and for a number that is not finite or out of range. An engagement follows in the time that its actuator takes.
+        Setting it raises ValueError for an output, and for a number that is not finite or out of range. An engagement
+        follows in the time that its actuator takes.
         """
         return self._present.get()
 

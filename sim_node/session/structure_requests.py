@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy.typing as npt
@@ -99,7 +100,7 @@ class StructureRequests:
                 # A shipped vehicle is read under the name that it will have.
                 added = self.resources.spawnable(uri, text, full)[0] if own else part
                 if self._loop.change_from(world, self._joined(world, added, full, placed, named=own)):
-                    self._loop.call(lambda: self._entities.spawned.update({full: uri or "text"}))
+                    self._loop.call(partial(self._entities.spawned.update, {full: uri or "text"}))
                     return full
 
         return self._verb(act)

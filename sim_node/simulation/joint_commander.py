@@ -97,9 +97,7 @@ class JointCommander:
         simulation: The run.
     """
 
-    def __init__(
-        self, simulation: Simulation, groups: Sequence[JointCommands], undone: Undone = warn_undone
-    ) -> None:
+    def __init__(self, simulation: Simulation, groups: Sequence[JointCommands], undone: Undone = warn_undone) -> None:
         self._trials = Trials(simulation, undone)
         self.simulation, self._described = simulation, tuple(groups)
         self.groups: dict[str, dict[str, frozenset[str]]] = {group.name: {} for group in groups}

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from sim_node.assembly import assemble
-from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
 from sim_node.simulation.generation import Generation
+from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
 from sim_node.simulation.simulation import Prepared, Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs

@@ -54,7 +54,11 @@ def test_errors_of_arguments_come_first_and_one_line_of_usage_follows(capsys: py
     for words, error, usage in (
         (["check"], "the following arguments are required: FILE", "usage: sim_node check [options] FILE [FILE ...]"),
         (["run", "--durationn", "3"], "unknown option --durationn; did you mean --duration?", "[options] [WORLD]"),
-        (["lookup"], "the following arguments are required", "usage: sim_node lookup [options] WORLD|BAG TARGET SOURCE"),
+        (
+            ["lookup"],
+            "the following arguments are required",
+            "usage: sim_node lookup [options] WORLD|BAG TARGET SOURCE",
+        ),
     ):
         with pytest.raises(SystemExit, match="2"):
             main(words)

@@ -385,7 +385,9 @@ def test_a_large_world_is_prepared_while_the_run_goes_on(what: str, yard: Run) -
     ticks: list[int] = []
     seen: list[RunState] = []
     yard.loop.start()
-    text = "world: big\nframes:\n" + "".join(f"  - {{name: f{k}, pose: {{position: [{k}, 0, 1]}}}}\n" for k in range(300))
+    text = "world: big\nframes:\n" + "".join(
+        f"  - {{name: f{k}, pose: {{position: [{k}, 0, 1]}}}}\n" for k in range(300)
+    )
     prepare = yard.simulation.prepare_load if what == "load" else yard.simulation.prepare
 
     def slowly(world: World) -> Any:
@@ -417,7 +419,7 @@ def test_a_change_that_comes_first_lets_a_preparation_begin_again(yard: Run) -> 
             yard.loop.remove("crate")
         return prepared
 
-    setattr(yard.simulation, "prepare", overtaken)
+    yard.simulation.prepare = overtaken
     yard.structure.spawn("box1", text=BOX)
     names = yard.entities.names(Filters())
     assert "box1" in names

@@ -179,7 +179,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(CommandRefused, match="3 speeds; the vehicle has 4 rotors"):
         commander.spin("drone", np.zeros(3))
     for speeds in ([np.nan, 1, 1, 1], [-1, 1, 1, 1]):
-        with pytest.raises(CommandRefused, match="the speeds: .* allowed: 0 to"):
+        with pytest.raises(CommandRefused, match=r"the speeds: .* allowed: 0 to"):
             commander.spin("drone", np.array(speeds))
     with pytest.raises(CommandRefused, match="not of unit length"):
         commander.turn("drone", np.zeros(4), 0.5)

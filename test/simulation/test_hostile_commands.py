@@ -117,7 +117,10 @@ def test_a_request_that_no_step_survives_is_undone(act: Callable[[Any], None]) -
 
 def test_a_world_that_has_no_first_step_is_not_loaded_and_such_a_part_is_not_added() -> None:
     run, other = Simulation(loads(WORLD)), Simulation(loads(WORLD))
-    wild = "world: wild\nbodies: [{name: top, joint: {type: free, qd: [0, 0, 0, 1.0e8, 1.0e8, 1.0e8]}, geometry: [{box: [1, 2, 3], mass: 1}]}]"
+    wild = (
+        "world: wild\nbodies: [{name: top, joint: {type: free, qd: [0, 0, 0, 1.0e8, 1.0e8, 1.0e8]}, "
+        "geometry: [{box: [1, 2, 3], mass: 1}]}]"
+    )
     for each in (run, Loop(run, (), paused=True)):
         with pytest.raises(Diverged, match="top"):
             each.load(loads(wild))

@@ -34,6 +34,7 @@ SHARE = {
     "px4": 6000,
     "ardupilot": 10_000,
     "viewer": 1000,
+    "node": 400,
 }
 # Doors whose inputs are only sent: whether they were of use shows in `settle`.
 SENT = {"bridge", "builtin_ground", "builtin_ground_px4", "builtin_simulator", "px4", "ardupilot"}
