@@ -80,7 +80,7 @@ def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") ->
             while executor.context.ok() and not ended.is_set():
                 try:
                     executor.spin_once()
-                except ExternalShutdownException:
+                except ExternalShutdownException:  # noqa: PERF203  each on its own
                     raise
                 except Exception as error:  # of one callback, such as rclpy's own for a parameter of no type
                     line = f"a message or a request is dropped: {type(error).__name__}: {shown(str(error), MAX_LINE)}"
