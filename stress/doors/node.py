@@ -52,7 +52,7 @@ world: yard
 time: {step: 0.004}
 physics: {integrator: implicitfast}
 bodies:
-  - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1.0e-3}]}
+  - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1}]}
   - {name: door, joint: {type: hinge, axis: [0, 0, 1]}, geometry: [{box: [1, 0.1, 1], mass: 1}]}
   - {name: leaf, parent: door, pose: {position: [1, 0, 0]}, joint: {type: hinge, axis: [0, 1, 0]},
      geometry: [{box: [0.1, 0.1, 0.1], mass: 0.1}]}
