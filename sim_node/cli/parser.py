@@ -79,7 +79,7 @@ class Parser(argparse.ArgumentParser):
         formatter.add_usage(f"{self.prog} [options]", [], [])
         start = formatter.format_help().strip()
         named = [action for action in self._actions if not action.option_strings]
-        return " ".join((start, *(formatter._format_args(each, each.metavar or each.dest) for each in named)))
+        return " ".join((start, *(formatter._format_args(each, str(each.metavar or each.dest)) for each in named)))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

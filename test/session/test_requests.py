@@ -409,7 +409,7 @@ def test_a_large_world_is_prepared_while_the_run_goes_on(what: str, yard: Run) -
     assert "f299" in yard.simulation.frames.names or "big/f299" in yard.simulation.frames.names
 
 
-def test_a_change_that_comes_first_lets_a_preparation_begin_again(yard: Run) -> None:
+def test_a_change_that_comes_first_lets_a_preparation_begin_again(yard: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare, worlds = yard.simulation.prepare, []
 
     def overtaken(world: World) -> Any:
@@ -419,7 +419,7 @@ def test_a_change_that_comes_first_lets_a_preparation_begin_again(yard: Run) -> 
             yard.loop.remove("crate")
         return prepared
 
-    yard.simulation.prepare = overtaken
+    monkeypatch.setattr(yard.simulation, "prepare", overtaken)
     yard.structure.spawn("box1", text=BOX)
     names = yard.entities.names(Filters())
     assert "box1" in names

@@ -20,12 +20,13 @@ from sim_node.simulation.commander import Commander
 from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
 from sim_node.simulation.joint_setpoints import Code, Point, Setpoint, setpoints_of, trajectory_of
 from sim_node.world import Diverged, WorldError, loads
-from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE, MAX_RATE, MAX_TARGET
+from sim_node.world.bounds import MAX_FORCE, MAX_RATE, MAX_TARGET
+from sim_node.world.model import MAX_DISTANCE
 
 WORLD = """
 world: yard
 time: {step: 0.01}
-physics: {timestep: 0.002, integrator: implicitfast}
+physics: {timestep: 0.002}
 bodies:
   - {name: ball, joint: free, pose: {position: [0, 0, 2]}, geometry: [{sphere: 0.1, mass: 1}]}
   - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1.0e-3}]}
