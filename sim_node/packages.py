@@ -7,6 +7,8 @@ import os
 import re
 import shlex
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 # Modules whose packages rosdep knows; package.xml lists them.
 ROSDEP_KEYS = {
@@ -48,9 +50,25 @@ def is_of_others(error: ImportError) -> bool:
 def how_to_install(error: ImportError) -> str:
     """Return which package an import lacks and the command that installs it; the error itself if none is missing."""
     module = (error.name or "").partition(".")[0]
-    if not module or importlib.util.find_spec(module) is not None:
-        return str(error)
+    try:
+        spec = importlib.util.find_spec(module) if module else None
+    except ValueError:  # what it is imported under has no specification
+        spec = None
+    if not module or spec is not None:
+        return unusable(Path(spec.origin).parent if spec is not None and spec.origin else None, error)
     return missing_message(module)
+
+
+def unusable(folder: Path | None, error: ImportError) -> str:
+    """Return on one line why a package that is there, in a folder, cannot be imported, and what to do about it."""
+    built = [] if folder is None else [file.name for file in sorted(folder.glob("*.cpython-*.so"))]
+    if built and not any(name.endswith(tuple(EXTENSION_SUFFIXES)) for name in built):
+        this, theirs = sys.version_info, re.findall(r"cpython-(\d)(\d+)", built[0])[0]
+        return (
+            f"{folder} is built for Python {'.'.join(theirs)}, and this is Python {this.major}.{this.minor}: "
+            "start sim_node with that one, or source a ROS 2 for this one"
+        )
+    return " ".join(str(error).split())[:300]
 
 
 def missing_message(module: str) -> str:

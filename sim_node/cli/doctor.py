@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import os
@@ -19,7 +20,7 @@ from sim_node.cli.arguments import add_json
 from sim_node.cli.colours import coloured
 from sim_node.cli.commands import command
 from sim_node.cli.system_checks import CHECKS, Finding, Status
-from sim_node.packages import missing_message, missing_program
+from sim_node.packages import missing_message, missing_program, unusable
 from sim_node.plugins import PluginWarning, described, offered
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
@@ -144,6 +145,7 @@ def _findings() -> Iterator[Finding]:
     yield Finding("sim_node", "ok", version("sim_node"))
     yield Finding("Python", "ok", f"{platform.python_version()} ({sys.executable})")
     needed = [_found(name, "missing", purpose, _folder(name), missing_message) for name, purpose in NEEDED]
+    needed = [_importable(finding) for finding in needed]
     yield from needed
     if all(finding.status == "ok" for finding in needed):
         yield from _graph()
@@ -162,6 +164,19 @@ def _found(name: str, absent: Status, purpose: str, place: str | None, remedy: C
     if place:
         return Finding(name, "ok", place)
     return Finding(name, absent, f"{WORDS[absent]} (for {purpose})", remedy(name))
+
+
+def _importable(finding: Finding) -> Finding:
+    """Return what was found, or why it cannot be imported: it may be broken, or of another Python."""
+    if finding.status != "ok":
+        return finding
+    try:
+        importlib.import_module(finding.name)
+    except Exception as error:  # whatever a broken package raises
+        folder = Path(finding.detail)
+        reason = unusable(folder, error if isinstance(error, ImportError) else ImportError(repr(error)))
+        return Finding(finding.name, "missing", f"{folder} cannot be imported", reason)
+    return finding
 
 
 def _folder(module: str) -> str | None:

@@ -1,21 +1,24 @@
-"""Handle what no subcommand handles: internal errors, lack of memory, unwritable standard output."""
+"""Handle what no subcommand handles: internal errors, lack of memory or files, unwritable standard output."""
 
 from __future__ import annotations
 
 import errno
 import os
+import resource
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 FAILED = 1
 DEBUG = "--debug"
 REPORT = "https://github.com/sim-node/sim_node/issues"
+_NO_FILES = "too many open files"
 _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
 
 
-def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) -> int:
+def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], *, ends: bool = False) -> int:
     """Return the exit code of `run`; 1, with one line on standard error, for unhandled errors.
 
     `--debug`, anywhere before `--ros-args`, shows the traceback.
@@ -24,6 +27,7 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) 
         run: Returns the exit code, and whether the command only prints: such a command fails if standard output is
             closed.
         given: The arguments.
+        ends: Whether the process ends with the command. Threads that an unhandled error has left must not hold it.
 
     Returns:
         The exit code.
@@ -39,6 +43,8 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) 
         if debug:
             traceback.print_exc()
         _print_error(_reason(error))
+        if ends and threading.active_count() > 1:
+            os._exit(FAILED)
         return FAILED
     if 1 in closed and needs_output and code == 0:
         _print_error("standard output is closed")
@@ -62,9 +68,13 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is None and _output_fails():
         return f"standard output cannot be written: {error.strerror}"
     text = str(error) or "no reason given"
-    is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-    if is_memory or any(words in text.lower() for words in _NO_MEMORY):
-        return f"not enough memory ({text}); `ulimit -a` shows the limits of this shell"
+    for each in _chain(error):
+        said, number = str(each).lower(), getattr(each, "errno", None)
+        if isinstance(each, MemoryError) or number == errno.ENOMEM or any(words in said for words in _NO_MEMORY):
+            return f"not enough memory ({str(each) or text}); `ulimit -a` shows the limits of this shell"
+        if number in (errno.EMFILE, errno.ENFILE) or _NO_FILES in said:
+            limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            return f"too many open files; `ulimit -n` allows {limit}"
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(place.filename)}:{place.lineno}"
     text = " ".join(text.split())[:300]
@@ -72,6 +82,15 @@ def _reason(error: Exception) -> str:
         f"internal error in sim_node: {type(error).__name__} at {where}: {text}; "
         f"please report it at {REPORT} with the output of the same command with {DEBUG}"
     )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that led to it."""
+    seen: list[BaseException] = []
+    while error not in seen:
+        seen.append(error)
+        yield error
+        error = error.__cause__ or error.__context__ or error
 
 
 def _output_fails() -> bool:

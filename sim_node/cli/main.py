@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sim_node.cli.last_handler import guarded
 
     given = list(sys.argv[1:] if argv is None else argv)
-    return guarded(_main, given)
+    return guarded(_main, given, ends=argv is None)
 
 
 def _main(given: list[str]) -> tuple[int, bool]:

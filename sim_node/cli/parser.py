@@ -67,8 +67,19 @@ class Parser(argparse.ArgumentParser):
         return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2; add a hint where a missing positional may have gone."""
-        super().error(message + (self._hint() if message.startswith(_NEEDED) else ""))
+        """Exit with 2: the error, with a hint where a missing positional may have gone, and a line of usage."""
+        wrong = message + (self._hint() if message.startswith(_NEEDED) else "")
+        self.exit(2, f"{self.prog}: error: {wrong}\n{self._usage_line()}\n")
+
+    def _usage_line(self) -> str:
+        """Return the usage on one line: of several, the first; else the positionals, and [options] for the rest."""
+        if self.usage:
+            return self.format_usage().splitlines()[0]
+        formatter = self._get_formatter()
+        formatter.add_usage(f"{self.prog} [options]", [], [])
+        start = formatter.format_help().strip()
+        named = [action for action in self._actions if not action.option_strings]
+        return " ".join((start, *(formatter._format_args(each, str(each.metavar or each.dest)) for each in named)))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

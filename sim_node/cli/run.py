@@ -9,7 +9,7 @@ from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.commands import command
 from sim_node.cli.parser import formerly, goes_with, refuse
 from sim_node.cli.recording import add_record, options_of
-from sim_node.cli.views import add_foxglove, add_view
+from sim_node.cli.views import add_foxglove, add_view, foxglove_of, refuse_taken_ports, view_of
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
 from sim_node.world import World
 from sim_node.world.fields import nanoseconds
@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0
+    refuse_taken_ports(view_of(arguments), foxglove_of(arguments))
     world = loaded(arguments) if arguments.results is None else _repeated(arguments)
     refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)

@@ -33,7 +33,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
         progress, view = ProgressSink(duration_ns), view_of(arguments)
         served = foxglove_of(arguments)
         node = SimulationNode(world, parameters, sinks=(progress,), view=view, foxglove=served, duration_ns=duration_ns)
-        print_page(node.session)
+        print_page(node.session, view)
         print("\n".join(banner(node)), flush=True)
         signals.callback(report_recording, node.session.recorder)
         signals.enter_context(snapshots_on_signal(node.session.recorder))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ from sim_node.recording.opening import is_bag
 from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
+
+_LINES = ("└─ ", "├─ ", "│  ")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     moving = int(np.count_nonzero(~frames.static))
     print(f"{world.name} at {snapshot.time_ns / 1e9:g} s: {counted(len(frames), 'frame')}, {moving} moving")
-    branches = list(_branches(frames))
+    branches = list(_branches(frames, drawn_in(sys.stdout.encoding)))
     width = max(len(branch) + len(frames.names[row]) for row, branch in branches)
     for row, branch in branches:
         pose = "" if row == 0 else _pose(snapshot.poses[row], bool(frames.static[row]))
@@ -91,8 +94,18 @@ def _as_dict(frames: FrameTable, snapshot: Snapshot) -> dict[str, dict[str, Any]
     }
 
 
-def _branches(frames: FrameTable) -> Iterator[tuple[int, str]]:
+def drawn_in(encoding: str | None) -> Sequence[str]:
+    """Return the lines of a tree that can be written: to the last child, to another one, and beside others."""
+    try:
+        "".join(_LINES).encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "`- ", "|- ", "|  "
+    return _LINES
+
+
+def _branches(frames: FrameTable, lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield each row, parents first, with the tree lines before its name."""
+    last, other, beside = lines
     children: list[list[int]] = [[] for _ in range(len(frames))]
     for row, parent in enumerate(frames.parents.tolist()):
         if parent >= 0:
@@ -103,7 +116,7 @@ def _branches(frames: FrameTable) -> Iterator[tuple[int, str]]:
         yield row, branch
         for child in reversed(children[row]):
             is_last = child == children[row][-1]
-            stack.append((child, indent + ("└─ " if is_last else "├─ "), indent + ("   " if is_last else "│  ")))
+            stack.append((child, indent + (last if is_last else other), indent + ("   " if is_last else beside)))
 
 
 def _pose(pose: FloatArray, static: bool) -> str:

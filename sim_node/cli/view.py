@@ -12,7 +12,15 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.views import add_foxglove, foxglove_of, opened, port_number, print_page, session_faults
+from sim_node.cli.views import (
+    add_foxglove,
+    foxglove_of,
+    opened,
+    port_number,
+    print_page,
+    refuse_taken_ports,
+    session_faults,
+)
 from sim_node.cli.world_arguments import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag
@@ -60,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _world(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "a bag", ["chunk_limit"])
     arguments.world = arguments.world or DEFAULT_WORLD
+    refuse_taken_ports(arguments.port, foxglove_of(arguments))
     world = loaded(arguments)
     schematic = _schematic(arguments)
     session = Session(
@@ -74,7 +83,7 @@ def _world(arguments: argparse.Namespace) -> int:
         report=partial(print, flush=True),
     )
     with session_faults(), session:
-        print_page(session)
+        print_page(session, arguments.port is None or arguments.port)
         session.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
     return 0

@@ -12,7 +12,7 @@ from sim_node.cli.parser import add_optional
 from sim_node.recording.bag import BagError
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
-from sim_node.viewing.ports import PagePortInUse
+from sim_node.viewing.ports import DEFAULT_PORT, PagePortInUse, free_port
 
 if TYPE_CHECKING:
     from sim_node.session import Session
@@ -50,10 +50,24 @@ def port_of(arguments: argparse.Namespace) -> int | None:
     return None if arguments.view is None or arguments.view == _ANY else int(arguments.view)
 
 
-def print_page(session: Session) -> None:
-    """Print the addresses of a session's page and of its Foxglove server, if it has them."""
+def refuse_taken_ports(*ports: bool | int | None) -> None:
+    """Raise UsageError for a port that is given and cannot be opened, before anything is started."""
+    with session_faults():
+        for port in ports:
+            if port is not None and not isinstance(port, bool):
+                free_port(port)
+
+
+def _page_line(url: str, *, asked: bool) -> str:
+    """Return the line with the address of a page, and why it has another port than by default if none was asked for."""
+    moved = not asked and not url.endswith(f":{DEFAULT_PORT}")
+    return f"viewer: {url}" + (f" (port {DEFAULT_PORT} is in use)" if moved else "")
+
+
+def print_page(session: Session, port: bool | int) -> None:
+    """Print the addresses of a session's page, for which a port may be given, and of its Foxglove server."""
     if session.viewer is not None:
-        print(f"viewer: {session.viewer.url}", flush=True)
+        print(_page_line(session.viewer.url, asked=not isinstance(port, bool)), flush=True)
     if session.foxglove is not None:
         print(f"foxglove: {session.foxglove.url}", flush=True)
 
@@ -64,7 +78,7 @@ def opened(port: int | None, title: str) -> Viewer:
         from sim_node.viewing.browser.viewer import Viewer
 
         viewer = Viewer(port, title)
-    print(f"viewer: {viewer.url}", flush=True)
+    print(_page_line(viewer.url, asked=port is not None), flush=True)
     return viewer
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from sim_node.ecs.doubles import is_user_import, use_doubles
+from sim_node.ecs.errors import show_only_messages
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
@@ -173,3 +174,4 @@ __getattr__, __dir__ = public(
 if is_user_import(sys._getframe(1)):
     # A script may compute with JAX before it uses any of these names.
     use_doubles()
+    show_only_messages()

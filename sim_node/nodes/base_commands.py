@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
@@ -11,12 +11,13 @@ from rclpy.node import Node
 
 from sim_node.nodes.command_subscriptions import CommandTopics
 from sim_node.simulation import Loop
-from sim_node.simulation.brought import CommandRefused, Newest
+from sim_node.simulation.brought import CommandRefused, Newest, Trials
 from sim_node.text import shown
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA
 from sim_node.world import World
 from sim_node.world.bases import Base
+from sim_node.world.bounds import fault
 
 CMD_VEL = "cmd_vel"
 # The other of the two types, for programs that send that one.
@@ -29,6 +30,7 @@ class BaseTopics(CommandTopics):
     def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         super().__init__(node, loop, prefix, clock_ns)
         self._brought: Newest[tuple[float, float, float]] = Newest()
+        self._trials = Trials(loop.simulation, self.subscriptions.undone)
 
     def subscribe(self, world: World) -> None:
         """Subscribe to the twists of a world's bases."""
@@ -57,13 +59,13 @@ class BaseTopics(CommandTopics):
 
     def _bring(self, base: str, twist: Any) -> None:
         command = twist.linear.x, twist.linear.y, twist.angular.z
-        if not all(map(math.isfinite, command)):
-            raise CommandRefused(f"the twist {list(command)} is not finite")
+        if wrong := fault("cmd_vel", command):
+            raise CommandRefused(f"the twist {list(command)} {wrong}")
         self._brought.put(base, command)
 
     def drain(self) -> None:
         """Apply the newest twist of each base."""
         vehicles = self.loop.simulation.vehicles
-        for base, (x, y, turn) in self._brought.take().items():
+        for base, command in self._brought.take().items():
             if base in vehicles:  # else a change has removed it
-                vehicles[base].cmd_vel(x, y, turn)
+                self._trials.apply(base, max(map(abs, command)), partial(vehicles[base].cmd_vel, *command))

@@ -33,7 +33,7 @@ class BodyTopics(CommandTopics):
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         super().__init__(node, loop, prefix, clock_ns)
-        self._commander = Commander(loop.simulation)
+        self._commander = Commander(loop.simulation, self.subscriptions.undone)
         loop.simulation.connect(self._commander)
         # The newest attitude and thrust of each vehicle.
         self._pairs: dict[str, NewestPair[FloatArray, float]] = {}

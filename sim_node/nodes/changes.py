@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from sim_node.nodes.message_values import BadValue
+from sim_node.nodes.preparing import Preparing
 from sim_node.nodes.tool_graph import NotThere, ToolGraph
 from sim_node.plugins import blamed
 from sim_node.session.entities import Rejected
@@ -85,18 +87,19 @@ _VERBS: dict[str, tuple[Callable[[StructureRequests, Values], str], tuple[str, .
 _SIZES = {"pose": 7, "twist": 6}
 
 
-def serve_changes(node: Node, structure: StructureRequests) -> None:
+def serve_changes(node: Node, structure: StructureRequests, preparing: Preparing) -> None:
     """Offer ~/change.
 
     Args:
         node: Whose service it is.
         structure: Carries requests out.
+        preparing: Where it does that.
     """
 
-    def serve(request: Any, response: Any) -> Any:
+    async def serve(request: Any, response: Any) -> Any:
         try:
             values = {each.name: Parameter.from_parameter_msg(each).value for each in request.parameters}
-            text = _carry_out(structure, values)
+            text = await preparing.run(lambda: _carry_out(structure, values))
             response.result.successful = True
         except (Rejected, Refused, WorldError, ValueError, KeyError) as error:
             text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
@@ -106,7 +109,7 @@ def serve_changes(node: Node, structure: StructureRequests) -> None:
         response.result.reason = shown(text, MAX_LINE)
         return response
 
-    node.create_service(SetParametersAtomically, f"~/{SERVICE}", serve)
+    node.create_service(SetParametersAtomically, f"~/{SERVICE}", serve, callback_group=ReentrantCallbackGroup())
 
 
 def _carry_out(structure: StructureRequests, values: Values) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from rclpy.node import Node
 
 from sim_node.nodes.command_stamps import stamp_fault
+from sim_node.nodes.orders import Orders
 from sim_node.nodes.publishers import profile, publishers_of
 from sim_node.rate_limit import RateLimit
 from sim_node.simulation import Loop
@@ -31,7 +32,7 @@ class CommandSubscriptions:
 
     def __init__(self, node: Node, loop: Loop, drain: Callable[[], None], clock_ns: Callable[[], int]) -> None:
         self._node, self._loop, self._drain, self._clock_ns = node, loop, drain, clock_ns
-        self._limit = RateLimit()
+        self._limit, self._orders = RateLimit(), Orders(node)
         self._woken = False
         self._ends: dict[tuple[str, Any], Callable[[], object]] = {}
         self._wanted: set[tuple[str, Any]] = set()
@@ -101,8 +102,14 @@ class CommandSubscriptions:
     def refuse(self, topic: str, reason: str) -> None:
         """Warn about a command that was refused, once in a while for each topic and its publishers."""
         publishers = publishers_of(self._node, topic)
-        line = f"{topic}: a command is refused: {shown(reason, MAX_LINE)}{publishers}"
-        if admitted := self._limit.admit(topic + publishers, line, time.monotonic_ns()):
+        self._warn(topic + publishers, f"{topic}: a command is refused: {shown(reason, MAX_LINE)}{publishers}")
+
+    def undone(self, target: str, reason: str) -> None:
+        """Warn about a command that was undone. May be called from any thread."""
+        self._orders.add(lambda: self._warn(target, f"{target}: a command is undone: {shown(reason, MAX_LINE)}"))
+
+    def _warn(self, about: str, line: str) -> None:
+        if admitted := self._limit.admit(about, line, time.monotonic_ns()):
             self._node.get_logger().warning(admitted)
 
     def _apply(self) -> None:

@@ -29,7 +29,8 @@ class JointTopics(CommandTopics):
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         super().__init__(node, loop, prefix, clock_ns)
-        self._commander = JointCommander(loop.simulation, loop.simulation.world.joint_commands)
+        groups = loop.simulation.world.joint_commands
+        self._commander = JointCommander(loop.simulation, groups, self.subscriptions.undone)
         loop.simulation.connect(self._commander)
 
     def drain(self) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import resource
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from sim_node.nodes.environment import prepare
 from sim_node.packages import RosNotStarted
+from sim_node.rate_limit import RateLimit
+from sim_node.text import MAX_LINE, shown
 
 _SOURCE = re.compile(r", at /\S+:\d+")
 
@@ -66,12 +73,19 @@ def start_spinning(executor: SingleThreadedExecutor, name: str = "callbacks") ->
     Returns:
         Ends the thread and shuts the executor down; a callback under way has a second to end.
     """
-    ended = threading.Event()
+    ended, limit = threading.Event(), RateLimit()
 
     def spin() -> None:
         with suppress(ExternalShutdownException):
             while executor.context.ok() and not ended.is_set():
-                executor.spin_once()
+                try:
+                    executor.spin_once()
+                except ExternalShutdownException:  # noqa: PERF203  each on its own
+                    raise
+                except Exception as error:  # of one callback, such as rclpy's own for a parameter of no type
+                    line = f"a message or a request is dropped: {type(error).__name__}: {shown(str(error), MAX_LINE)}"
+                    if admitted := limit.admit(type(error).__name__, line, time.monotonic_ns()):
+                        get_logger("sim_node").error(admitted)
 
     thread = threading.Thread(target=spin, name=name, daemon=True)
     thread.start()
@@ -95,12 +109,33 @@ def start_ros(command_line: list[str]) -> None:
     Raises:
         RosNotStarted: An argument or a variable of the environment is invalid.
     """
+    _refuse_small_limits()
     prepare()
     try:
         # No signal handlers of rclpy: a context that they shut down would make the current tick fail.
         rclpy.init(args=command_line, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # rclpy has a class for each fault of the command line, without a common base
         raise RosNotStarted(f"ROS 2 does not start: {reason(error)}") from None
+
+
+# What a participant opens and maps beyond what the process has. Fast DDS waits forever, or aborts, where it gets less.
+_FILES, _ADDRESSES = 24, 448 << 20
+
+
+def _refuse_small_limits() -> None:
+    """Raise RosNotStarted if the limits of this shell leave too few files or addresses."""
+    files, addresses = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
+    used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 3
+    if files != resource.RLIM_INFINITY and files - used < _FILES:
+        raise RosNotStarted(f"ROS 2 does not start: `ulimit -n` allows {files} open files; {used + _FILES} are needed")
+    if addresses == resource.RLIM_INFINITY:
+        return
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        needed = pages * resource.getpagesize() + _ADDRESSES
+        if addresses < needed:
+            limits = f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
+            raise RosNotStarted(f"ROS 2 does not start: {limits}")
 
 
 def reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -10,7 +11,7 @@ from std_msgs.msg import Float64
 
 from sim_node.nodes.command_subscriptions import CommandTopics
 from sim_node.simulation import Loop
-from sim_node.simulation.brought import CommandRefused, Newest
+from sim_node.simulation.brought import CommandRefused, Newest, Trials
 from sim_node.wire.signal_sink import signal_topic
 from sim_node.wire.topic import Qos
 from sim_node.world import World
@@ -23,6 +24,7 @@ class SignalTopics(CommandTopics):
     def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         super().__init__(node, loop, prefix, clock_ns)
         self._brought: Newest[float] = Newest()
+        self._trials = Trials(loop.simulation, self.subscriptions.undone)
 
     def subscribe(self, world: World) -> None:
         """Subscribe to the inputs of a world."""
@@ -47,4 +49,4 @@ class SignalTopics(CommandTopics):
         signals = self.loop.simulation.signals
         for name, value in self._brought.take().items():
             if name in signals:
-                signals[name].value = value
+                self._trials.apply(f"the signal {name}", abs(value), partial(setattr, signals[name], "value", value))

@@ -9,6 +9,7 @@ from rclpy.node import Node
 
 from sim_node.nodes.changes import serve_changes
 from sim_node.nodes.orders import Orders
+from sim_node.nodes.preparing import Preparing
 from sim_node.nodes.simulation_interfaces.services import Requests
 from sim_node.nodes.simulation_interfaces.serving import SimulationInterfaces, serve_simulation_interfaces
 from sim_node.session import Session
@@ -54,7 +55,8 @@ class SimulationRequests:
                 node.executor.wake()
 
         def requests() -> Requests:
-            return Requests(entities, run, structure, loop, stamp, set(), wake)
+            return Requests(entities, run, structure, loop, stamp, set(), wake, preparing)
 
-        serve_changes(node, structure)
+        preparing = Preparing(node)
+        serve_changes(node, structure, preparing)
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)

@@ -14,6 +14,7 @@ from sim_node.physics.drives import Drives, add_drive, integrator_of, name_of
 from sim_node.physics.force_elements import ForceElement, force_element
 from sim_node.physics.joint_motion import MIN_MOBILITY, mobility_of
 from sim_node.physics.wind import WindField
+from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.joint_checks import driven_joints
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.layout import Layout
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 TARGET = "target"
 # Largest product of a damper's rate of decay and the timestep. The implicit integrators have no such limit.
 MAX_DECAY = {"rk4": 2.785, "euler": 2.0}
-# For a limit in one direction only, N or N m: MuJoCo has limits in both.
-MAX_FORCE = 1e12
 
 
 def add_actuators(spec: mujoco.MjSpec, world: World) -> None:

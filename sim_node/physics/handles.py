@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
+from sim_node.world.bounds import fault
 
 if TYPE_CHECKING:
     from sim_node.control import Airframe
@@ -129,7 +130,7 @@ class Handle(Generic[R]):
 class BodyHandle(Handle[BodyRecord]):
     """Handle of a body of a run. Set its values between two steps.
 
-    Setting a value raises ValueError if its shape is wrong or a number is not finite.
+    Setting a value raises ValueError if its shape is wrong or a number is not finite or out of range.
     """
 
     __slots__ = ()
@@ -193,7 +194,7 @@ class BodyHandle(Handle[BodyRecord]):
             point: Where the force acts (3,), in the body at this instant, m; None for the centre of mass.
 
         Raises:
-            ValueError: A number is missing or not finite, or no force moves the body.
+            ValueError: A number is missing, not finite or out of range, or no force moves the body.
         """
         push, turn = numbers_of(self.name, "force", force, 3), numbers_of(self.name, "torque", torque, 3)
         if point is not None:
@@ -342,13 +343,13 @@ class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
 
 
 def numbers_of(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:
-    """Return an array (size,) of finite numbers; a scalar counts as (1,). Raises ValueError."""
+    """Return an array (size,) of numbers within the bounds of `what`; a scalar counts as (1,). Raises ValueError."""
     try:
         numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):
         raise ValueError(f"{name!r}: {what} needs {size} numbers, found {given!r:.60}") from None
     if numbers.shape != (size,):
         raise ValueError(f"{name!r}: {what} has shape {numbers.shape}, needs ({size},)")
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"{name!r}: {what} {numbers.tolist()} is not finite")
+    if wrong := fault(what, numbers):
+        raise ValueError(f"{name!r}: {what} {numbers.tolist()} {wrong}")
     return numbers

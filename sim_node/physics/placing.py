@@ -16,7 +16,6 @@ from sim_node.physics.mujoco_model import Compiled
 from sim_node.world.checks import UNIT
 from sim_node.world.joints import Q_SIZES, QD_SIZES
 from sim_node.world.layout import Layout
-from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.models import ModelLink
 
 _Indices = npt.NDArray[np.intp]
@@ -53,8 +52,6 @@ class PlacedBody:
     def set_pose(self, pose: FloatArray) -> None:
         """Set the pose. Raises ValueError if its joint cannot reach all poses, or the pose is invalid."""
         self._need_free("pose")
-        if np.abs(pose[:3]).max() > MAX_DISTANCE:
-            raise ValueError(f"{self._name!r}: pose {pose.tolist()} is farther than {MAX_DISTANCE:g} m")
         turn = _unit(self._name, "pose", pose[3:])
         q_at, qpos = int(self._model.jnt_qposadr[self._joints[0]]), self._data.qpos
         if self._kinds == ["free"]:

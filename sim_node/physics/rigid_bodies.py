@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sim_node.sensors.truth import FrameState
 
 
+# Most bodies that an error names.
+MAX_NAMED = 12
 # Timesteps between two checks for signals.
 IN_ONE_GO = 1000
 
@@ -219,8 +221,11 @@ class RigidBodyEngine:
                 positions[:] = present
         self._kinematics()
         if not self._write_poses(poses):
+            lost = ~np.isfinite(self._ahead.xpos[self.compiled.links[:, 1]]).all(axis=1)
+            lost |= ~np.isfinite(self._ahead.xquat[self.compiled.links[:, 1]]).all(axis=1)
+            names = ", ".join(self._frames.names[row] for row in self.compiled.links[lost, 0][:MAX_NAMED])
             raise Diverged(
-                f"the bodies' state is not finite any more after {self.data.time:g} s of the run; a shorter "
+                f"the bodies' state is not finite any more after {self.data.time:g} s of the run ({names}); a shorter "
                 "physics.timestep, or more damping, may help"
             )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.handles import Handle
+from sim_node.world import bounds
 from sim_node.world.signals import NamedSignal
 
 # The column of all signals in the order of the world, which is computed when it is read.
@@ -62,8 +62,8 @@ class SignalHandle(Handle[SignalRecord]):
     def value(self) -> float:
         """Its value, in the unit of the quantity: m or rad, m/s or rad/s, N or N m, or 0 to 1.
 
-        Setting it raises ValueError for an output, for a number that is not finite, and for an engagement beyond 0
-        to 1. An engagement follows in the time that its actuator takes.
+        Setting it raises ValueError for an output, and for a number that is not finite or out of range. An engagement
+        follows in the time that its actuator takes.
         """
         return self._present.get()
 
@@ -79,8 +79,5 @@ class SignalHandle(Handle[SignalRecord]):
         """Return why it cannot be set to a value, or None."""
         if not self.is_input:
             return f"{self.name!r} is an output, which cannot be set"
-        if not math.isfinite(value):
-            return f"the {self.quantity} {value:g} of {self.name!r} is not finite"
-        if self.quantity == "engagement" and not 0.0 <= value <= 1.0:
-            return f"the engagement {value:g} of {self.name!r} is out of range; allowed: 0 to 1"
-        return None
+        wrong = bounds.fault(self.quantity, value)
+        return f"the {self.quantity} {value:g} of {self.name!r} {wrong}" if wrong else None

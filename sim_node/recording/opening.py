@@ -11,6 +11,7 @@ from sim_node.recording.decompression import MAX_BYTES, BrokenContent, decompres
 from sim_node.recording.metadata import FILE, Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.text import nearest, shown
+from sim_node.world.locate import special
 from sim_node.world.problems import quoted_path
 
 _COMPRESSED = (".zstd", ".zst")
@@ -40,6 +41,8 @@ def _opened_at(path: Path, max_bytes: int) -> SplitBag:
     if not path.exists():
         raise BagError(f"{path}: does not exist{_bag_beside(path)}")
     if not path.is_dir():
+        if not path.is_file():
+            raise BagError(f"{path}: is {special(path)}, not a bag")
         return _opened([path], None, path, max_bytes)
     if (path / FILE).is_file():
         metadata = read_metadata(path / FILE)

@@ -28,10 +28,10 @@ from sim_node.session.entities import (
 from sim_node.session.entity_bounds import Boxes, Region, overlapping, rotation_of
 from sim_node.simulation import Loop, Refused, Simulation
 from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.world.bounds import fault
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import Layout, lay_out
-from sim_node.world.model import MAX_DISTANCE
-from sim_node.world.problems import WorldError
+from sim_node.world.problems import RunFailed, WorldError
 
 T = TypeVar("T")
 MAX_TAGS, MAX_TAG, MAX_DESCRIPTION = 100, 200, 10_000
@@ -171,8 +171,8 @@ class EntityRequests:
                 (OPERATION_FAILED). Nothing is changed.
         """
         rates = np.concatenate([np.asarray(twist, dtype=np.float64), np.asarray(acceleration, dtype=np.float64)])
-        if not np.isfinite(rates).all():
-            raise Rejected("OPERATION_FAILED", "twist or acceleration: a number is not finite")
+        if wrong := fault("twist", rates):
+            raise Rejected("OPERATION_FAILED", f"twist or acceleration {rates.tolist()} {wrong}")
 
         def act() -> None:
             entity = find_entity(self.present().entities, name)
@@ -190,7 +190,10 @@ class EntityRequests:
                 run.bodies[entity.frame].pose = placed.pose[0]
                 run.bodies[entity.frame].twist = placed.twist[0]
 
-            self._loop.edit(move)
+            try:
+                self._loop.edit(move)
+            except (Refused, RunFailed, ValueError) as error:
+                raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
 
         self._loop.call(act)
 
@@ -235,8 +238,8 @@ class EntityRequests:
             Rejected: The pose is invalid (INVALID_POSE).
         """
         position = np.array(pose[0], dtype=np.float64)
-        if not np.isfinite(position).all() or np.abs(position).max() > MAX_DISTANCE:
-            raise Rejected("INVALID_POSE", f"position {position.tolist()}; allowed: up to {MAX_DISTANCE:g} m")
+        if wrong := fault("position", position):
+            raise Rejected("INVALID_POSE", f"position {position.tolist()} {wrong}")
         rider = FrameState.at_rest(1)
         rider.pose[0] = np.concatenate([position, rotation_of(pose[1])])
         rider.twist[0] = twist
@@ -294,5 +297,5 @@ class EntityRequests:
         """Set the pose of what does not float free."""
         try:
             self._loop.set_pose(entity.frame, pose)
-        except (WorldError, ValueError, Refused) as error:
+        except (WorldError, RunFailed, ValueError, Refused) as error:
             raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None

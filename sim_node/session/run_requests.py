@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 from sim_node.session.entities import Rejected
@@ -73,10 +74,20 @@ class RunRequests:
             Scope.STATE: loop.reset_state,
         }
         self._paused_at_start = self._quitting = False
+        self._loading = 0
 
     def state(self) -> RunState:
         """Return the state of the simulation."""
-        return self._loop.call(self._state)
+        return RunState.LOADING_WORLD if self._loading else self._loop.call(self._state)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """State that a world is being read, for as long as the block takes."""
+        self._loading += 1
+        try:
+            yield
+        finally:
+            self._loading -= 1
 
     def set_state(self, target: int) -> None:
         """Change the state of the simulation.

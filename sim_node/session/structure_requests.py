@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 import numpy.typing as npt
 
@@ -16,6 +18,7 @@ from sim_node.session.joined import joined
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests
 from sim_node.simulation import Loop, Refused
+from sim_node.simulation.generation import Generation
 from sim_node.simulation.removal import without
 from sim_node.text import MAX_LINE, shown
 from sim_node.world.autopilots import autopiloted
@@ -25,6 +28,7 @@ from sim_node.world.problems import RunFailed, WorldError
 # Names of entities become parts of names of topics.
 _NAME = re.compile(r"[A-Za-z]\w*(/[A-Za-z]\w*)*", re.ASCII)
 MAX_NAME = 100
+T = TypeVar("T")
 
 
 class StructureRequests:
@@ -86,17 +90,20 @@ class StructureRequests:
                 raise Rejected("NAME_INVALID", "the name is empty, and so is that of the resource")
             wanted = "entity"
 
-        def act() -> str:
+        def look() -> tuple[World, str, FloatArray]:
             full = self._unused(f"{prefix}/{wanted}" if prefix else wanted, allow_renaming=allow_renaming)
-            placed = self._entities.placed(frame, pose).pose[0]
-            # A shipped vehicle is read under the name that it will have.
-            added = self.resources.spawnable(uri, text, full)[0] if own else part
-            world = self._loop.simulation.world
-            self._verb(lambda: self._loop.change(self._joined(world, added, full, placed, named=own)))
-            self._entities.spawned[full] = uri or "text"
-            return full
+            return self._loop.simulation.world, full, self._entities.placed(frame, pose).pose[0]
 
-        return self._loop.call(act)
+        def act() -> str:
+            while True:  # until no other change comes first
+                world, full, placed = self._loop.call(look)
+                # A shipped vehicle is read under the name that it will have.
+                added = self.resources.spawnable(uri, text, full)[0] if own else part
+                if self._loop.change_from(world, self._joined(world, added, full, placed, named=own)):
+                    self._loop.call(partial(self._entities.spawned.update, {full: uri or "text"}))
+                    return full
+
+        return self._verb(act)
 
     def delete(self, name: str) -> None:
         """Remove an entity, with all that hangs on it. Raises Rejected (NOT_FOUND, OPERATION_FAILED)."""
@@ -174,7 +181,7 @@ class StructureRequests:
             if joints:
                 self._loop.set_joint_positions(joints)
 
-        self._verb(act)
+        self._verb(lambda: self._loop.call(act))
 
     def current(self) -> tuple[str, str]:
         """Return the name and the URI of the world; the URI is empty for one that was not read from a file."""
@@ -194,16 +201,19 @@ class StructureRequests:
         Raises:
             Rejected: With a code of LoadWorld. Nothing has changed.
         """
-        world = self.resources.world(uri, text)
+        with run.loading():
+            world = self.resources.world(uri, text)
 
-        def act() -> tuple[str, str]:
-            if autopiloted(world) or autopiloted(self._loop.simulation.world):
-                raise Rejected("OPERATION_FAILED", "worlds with autopilots are run from the start; name it to `run`")
-            self._enter(world)
-            run.entered()
-            return world.name, uri_of(world)
+            def act(after: Generation) -> tuple[str, str]:
+                if autopiloted(world) or autopiloted(self._loop.simulation.world):
+                    reason = "worlds with autopilots are run from the start; name it to `run`"
+                    raise Rejected("OPERATION_FAILED", reason)
+                self._enter(after)
+                run.entered()
+                return world.name, uri_of(world)
 
-        return self._loop.call(act)
+            after = self._verb(lambda: self._loop.prepare_load(world))
+            return self._loop.call(lambda: act(after))
 
     def unload(self, run: RunRequests) -> None:
         """Replace the world by an empty one. Raises Rejected (NO_WORLD_LOADED)."""
@@ -212,14 +222,15 @@ class StructureRequests:
             if run.unloaded:
                 raise Rejected("NO_WORLD_LOADED", "there is no world")
             now = self._loop.simulation.world
-            self._enter(World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time))
+            empty = World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time)
+            self._enter(self._verb(lambda: self._loop.prepare_load(empty)))
             run.entered(unloaded=True)
 
         self._loop.call(act)
 
-    def _enter(self, world: World) -> None:
+    def _enter(self, after: Generation) -> None:
         """Let another world be the one of the run, paused at its start."""
-        self._verb(lambda: self._loop.load(world))
+        self._verb(lambda: self._loop.enter_loaded(after))
         self._loop.pause()
         self._entities.spawned.clear()
         self._entities.infos.clear()
@@ -255,10 +266,10 @@ class StructureRequests:
         frames = self._loop.simulation.frames
         return frames.names[self._entities.frame_row(name)] if entity is None else entity.frame
 
-    def _verb(self, act: Callable[[], None]) -> None:
-        """Change the run between two ticks. Raises Rejected."""
+    def _verb(self, act: Callable[[], T]) -> T:
+        """Change the run, and return what the function does. Raises Rejected."""
         try:
-            self._loop.call(act)
+            return act()
         except (WorldError, Refused, RunFailed, PortInUse, ValueError, KeyError) as error:
             reason = error.args[0] if isinstance(error, KeyError) and error.args else error
             raise Rejected("OPERATION_FAILED", shown(str(reason), MAX_LINE)) from None

@@ -1,9 +1,14 @@
-"""Commands that any thread brings for the loop's thread: the newest for each target, or why one is refused."""
+"""Commands that any thread brings for the loop's thread: the newest for each target, refused, or tried and undone."""
 
 from __future__ import annotations
 
 import threading
+import warnings
+from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from sim_node.simulation.simulation import Simulation
+from sim_node.world.problems import Diverged, WorldWarning
 
 T = TypeVar("T")
 
@@ -29,3 +34,54 @@ class Newest(Generic[T]):
         with self._lock:
             waiting, self._waiting = self._waiting, {}
         return waiting
+
+
+# Called with a target and a reason when a command is undone.
+Undone = Callable[[str, str], object]
+
+
+def warn_undone(target: str, reason: str) -> None:
+    """Warn that a command was undone."""
+    warnings.warn(WorldWarning(f"a command for {target} is undone: {reason}"), stacklevel=2)
+
+
+class Trials:
+    """Applies commands in the loop's thread, and undoes those that the next step would not survive.
+
+    A try costs about a step. Commands come in streams, so one is tried only if it is more than twice as large as those
+    that went well for its target in this generation of the world.
+
+    Args:
+        simulation: The run.
+        undone: Called when a command is undone.
+    """
+
+    def __init__(self, simulation: Simulation, undone: Undone) -> None:
+        self._simulation, self._undone = simulation, undone
+        self._well: dict[str, float] = {}
+        self._generation = simulation.generation
+
+    def apply(self, target: str, size: float, act: Callable[[], None]) -> str:
+        """Apply a command.
+
+        Args:
+            target: What it is for.
+            size: The largest absolute value of its numbers.
+            act: Sets them in the run. Raises nothing.
+
+        Returns:
+            Why it was undone; empty if it holds.
+        """
+        if self._generation != self._simulation.generation:
+            self._generation = self._simulation.generation
+            self._well.clear()
+        if size <= 2.0 * self._well.get(target, -1.0):
+            act()
+            return ""
+        try:
+            self._simulation.attempt(act)
+        except Diverged as failure:
+            self._undone(target, str(failure))
+            return str(failure)
+        self._well[target] = size
+        return ""

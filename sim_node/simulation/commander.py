@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from copy import copy
 from fractions import Fraction
 
 import numpy as np
@@ -13,9 +14,10 @@ from sim_node.columns import Columns
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.simulation.brought import CommandRefused, Newest
+from sim_node.simulation.brought import CommandRefused, Newest, Trials, Undone, warn_undone
 from sim_node.simulation.simulation import Simulation
 from sim_node.text import did_you_mean, shown
+from sim_node.world.bounds import fault
 from sim_node.world.commands import BodyCommands, VehicleCommands
 from sim_node.world.problems import Place, Problem, WorldError, WorldWarning
 
@@ -31,13 +33,14 @@ class Commander:
 
     Args:
         simulation: The run.
+        undone: Called with a body and a reason when the next step would not survive a command.
 
     Raises:
         WorldError: A body cannot move, or the rotors of a vehicle cannot follow attitudes.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
-        world = simulation.world
+    def __init__(self, simulation: Simulation, undone: Undone = warn_undone) -> None:
+        world, self._trials = simulation.world, Trials(simulation, undone)
         step_ns = world.time.step_ns
         self.rate = Fraction(10**9, step_ns)
         self._simulation, self._step_s = simulation, step_ns * 1e-9
@@ -57,18 +60,21 @@ class Commander:
             wrench: Force and torque (6,) at the centre of mass, N and N m.
 
         Raises:
-            CommandRefused: The frame is not known, or a number is not finite.
+            CommandRefused: The frame is not known, or a number is not finite or out of range.
         """
-        if not np.isfinite(wrench).all():
-            raise CommandRefused(f"the wrench {wrench.tolist()} is not finite")
+        if wrong := fault("wrench", wrench):
+            raise CommandRefused(f"the wrench {wrench.tolist()} {wrong}")
         if frame and frame not in self._simulation.frames.names:
             raise CommandRefused(
                 f"there is no frame {shown(frame)!r}{did_you_mean(frame, self._simulation.frames.names)}"
             )
 
         def begin(now: float) -> None:
-            if (pushed := self._bodies.get(body)) is not None:  # else a change has removed it
-                pushed.begin(now, frame, wrench)
+            if (pushed := self._bodies.get(body)) is None:  # a change has removed it
+                return
+            before, size = copy(pushed), float(np.abs(wrench).max())
+            if self._trials.apply(body, size, lambda: pushed.begin(now, frame, wrench)):
+                self._bodies[body] = before
 
         self._brought.put(f"body {body}", begin)
 
@@ -76,15 +82,15 @@ class Commander:
         """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
 
         Raises:
-            CommandRefused: The number of speeds is wrong, one is negative or not finite, or the vehicle is gone.
+            CommandRefused: The number of speeds is wrong, one is not finite or out of range, or the vehicle is gone.
         """
         flown = self._vehicles.get(vehicle)
         if flown is None:
             raise CommandRefused(f"the vehicle {vehicle!r} is gone")
         if speeds.shape != (flown.rotors,):
             raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
-        if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):
-            raise CommandRefused(f"the speeds {speeds.tolist()} must be finite, and zero or more")
+        if wrong := fault("speeds", speeds):
+            raise CommandRefused(f"the speeds: {speeds.tolist()} {wrong}")
 
         def begin(now: float) -> None:
             if self._vehicles.get(vehicle) is flown:
@@ -139,14 +145,13 @@ class Commander:
 
     def send(self, step: int, time_ns: int) -> None:
         """Apply what was brought, and what holds for the step that follows."""
-        targets: list[_Pushed | _Flown] = [*self._bodies.values(), *self._vehicles.values()]
         if step < self._last_step:
-            for target in targets:
+            for target in self._targets():
                 target.forget()
         self._last_step = step
         self.drain()
         now = self._now()
-        for target in targets:
+        for target in self._targets():
             target.hold(now)
 
     def receive(self) -> None:
@@ -157,6 +162,9 @@ class Commander:
 
     def close(self) -> None:
         """Do nothing: it has no resources."""
+
+    def _targets(self) -> list[_Pushed | _Flown]:
+        return [*self._bodies.values(), *self._vehicles.values()]
 
     def _now(self) -> float:
         return self._simulation.steps * self._step_s
@@ -171,8 +179,8 @@ def checked_attitude(orientation: FloatArray) -> FloatArray:
 
 def checked_thrust(thrust: float) -> float:
     """Return a thrust, 0 to 1. Raises CommandRefused if it is none."""
-    if not 0.0 <= thrust <= 1.0:
-        raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
+    if wrong := fault("thrust", thrust):
+        raise CommandRefused(f"the thrust {thrust:g} {wrong}")
     return thrust
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim_node.assembly import assemble
-from sim_node.columns import Columns
+from sim_node.columns import Array, Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Engine, engines_for
 from sim_node.physics.engine import DynamicEngine, Perceived, Releasing, Resumable, records_of
@@ -25,6 +25,11 @@ from sim_node.world.frame_table import FrameTable
 from sim_node.world.gravity import free_fall
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
+
+# How far a change is looked ahead for a divergence: a tick at the default publish rate, and so many steps at most.
+PROBED_NS, MAX_PROBED = 10**9 // 60, 20
+# Columns of sensors.
+_MEASURED = ("sensor/", "noise/")
 
 
 class Generation:
@@ -143,7 +148,7 @@ class Generation:
     def carry(self, before: Generation) -> None:
         """Continue in the state of the last generation: what has the same name goes on, the rest starts now."""
         self._resume(before.steps)
-        measured = {name for of in (before, self) for name in of.columns if name.startswith(("sensor/", "noise/"))}
+        measured = {name for of in (before, self) for name in of.columns if name.startswith(_MEASURED)}
         joints = {body.name: body.joint for body in before.world.bodies}
         # The numbers of another joint mean something else.
         renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
@@ -160,7 +165,7 @@ class Generation:
 
         Columns of time have the name `time` or `ENGINE/time`; what only follows time has that of MuJoCo's mocap bodies.
         """
-        timed = {name for name in before.columns if name.startswith(("sensor/", "noise/", "mocap_"))}
+        timed = {name for name in before.columns if name.startswith((*_MEASURED, "mocap_"))}
         timed |= {name for name in before.columns if name.rpartition("/")[2] == "time"}
         carry(before.columns, self.columns, without=timed)
 
@@ -207,6 +212,25 @@ class Generation:
             ENGINES.blame(moving, error)
             raise
         self.steps += steps
+
+    def saved(self) -> dict[str, Array]:
+        """Copy the state of the engines, for `put_back`."""
+        return self.columns.state([name for name in self.columns if name.startswith(_MEASURED)])
+
+    def put_back(self, saved: Mapping[str, Array], seed: int) -> None:
+        """Give the engines a state of this step that was saved."""
+        self._reset_engines(seed)
+        self.columns.restore(saved)
+
+    def probe(self, seed: int) -> None:
+        """Let the engines advance by a tick, and put them back. Raises Diverged if that is not finite."""
+        saved, steps, poses = self.saved(), self.steps, self.poses.copy()
+        try:
+            self.advance(min(max(PROBED_NS // self._step_ns, 1), MAX_PROBED))
+            self.write(0)
+        finally:
+            self.steps, self.poses[:] = steps, poses
+            self.put_back(saved, seed)
 
     def measure(self, *, wait: bool) -> None:
         """Let the sensors measure that are due at the present step."""

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from sim_node.columns import Columns
 from sim_node.control.joint_trajectory import JointTrajectory
 from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.brought import Trials, Undone, warn_undone
 from sim_node.simulation.joint_setpoints import Code, Setpoint, types_of
 from sim_node.simulation.simulation import Simulation
 from sim_node.world.joint_commands import JointCommands
@@ -88,13 +90,15 @@ class JointCommander:
     Args:
         simulation: The run.
         groups: The groups of joints that are commanded.
+        undone: Called with a joint and a reason when the next step would not survive a command.
 
     Attributes:
         groups: The joints of each group by its name, with the types of commands that each joint takes.
         simulation: The run.
     """
 
-    def __init__(self, simulation: Simulation, groups: Sequence[JointCommands]) -> None:
+    def __init__(self, simulation: Simulation, groups: Sequence[JointCommands], undone: Undone = warn_undone) -> None:
+        self._trials = Trials(simulation, undone)
         self.simulation, self._described = simulation, tuple(groups)
         self.groups: dict[str, dict[str, frozenset[str]]] = {group.name: {} for group in groups}
         step_ns = simulation.world.time.step_ns
@@ -202,7 +206,9 @@ class JointCommander:
         for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
             self._end(following, Outcome(Code.SUCCESSFUL, "another command came", cancelled=True))
         for setpoint in setpoints:
-            self._set(*setpoint)
+            target = f"the {setpoint.type} of {quoted(setpoint.joint)}"
+            if self._trials.apply(target, abs(setpoint.value), partial(self._set, *setpoint)):
+                continue
             timeout_ns = self._timeouts.get(setpoint.joint)
             if timeout_ns and setpoint.type != "position":
                 self._expires[setpoint.joint, setpoint.type] = self.simulation.time_ns + timeout_ns
@@ -249,7 +255,10 @@ class JointCommander:
             self._abort(following, Outcome(Code.GOAL_TOLERANCE_VIOLATED, _worst(following, errors, limits.goal)))
             return
         # Targets are held for a step: those of its middle follow without a lag.
-        self._target(following.joints, *trajectory.at(time + 0.5 * self._step))
+        wanted = trajectory.at(time + 0.5 * self._step)
+        target, size = f"a trajectory of {', '.join(following.joints)}", float(np.abs(wanted).max())
+        if reason := self._trials.apply(target, size, lambda: self._target(following.joints, *wanted)):
+            self._abort(following, Outcome(Code.INVALID_GOAL, reason))
 
     def _abort(self, following: Following, outcome: Outcome) -> None:
         """End a trajectory with its joints held where they are."""

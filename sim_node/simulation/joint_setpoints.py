@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import JointHandle
 from sim_node.simulation.brought import CommandRefused
 from sim_node.text import did_you_mean
+from sim_node.world.bounds import fault
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 from sim_node.world.problems import quoted
 
@@ -98,8 +98,8 @@ def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Seque
         for name, value in zip(takers, values, strict=True):
             if kind not in joints[name]:
                 raise JointCommandRefused(f"{quoted(name)} has no {kind} actuator")
-            if not math.isfinite(value):
-                raise JointCommandRefused(f"the {kind} of {quoted(name)} is {value}, which is not finite")
+            if wrong := fault(f"{kind} target", value):
+                raise JointCommandRefused(f"the {kind} of {quoted(name)}: {value:g} {wrong}")
             found.append(Setpoint(name, kind, float(value)))
     if not found:
         raise JointCommandRefused("it has no values")
@@ -159,6 +159,6 @@ def _row(given: Sequence[float], count: int, what: str, index: int) -> FloatArra
         return np.full(count, np.nan)
     if row.shape != (count,):
         raise JointCommandRefused(f"point {index} has {len(row)} {what} for {count} joints")
-    if not np.isfinite(row).all():
-        raise JointCommandRefused(f"the {what} of point {index} are not finite")
+    if wrong := fault("targets", row):
+        raise JointCommandRefused(f"{what} of point {index}: {row.tolist()} {wrong}")
     return row

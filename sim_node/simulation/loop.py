@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from sim_node.assembly import assemble
+from sim_node.simulation.generation import Generation
 from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
-from sim_node.simulation.simulation import Simulation
+from sim_node.simulation.simulation import Prepared, Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.fields import nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
+from sim_node.world.problems import RunFailed
 
 T = TypeVar("T")
 
@@ -183,7 +185,34 @@ class Loop(Verbs):
         Args:
             world: The world.
         """
-        self.call(lambda: self._load(world))
+        self.enter_loaded(self.prepare_load(world))
+
+    def prepare_load(self, world: World | str | Path) -> Generation:
+        """Read and lay out a world for `enter_loaded` in the caller's thread, while the run goes on.
+
+        Args:
+            world: The world.
+        """
+        return self.simulation.prepare_load(assemble(world if isinstance(world, World) else load(world)))
+
+    def enter_loaded(self, after: Generation) -> None:
+        """Let a prepared world be that of the run, at its start; see `Verbs.load`."""
+        self.call(lambda: self._load(after))
+
+    def change_from(self, before: World, after: World) -> bool:
+        """Replace the world as by `change`, but lay the next one out in the caller's thread, while the run goes on.
+
+        Args:
+            before: The world from which the next one was made.
+            after: The next world.
+
+        Returns:
+            False, and nothing has changed, if the run has another world than `before` by then.
+        """
+        if self.simulation.world is not before:
+            return False
+        prepared = self.simulation.prepare(assemble(after))
+        return self.call(lambda: self._enter(prepared))
 
     def step(self, steps: int = 1) -> None:
         """Advance a paused simulation and publish the result.
@@ -291,6 +320,9 @@ class Loop(Verbs):
         self._busy = True
         try:
             self.simulation.step(steps, wait=wait)
+        except RunFailed as failure:  # ends the loop, even if a call stepped it
+            self._worker.fail(failure)
+            raise
         finally:
             self._busy = False
 
@@ -299,9 +331,9 @@ class Loop(Verbs):
             return  # shown by its first tick
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
-        snapshot = self.simulation.present()
         self._busy = True
         try:
+            snapshot = self.simulation.present()
             if self._shown != self.simulation.generation:
                 self._shown = self.simulation.generation
                 for sink in self._opened:
@@ -354,12 +386,20 @@ class Loop(Verbs):
         rewind()
         self._restart()
 
-    def _load(self, world: World | str | Path) -> None:
+    def _load(self, after: Generation) -> None:
         self._refuse_busy("load")
-        after = self._accepted(assemble(world if isinstance(world, World) else load(world)))
-        self.simulation.load(after)
-        self._last_step = last_step(self._duration_ns, after.time)
+        self._accepted(after.world)
+        self.simulation.enter_loaded(after)
+        self._last_step = last_step(self._duration_ns, after.world.time)
         self._restart()
+
+    def _enter(self, prepared: Prepared) -> bool:
+        self._refuse_busy("change")
+        self._accepted(prepared.after.world)
+        if not self.simulation.enter(prepared):
+            return False
+        self._publish()
+        return True
 
     def _accepted(self, world: World) -> World:
         """Return an assembled world. Raises Refused if a sink cannot follow."""

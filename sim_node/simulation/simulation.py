@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 from sim_node import html
 from sim_node.sensors.succession import split_after, splitting
@@ -16,11 +18,19 @@ from sim_node.simulation.history import History
 from sim_node.simulation.run_view import RunView
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
-from sim_node.simulation.verbs import Edit, Verbs
+from sim_node.simulation.verbs import Edit, Motion, Verbs
 from sim_node.simulation.worker import Refused
 from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
+
+
+class Prepared(NamedTuple):
+    """A generation that may follow the one before it, as long as the seed is the same."""
+
+    before: Generation
+    after: Generation
+    seed: int
 
 
 class Simulation(RunView, Verbs):
@@ -163,16 +173,67 @@ class Simulation(RunView, Verbs):
     def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
         """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop."""
         self._refuse_stepping()
-        edit = make(self)
-        if edit is None:
-            return
-        before = self._present
-        after = before.next(edit.world, self.seed, split_after(before.suite.records()))
+        with self._or_undone():
+            edit = make(self)
+            if edit is None:
+                self._present.probe(self.seed)
+                return
+        self.enter(self.prepare(edit.world), edit.motion)
+
+    def prepare(self, world: World) -> Prepared:
+        """Make the next generation of the run, which takes long for a large world. May be called from any thread.
+
+        Args:
+            world: The next world.
+
+        Raises:
+            WorldError: The world is invalid.
+            ValueError: The world cannot become this one while it runs.
+        """
+        before, seed = self._present, self.seed
+        return Prepared(before, before.next(world, seed, split_after(before.suite.records())), seed)
+
+    def enter(self, prepared: Prepared, motion: Motion | None = None) -> bool:
+        """Continue with a generation that was prepared.
+
+        Args:
+            prepared: The generation.
+            motion: Sets the motion of what has changed, or None.
+
+        Returns:
+            False, and nothing has changed, if another change or another seed has come first.
+
+        Raises:
+            Diverged: The next step would not be finite.
+        """
+        self._refuse_stepping()
+        before, after, seed = prepared
+        if before is not self._present or seed != self.seed:
+            return False
         after.carry(before)
-        if edit.motion is not None:
-            edit.motion(before, after)
+        if motion is not None:
+            motion(before, after)
+        after.probe(seed)
         self._enter(after)
         self._changed = True
+        return True
+
+    def prepare_load(self, world: World) -> Generation:
+        """Make the generation of any other world, at its start; see `prepare` and `load`."""
+        return self._present.replaced(world, self.seed)
+
+    def attempt(self, act: Callable[[], None]) -> None:
+        """Set values of the present state, unless the run could not make its next step with them.
+
+        Args:
+            act: Sets values, of handles or columns.
+
+        Raises:
+            Diverged: The next step would not be finite. Nothing has changed; so it is if `act` raises.
+        """
+        with self._or_undone():
+            act()
+            self._present.probe(self.seed)
 
     def load(self, world: World | str | Path) -> None:
         """Let another world be that of the run, at its start; see `Verbs.load`.
@@ -180,9 +241,13 @@ class Simulation(RunView, Verbs):
         Args:
             world: The world.
         """
+        self.enter_loaded(self.prepare_load(world if isinstance(world, World) else load(world)))
+
+    def enter_loaded(self, after: Generation) -> None:
+        """Continue with a generation of `prepare_load`. Raises Diverged if its first step would not be finite."""
         if self._stepping:
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
-        after = self._present.replaced(world if isinstance(world, World) else load(world), self.seed)
+        after.probe(self.seed)
         self._enter(after)
         self._first, self._changed = after.world, False
         self._start_ns, self._step_ns = after.world.time.start_ns, after.world.time.step_ns
@@ -336,6 +401,17 @@ class Simulation(RunView, Verbs):
         keep(after, self._present)
         self._enter(after)
         self._changed = True
+
+    @contextmanager
+    def _or_undone(self) -> Iterator[None]:
+        """Put the state of the engines back if the block raises."""
+        present = self._present
+        saved = present.saved()
+        try:
+            yield
+        except BaseException:
+            present.put_back(saved, self.seed)
+            raise
 
     def _refuse_stepping(self) -> None:
         if self._stepping:

@@ -58,6 +58,7 @@ class Verbs(ABC):
         Raises:
             WorldError: The next world is invalid.
             ValueError: The world cannot become this one while it runs.
+            Diverged: The next step would not be finite; the message names the bodies.
             Refused: The call comes from within a step or a tick, or a sink cannot follow.
         """
 
@@ -213,15 +214,8 @@ class Verbs(ABC):
         """
 
         def make(run: Simulation) -> None:
-            handles = {name: run.joints[name] for name in positions}
-            before = {name: handle.position for name, handle in handles.items()}
-            try:
-                for name, handle in handles.items():
-                    handle.position = np.asarray(positions[name], dtype=np.float64)
-            except ValueError:
-                for name, handle in handles.items():
-                    handle.position = before[name]
-                raise
+            for name, position in positions.items():
+                run.joints[name].position = np.asarray(position, dtype=np.float64)
 
         self.edit(make)
 

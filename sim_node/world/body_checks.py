@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
+from sim_node.world.bounds import fault
 from sim_node.world.checks import UNIT, pose_faults
 from sim_node.world.contact_checks import contact_problems, solver_faults
 from sim_node.world.model import Motion, World
@@ -80,10 +81,10 @@ def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
         values = getattr(body, key)
         if values is not None and not all(0.0 <= value < math.inf for value in values.tolist()):
             yield key, f"{values.tolist()} must be zero or more, and finite"
-    for key in ("spring_zero", "q", "qd"):
+    for key, quantity in (("spring_zero", "position"), ("q", "position"), ("qd", "velocity")):
         values = getattr(body, key)
-        if values is not None and not np.all(np.isfinite(values)):
-            yield key, f"{values.tolist()} must be finite"
+        if values is not None and (wrong := fault(quantity, values)):
+            yield key, f"{values.tolist()} {wrong}"
         elif values is not None and key != "qd":
             yield from _quaternion_faults(body, key)
     for index, shape in enumerate(body.geometry):

@@ -59,12 +59,20 @@ def _file_or_example(text: str) -> Path:
         return examples[text]
     if path.is_dir():
         raise LocateError(f"{quoted_path(text)} is a folder; name a world file in it")
+    if path.exists():
+        raise LocateError(f"{quoted_path(text)} is {special(path)}, not a world file")
     near = did_you_mean(text, examples)
     if not near and path.parent.is_dir():
         near = did_you_mean(path.name, (entry.name for entry in path.parent.iterdir()))
     raise LocateError(
         f"no world {quoted_path(text)}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(examples)})"
     )
+
+
+def special(path: Path) -> str:
+    """Return what a path is that exists and is neither a file nor a folder."""
+    kinds = {"a pipe": Path.is_fifo, "a socket": Path.is_socket}
+    return next((kind for kind, is_one in kinds.items() if is_one(path)), "a device")
 
 
 def shipped_worlds() -> dict[str, Path]:

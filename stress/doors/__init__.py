@@ -28,6 +28,7 @@ DOORS: dict[str, tuple[str, int]] = {
     "px4": ("stress.doors.lockstep:Px4Link", 1_000_000),
     "ardupilot": ("stress.doors.lockstep:ArduPilotLink", 1_000_000),
     "viewer": ("stress.doors.viewer:Page", 1_000_000),
+    "node": ("stress.doors.node:Run", 20_000),
 }
 
 

@@ -11,6 +11,9 @@ import pytest
 pytest.importorskip("rclpy", reason="needs rclpy")
 
 import rclpy
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import ListParameters, SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -58,3 +61,29 @@ def stop_while_busy(node: Node) -> None:
         assert runs.acquire(timeout=PATIENCE)
     stop()
     node.destroy_node()
+
+
+def test_a_request_whose_callback_fails_does_not_end_the_others(ros_domain: int) -> None:
+    """rclpy raises for a parameter whose type is none: no service was answered from then on, and no end came."""
+    context = Context()
+    rclpy.init(context=context)
+    served, asking = (rclpy.create_node(name, context=context) for name in ("served", "asking"))
+    executors = [SingleThreadedExecutor(context=context) for _ in range(2)]
+    for node, executor in zip((served, asking), executors, strict=True):
+        executor.add_node(node)
+    stop = start_spinning(executors[0])
+    hostile = asking.create_client(SetParameters, "/served/set_parameters")
+    sound = asking.create_client(ListParameters, "/served/list_parameters")
+    assert hostile.wait_for_service(PATIENCE)
+    assert sound.wait_for_service(PATIENCE)
+    value = ParameterValue(type=11)
+    for _ in range(3):
+        hostile.call_async(SetParameters.Request(parameters=[ParameterMessage(name="x", value=value)]))
+        answer = sound.call_async(ListParameters.Request())
+        executors[1].spin_until_future_complete(answer, PATIENCE)
+        assert answer.done()
+    stop()
+    executors[1].shutdown()
+    for node in (served, asking):
+        node.destroy_node()
+    rclpy.try_shutdown(context=context)

@@ -187,7 +187,7 @@ def test_wrong_numbers_are_refused() -> None:
         simulation.bodies["box"].pose = np.zeros(6)
     with pytest.raises(ValueError, match="the quaternion's norm in pose is 2, a rotation needs 1"):
         simulation.bodies["box"].pose = [0, 0, 0, 0, 0, 0, 2]
-    with pytest.raises(ValueError, match="is farther than"):
+    with pytest.raises(ValueError, match=r"pose .* is out of range"):
         simulation.bodies["box"].pose = [1e30, 0, 0, 0, 0, 0, 1]
     with pytest.raises(ValueError, match="the quaternion's norm in position is 0"):
         simulation.joints["box"].position = np.zeros(7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests, RunState
 from sim_node.session.structure_requests import StructureRequests
+from sim_node.world import World
 
 YARD = """
 world: yard
@@ -192,6 +194,25 @@ def test_states_that_cannot_be_set(yard: Run) -> None:
     np.testing.assert_allclose(yard.entities.state("bench")[0].pose[0, :3], [5, 0, 0], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("twist", "message"),
+    [
+        ([1e308, 0, 0, 0, 0, 0], r"twist .* out of range; allowed: -1e\+09 to 1e\+09"),
+        ([0, 0, 0, 1e8, 1e8, 1e8], r"not finite any more .*crate"),
+    ],
+)
+def test_a_twist_that_no_step_survives_is_undone(twist: list[float], message: str, yard: Run) -> None:
+    before = yard.simulation.state
+    with pytest.raises(Rejected, match=message) as refusal:
+        yard.entities.set_state("crate", "", ((1, 2, 3), UNTURNED), twist)
+    assert refusal.value.code == "OPERATION_FAILED"
+    with pytest.raises(Rejected, match=message):
+        yard.structure.place("crate", "", None, twist)
+    assert yard.simulation.state == before
+    yard.loop.step(10)
+    assert np.isfinite(yard.simulation.snapshot().poses).all()
+
+
 def test_information_that_is_set_is_filtered_by(yard: Run) -> None:
     yard.entities.set_info("crate", Category.HUMAN, "a person", ["person"])
     assert yard.entities.names(Filters(categories=(2,), tags=("person",))) == ["crate"]
@@ -356,6 +377,53 @@ def test_worlds_are_loaded_and_unloaded(yard: Run) -> None:
     assert rejected(lambda: yard.run.set_state(RunState.PLAYING)).startswith("INCORRECT_STATE")
     assert yard.structure.load(yard.run, "", YARD)[0] == "yard"
     assert yard.run.state() == RunState.STOPPED
+
+
+@pytest.mark.parametrize("what", ["load", "spawn"])
+def test_a_large_world_is_prepared_while_the_run_goes_on(what: str, yard: Run) -> None:
+    """Requests are answered, and ticks come, between the begin of a preparation and its end."""
+    ticks: list[int] = []
+    seen: list[RunState] = []
+    yard.loop.start()
+    text = "world: big\nframes:\n" + "".join(
+        f"  - {{name: f{k}, pose: {{position: [{k}, 0, 1]}}}}\n" for k in range(300)
+    )
+    prepare = yard.simulation.prepare_load if what == "load" else yard.simulation.prepare
+
+    def slowly(world: World) -> Any:
+        """Make requests from another thread in the middle of a preparation."""
+        assert threading.current_thread() is threading.main_thread()  # not that of the loop
+        seen.append(yard.run.state())
+        yard.loop.step(2)
+        ticks.append(yard.simulation.steps)
+        return prepare(world)
+
+    setattr(yard.simulation, prepare.__name__, slowly)
+    if what == "load":
+        assert yard.structure.load(yard.run, "", text)[0] == "big"
+        assert seen == [RunState.LOADING_WORLD]
+    else:
+        assert yard.structure.spawn("big", text=text) == "big"
+        assert "big" in yard.entities.names(Filters())
+    assert ticks == [2]
+    assert "f299" in yard.simulation.frames.names or "big/f299" in yard.simulation.frames.names
+
+
+def test_a_change_that_comes_first_lets_a_preparation_begin_again(yard: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare, worlds = yard.simulation.prepare, []
+
+    def overtaken(world: World) -> Any:
+        prepared = prepare(world)
+        worlds.append(world)
+        if len(worlds) == 1:
+            yard.loop.remove("crate")
+        return prepared
+
+    monkeypatch.setattr(yard.simulation, "prepare", overtaken)
+    yard.structure.spawn("box1", text=BOX)
+    names = yard.entities.names(Filters())
+    assert "box1" in names
+    assert "crate" not in names
 
 
 def test_attach_and_detach(yard: Run) -> None:

@@ -179,11 +179,11 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(CommandRefused, match="3 speeds; the vehicle has 4 rotors"):
         commander.spin("drone", np.zeros(3))
     for speeds in ([np.nan, 1, 1, 1], [-1, 1, 1, 1]):
-        with pytest.raises(CommandRefused, match="must be finite, and zero or more"):
+        with pytest.raises(CommandRefused, match=r"the speeds: .* allowed: 0 to"):
             commander.spin("drone", np.array(speeds))
     with pytest.raises(CommandRefused, match="not of unit length"):
         commander.turn("drone", np.zeros(4), 0.5)
-    with pytest.raises(CommandRefused, match="the thrust nan is out of range"):
+    with pytest.raises(CommandRefused, match="the thrust nan is not finite"):
         commander.turn("drone", np.array([0, 0, 0, 1.0]), math.nan)
     _, commander = commanded(BOX.format(duration=1))
     with pytest.raises(CommandRefused, match="there is no frame 'tol'; did you mean tool"):

@@ -8,7 +8,10 @@ import pytest
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
+from waiting import PATIENCE
+
 from stress import doors
+from stress.doors import node
 from stress.doors.builtin import Running
 from stress.feeding import feed, made
 from stress.keeping import SEEDS, kept
@@ -34,6 +37,7 @@ SHARE = {
     "px4": 6000,
     "ardupilot": 10_000,
     "viewer": 1000,
+    "node": 400,
 }
 # Doors whose inputs are only sent: whether they were of use shows in `settle`.
 SENT = {"bridge", "builtin_ground", "builtin_ground_px4", "builtin_simulator", "px4", "ardupilot"}
@@ -46,7 +50,10 @@ def test_each_door_has_a_share() -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("name", SHARE)
-def test_a_door_survives(name: str, tmp_path: Path) -> None:
+def test_a_door_survives(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # How soon a node answers and ends is for `make stress`: here it has to do so at all.
+    monkeypatch.setattr(node, "ANSWER_S", PATIENCE)
+    monkeypatch.setattr(node, "END_S", PATIENCE)
     door = doors.opened(name, tmp_path)
     try:
         outcome = feed(door, name, range(SHARE[name]), 7, kept(name))

@@ -276,7 +276,7 @@ def test_bodies_made_in_python_are_checked(change: dict[str, Any], message: str)
         (Body("a", "map", geometry=(Geometry("box", np.array([1])),)), r"a: geometry\[0\]: a box has 3 sizes"),
         (Body("a", "map", geometry=(Geometry("sphere", np.array([-1])),)), r"a: geometry\[0\]: sizes \[-1.0\] must be above zero"),
         (Body("a", "map", "rx", damping=np.array([-1]), inertial=Inertial(1, np.eye(3))), r"a: damping: \[-1.0\] must be zero or more"),
-        (Body("a", "map", "rx", q=np.array([np.nan]), inertial=Inertial(1, np.eye(3))), r"a: q: \[nan\] must be finite"),
+        (Body("a", "map", "rx", q=np.array([np.nan]), inertial=Inertial(1, np.eye(3))), r"a: q: \[nan\] is not finite"),
         (Body("a", "map", inertial=Inertial(-1, np.eye(3))), "a: inertial.mass: -1 is out of range"),
         (Body("a", "map", inertial=Inertial(1, -np.eye(3))), "smallest principal moment is -1"),
         (Body("a", "map", pose=np.array([0, 0, 0, 0, 0, 0, 2])), "a: pose: the quaternion's norm is 2"),

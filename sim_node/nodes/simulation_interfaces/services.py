@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from rclpy.task import Future
 
+from sim_node.nodes.preparing import Preparing
 from sim_node.plugins import blamed
 from sim_node.session.entities import Rejected
 from sim_node.session.entity_requests import EntityRequests
@@ -33,6 +34,7 @@ class Requests:
         stamp: Returns the stamp (ns) of messages for a simulation time (ns).
         offered: The services and actions that are offered, by their types.
         wake: Lets the executor look at what has become ready.
+        preparing: Carries out what takes long.
     """
 
     entities: EntityRequests
@@ -42,6 +44,7 @@ class Requests:
     stamp: Callable[[int], int]
     offered: set[str]
     wake: Callable[[], None]
+    preparing: Preparing
 
     def in_loop(self, function: Callable[[], T]) -> Awaitable[T]:
         """Return what awaits a call into the loop, while the executor serves others."""

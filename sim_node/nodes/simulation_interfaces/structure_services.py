@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 from sim_node.nodes.simulation_interfaces.entity_services import pose_of
 from sim_node.nodes.simulation_interfaces.services import Requests, service, set_result
 from sim_node.session.entities import Rejected
 from sim_node.session.resources import Listed
+from sim_node.simulation import Refused
 
 
 @service("SpawnEntity", "SPAWNING", "SPAWNING_RESOURCE_STRING")
-def spawn_entity(requests: Requests, request: Any, response: Any) -> None:
+async def spawn_entity(requests: Requests, request: Any, response: Any) -> None:
     """Add an entity to the world."""
-    response.entity_name = _spawn(requests, request)
+    response.entity_name = await _spawn(requests, request)
 
 
 @service("SpawnEntities", "SPAWNING_ENTITIES")
-def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
+async def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
     """Add several entities, as far as each can be added."""
     from simulation_interfaces.msg import SpawnResult
 
@@ -26,8 +27,8 @@ def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
     for each in request.spawn_requests:
         result = SpawnResult()
         try:
-            result.entity_name = _spawn(requests, each)
-        except Rejected as rejected:
+            result.entity_name = await _spawn(requests, each)
+        except (Rejected, Refused) as rejected:
             failed += 1
             set_result(result, rejected)
         else:
@@ -38,9 +39,9 @@ def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
 
 
 @service("DeleteEntity", "DELETING")
-def delete_entity(requests: Requests, request: Any, response: Any) -> None:
+async def delete_entity(requests: Requests, request: Any, response: Any) -> None:
     """Remove an entity with all that hangs on it."""
-    requests.structure.delete(request.entity)
+    await requests.preparing.run(lambda: requests.structure.delete(request.entity))
 
 
 @service("GetSpawnables", "SPAWNABLES")
@@ -79,31 +80,34 @@ def get_current_world(requests: Requests, request: Any, response: Any) -> None:
 
 
 @service("LoadWorld", "WORLD_LOADING", "WORLD_RESOURCE_STRING")
-def load_world(requests: Requests, request: Any, response: Any) -> None:
+async def load_world(requests: Requests, request: Any, response: Any) -> None:
     """Replace the world by another one."""
     if request.ignore_missing_or_unsupported_assets:
         raise Rejected("FEATURE_UNSUPPORTED", "missing assets are never ignored")
-    name, uri = requests.structure.load(requests.run, *_source(request, "world_resource"))
+    given = _source(request, "world_resource")
+    name, uri = await requests.preparing.run(lambda: requests.structure.load(requests.run, *given))
     response.world = _world(Listed(uri, name, ""))
 
 
 @service("UnloadWorld", "WORLD_UNLOADING")
-def unload_world(requests: Requests, request: Any, response: Any) -> None:
+async def unload_world(requests: Requests, request: Any, response: Any) -> None:
     """Replace the world by an empty one."""
-    requests.structure.unload(requests.run)
+    await requests.preparing.run(lambda: requests.structure.unload(requests.run))
 
 
-def _spawn(requests: Requests, request: Any) -> str:
+def _spawn(requests: Requests, request: Any) -> Awaitable[str]:
     """Add an entity; return its name. Raises Rejected."""
     uri, text = _source(request, "entity_resource")
-    return requests.structure.spawn(
-        request.name,
-        uri=uri,
-        text=text,
-        namespace=request.entity_namespace,
-        frame=request.initial_pose.header.frame_id,
-        pose=pose_of(request.initial_pose.pose),
-        allow_renaming=request.allow_renaming,
+    return requests.preparing.run(
+        lambda: requests.structure.spawn(
+            request.name,
+            uri=uri,
+            text=text,
+            namespace=request.entity_namespace,
+            frame=request.initial_pose.header.frame_id,
+            pose=pose_of(request.initial_pose.pose),
+            allow_renaming=request.allow_renaming,
+        )
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial, Physics
 from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, MIN_TIMESTEP_NS
+from sim_node.world.bounds import MAX_RATE
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import volume_of
 from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
@@ -82,7 +83,7 @@ JOINT_KEYS = Keys(
         **{key: one_or_each(about, number("", 0.0)) for key, about in PER_DOF.items()},
         "spring_zero": one_or_each("Where the spring rests, m or rad.", number("")),
         "q": one_or_each("Initial position, m or rad; quaternions are [x, y, z, w].", number("")),
-        "qd": one_or_each("Initial velocity, m/s or rad/s.", number("")),
+        "qd": one_or_each("Initial velocity, m/s or rad/s.", number("", -MAX_RATE, MAX_RATE)),
         **MOTION_KEYS,
     },
     required=("type",),

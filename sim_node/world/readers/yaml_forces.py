@@ -9,10 +9,10 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry, calling_module
+from sim_node.world.bounds import MAX_FORCE
 from sim_node.world.force_checks import (
     MAX_DENSITY,
     MAX_EXPONENT,
-    MAX_FORCE,
     MAX_VOLUME,
     MAX_WIND_SPEED,
     MIN_GUST_SPEED,

@@ -1,0 +1,47 @@
+"""How large the numbers may be that are set in a run from outside: one bound for each settable quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.world.model import MAX_DISTANCE
+
+# m/s and rad/s: more than light has.
+MAX_RATE = 1e9
+# Of actuators, in the unit of their type. MuJoCo takes all controls for zero if one is above ten times as much.
+MAX_TARGET = 1e9
+# N and N m, and coefficients of drag.
+MAX_FORCE = 1e12
+_DISTANCE, _RATE = (-MAX_DISTANCE, MAX_DISTANCE), (-MAX_RATE, MAX_RATE)
+_TARGET, _FORCE, _PART = (-MAX_TARGET, MAX_TARGET), (-MAX_FORCE, MAX_FORCE), (0.0, 1.0)
+
+# By quantity: the range of its numbers, in SI units. The quaternion of a pose is checked by its norm.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("pose", "point", "position", "positions"), _DISTANCE),
+    **dict.fromkeys(("twist", "cmd_vel", "velocity", "velocities"), _RATE),
+    **dict.fromkeys(("target", "targets", "position target", "velocity target", "effort target"), _TARGET),
+    **dict.fromkeys(("effort", "efforts"), _TARGET),
+    **dict.fromkeys(("wrench", "force", "torque"), _FORCE),
+    "speeds": (0.0, MAX_RATE),
+    **dict.fromkeys(("engagement", "thrust"), _PART),
+}
+
+
+def fault(quantity: str, given: npt.ArrayLike) -> str:
+    """Check numbers against the bounds of a quantity.
+
+    Args:
+        quantity: One of BOUNDS.
+        given: The numbers, of any shape.
+
+    Returns:
+        What is wrong with them, to follow their name and value in a message; empty if they are in range.
+    """
+    numbers, (low, high) = np.asarray(given, dtype=np.float64), BOUNDS[quantity]
+    if ((numbers >= low) & (numbers <= high)).all():
+        return ""
+    wrong = "is out of range" if np.isfinite(numbers).all() else "is not finite"
+    return f"{wrong}; allowed: {low:g} to {high:g}"

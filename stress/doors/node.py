@@ -1,0 +1,216 @@
+"""A whole run on the graph: hostile values on every topic, service and parameter that it serves, from four clients.
+
+After each burst the node has to answer `list_parameters`, and at the end a SIGINT has to end it, each in time.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import rclpy
+from rcl_interfaces.srv import ListParameters
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node, NodeNameNonExistentError
+from rosidl_parser.definition import AbstractSequence, Array, NamespacedType
+
+from sim_node.nodes.message_values import type_named
+
+ANSWER_S, END_S, START_S = 1.0, 2.0, 120.0
+CLIENTS = 4
+# Some of what the node makes last.
+_WANTED = ("/brick/wrench", "/leaf/effort")
+# What ends the node or changes its clock is no fault of it.
+_LEFT_OUT = ("/clock", "/parameter_events", "/tf", "/tf_static", "/rosout")
+_FLOATS = (0.0, 1.0, -1.0, 1e9, -1e12, 1e38, 1e300, -1e308, 5e-324, math.nan, math.inf, -math.inf)
+_TEXTS = (
+    *("", "map", "door", "leaf", "brick", "verb", "set", "spawn", "remove", "name", "twist", "pose", "text", "iris"),
+    *(
+        "world: x",
+        "/etc/passwd",
+        "../..",
+        "é\n\x1b[31m",
+        "a" * 5000,
+        "seed",
+        "publish_rate",
+        "clock",
+        "real_time_factor",
+    ),
+)
+WORLD = """
+world: yard
+time: {step: 0.004}
+physics: {integrator: implicitfast}
+bodies:
+  - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1}]}
+  - {name: door, joint: {type: hinge, axis: [0, 0, 1]}, geometry: [{box: [1, 0.1, 1], mass: 1}]}
+  - {name: leaf, parent: door, pose: {position: [1, 0, 0]}, joint: {type: hinge, axis: [0, 1, 0]},
+     geometry: [{box: [0.1, 0.1, 0.1], mass: 0.1}]}
+actuators:
+  - {joint: door, type: position, stiffness: 10, damping: 1}
+  - {joint: leaf, type: effort, name: leaf/motor}
+joint_commands: [{name: hand, joints: [door, leaf]}]
+body_commands: [{body: brick, duration: 1}]
+signals: [{name: leaf/effort, of: leaf/motor, quantity: target, input: true}]
+"""
+
+
+class Run:
+    """The node in a process of its own, and four participants that send."""
+
+    burst = 40
+
+    def __init__(self, folder: Path) -> None:
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+        (folder / "yard.yaml").write_text(WORLD, encoding="utf-8")
+        self._name = f"stressed_{os.getpid()}"
+        named = ["--ros-args", "-r", f"simulation:__node:={self._name}"]
+        command = [sys.executable, "-m", "sim_node", "run", str(folder / "yard.yaml"), *named]
+        self._log = (folder / "log").open("w+", encoding="utf-8")
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
+        self._context = Context()
+        rclpy.init(context=self._context, args=[])
+        names = [f"stress_{number}" for number in range(CLIENTS)]
+        self._nodes = [rclpy.create_node(name, context=self._context) for name in names]
+        self._executor = SingleThreadedExecutor(context=self._context)
+        for node in self._nodes:
+            self._executor.add_node(node)
+        self._made: dict[tuple[int, str], Any] = {}
+        self._found: list[tuple[str, str, str]] = []
+        lister = self._nodes[0].create_client(ListParameters, f"/{self._name}/list_parameters")
+        self._lister = lister
+        self._until(lister.service_is_ready, START_S, "the node did not start")
+        self._until(self._doors, START_S, "its topics and services did not come")
+
+    def seeds(self) -> Sequence[bytes]:
+        """A number for each thing that can be sent to."""
+        return [str(number).encode() for number in range(len(self._doors()))]
+
+    def mutate(self, rng: Random, seed: bytes) -> bytes:
+        """A topic or a service, one of the clients, and the seed of the values."""
+        return b"%s %d %d" % (seed, rng.randrange(CLIENTS), rng.getrandbits(32))
+
+    def feed(self, data: bytes) -> str:
+        """Send a message or a request, without waiting for an answer."""
+        words = [int(word) for word in data.split()]
+        number, client, seed = (words + [0, 0])[:3]
+        doors = self._doors()
+        name, type_name, kind = doors[number % len(doors)]
+        own = self._nodes[client % CLIENTS]
+        message_type = type_named(type_name, kind)
+        made = self._made.get((client, name))
+        if kind == "msg":
+            made = made or own.create_publisher(message_type, name, 10)
+            made.publish(filled(message_type, Random(seed)))
+        else:
+            made = made or own.create_client(message_type, name)
+            made.call_async(filled(message_type.Request, Random(seed)))
+        self._made[client, name] = made
+        self._executor.spin_once(timeout_sec=0.0)
+        return kind
+
+    def settle(self) -> None:
+        """It answers within ANSWER_S, and says nothing of a fault of its own."""
+        began, answer = time.monotonic(), self._lister.call_async(ListParameters.Request())
+        self._until(answer.done, 10.0 * ANSWER_S, "list_parameters is not answered")
+        took = time.monotonic() - began
+        assert took <= ANSWER_S, f"list_parameters is answered after {took:.2f} s"
+
+    def close(self) -> None:
+        """A SIGINT ends it within END_S."""
+        try:
+            began = time.monotonic()
+            self._process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(10.0 * END_S)
+            took, code = time.monotonic() - began, self._process.poll()
+            self._log.seek(0)
+            log = self._log.read()
+            assert code == 0, f"exit code {code} {took:.1f} s after a SIGINT:\n{log[-2000:]}"
+            assert not self._found or took <= END_S, f"it ended {took:.1f} s after a SIGINT"
+            assert "Traceback" not in log, log[-4000:]
+        finally:
+            if self._process.poll() is None:
+                self._process.kill()
+            for node in self._nodes:
+                node.destroy_node()
+            self._executor.shutdown()
+            rclpy.shutdown(context=self._context)
+            self._log.close()
+
+    def _doors(self) -> list[tuple[str, str, str]]:
+        """Return the name, the type and the kind of each topic and service of the node."""
+        if self._found:
+            return self._found
+        own: Node = self._nodes[0]
+        try:
+            topics = own.get_subscriber_names_and_types_by_node(self._name, "/")
+            services = own.get_service_names_and_types_by_node(self._name, "/")
+        except NodeNameNonExistentError:
+            return []
+        found = [(name, types[0], "msg") for name, types in topics if name not in _LEFT_OUT]
+        found += [(name, types[0], "srv") for name, types in services if not name.endswith("set_simulation_state")]
+        if {*_WANTED, f"/{self._name}/change"} <= {name for name, _, _ in found}:
+            self._found = sorted(found)
+        return self._found
+
+    def _until(self, done: Any, seconds: float, what: str) -> None:
+        deadline = time.monotonic() + seconds
+        while not done():
+            code = self._process.poll()
+            self._log.flush()
+            if code is not None:
+                self._log.seek(0)
+                raise AssertionError(f"the node ended with {code}:\n{self._log.read()[-2000:]}")
+            assert time.monotonic() < deadline, f"{what} within {seconds:g} s"
+            self._executor.spin_once(timeout_sec=0.02)
+
+
+def filled(kind: Any, rng: Random) -> Any:
+    """Return a message of a class, with hostile values in some of its fields."""
+    message = kind()
+    for name, type_ in zip(message.get_fields_and_field_types(), message.SLOT_TYPES, strict=True):
+        if rng.random() < 0.15:
+            continue
+        with suppress(AssertionError, OverflowError, TypeError, ValueError):  # a value that the type cannot have
+            setattr(message, name, _value(getattr(message, name), type_, rng))
+    return message
+
+
+def _value(now: Any, type_: Any, rng: Random) -> Any:
+    if isinstance(type_, NamespacedType):
+        return filled(type(now), rng)
+    if isinstance(type_, (AbstractSequence, Array)):
+        item = type_.value_type
+        count = len(now) if isinstance(type_, Array) else rng.choice((0, 1, 2, 3, 6, 7))
+        if isinstance(item, NamespacedType):
+            kind = type_named("/".join((item.namespaces[0], "msg", item.name)), "msg")
+            return [filled(kind, rng) for _ in range(count)]
+        return [_value(_plain(item), item, rng) for _ in range(count)]
+    if isinstance(now, bool):
+        return rng.random() < 0.5
+    if isinstance(now, float):
+        return rng.choice(_FLOATS) if rng.random() < 0.7 else rng.gauss(0.0, 3.0)
+    if isinstance(now, int):
+        bits, signed = int(type_.typename.strip("uint")), not type_.typename.startswith("u")
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+        return rng.choice((low, high, 0, 1)) if rng.random() < 0.5 else rng.randrange(12)
+    if isinstance(now, str):
+        return rng.choice(_TEXTS)
+    return now
+
+
+def _plain(type_: Any) -> Any:
+    """Return a value of a basic type."""
+    name = getattr(type_, "typename", "string")
+    return {"boolean": False, "float": 0.0, "double": 0.0, "octet": b"\0", "string": ""}.get(name, 0)
