@@ -139,7 +139,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     """Expand includes, and read the files that elements refer to. Faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     _replace_blanks(root, file)
-    compiler = {key: value.text for element in root.all("compiler") for key, value in element.attributes.items()}
+    compiler = {key: element.get(key) for element in root.all("compiler") for key in element.attributes}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
     if _copies(root) > MAX_COPIES:
