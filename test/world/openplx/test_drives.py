@@ -196,7 +196,7 @@ def test_a_differential(world: Callable[..., World], locked: str, speeds: tuple[
 def test_a_clutch_slips_at_its_capacity(world: Callable[..., World]) -> None:
     text = (
         "clutch is DriveTrain.ManualClutch:\n    initial_engagement_fraction: 0.5\n    torque_capacity: 2\n"
-        "    min_relative_slip_ratio: 1\n    connectors: [a.output, b.input]"
+        "    connectors: [a.output, b.input]"
     )
     run = Simulation(world(SHAFTS, text))
     run.run(0.5)
@@ -212,7 +212,7 @@ def test_a_brake_takes_a_driven_hinge_to_rest(world: Callable[..., World]) -> No
         "motor is Physics1D.Interactions.RotationalVelocityMotor:\n    connectors: [m.input]\n"
         "    max_effort: 10\n    min_effort: -10\n"
         "brake is DriveTrain.AutomaticBrake:\n    connectors: [m.output, w.input]\n    torque_capacity: 1000\n"
-        "    initial_engagement_fraction: 1\n    min_relative_slip_ratio: 1\n"
+        "    initial_engagement_fraction: 1\n"
         "axle is DriveTrain.HingeActuator:\n    connector_1d: w.output\n    mate_3d: hinge"
     )
     run = Simulation(world(ROTOR, text))
