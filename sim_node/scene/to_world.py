@@ -111,6 +111,10 @@ class _Builder:
         sensor = None if entity.sensor is None else sensor_of(entity.sensor)
         if sensor is not None and sensor.remark:
             self._warnings.append(Problem(entity.place.where, entity.place.key, sensor.remark))
+        for key in () if entity.sensor is None or sensor is None else sensor.unknown:
+            place = entity.sensor.places.get(key, entity.place)
+            message = f"a {sensor.type} has no such parameter, so that it has no effect here; it is kept"
+            self._warnings.append(Problem(place.where, place.key, message))
         if sensor is not None and sensor.type:
             fields: dict[str, Any] = {
                 "type": sensor.type,
