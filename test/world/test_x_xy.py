@@ -99,8 +99,8 @@ def test_the_example_of_the_documentation(model: Callable[..., World]) -> None:
 
 
 def test_what_a_file_leaves_out_is_what_the_toolbox_takes(model: Callable[..., World]) -> None:
-    world = model("<x_xy><worldbody/></x_xy>")
-    assert (world.name, world.time.step_ns) == ("m", 10_000_000)
+    world = model('<x_xy model="n"><worldbody/></x_xy>')
+    assert (world.name, world.time.step_ns) == ("n", 10_000_000)
     assert world.physics.gravity.tolist() == [0, 0, -9.81]
 
 
@@ -270,9 +270,10 @@ FAULTS = [
     ("<mujoc/>", "m.xml:1:1: the root element is <mujoc>; XML worlds need one of <x_xy>, <mujoco>, <robot>; did you mean mujoco?"),
     ("<x_xy/>", "m.xml:1:1: x_xy: worldbody is missing"),
     ('<x_xy model="a"\n name="b"><worldbody/></x_xy>', "m.xml:2:2: x_xy.name: cannot be combined with model, which has the same meaning"),
-    ("<x_xy><worldbdy/><worldbody/></x_xy>", "m.xml:1:7: x_xy: unknown element <worldbdy>; did you mean worldbody? (known: options, defaults, worldbody)"),
-    ("<x_xy><worldbody/><worldbody/></x_xy>", "m.xml:1:19: x_xy: a second <worldbody>"),
-    ("<x_xy>\n<worldbody>hello</worldbody></x_xy>", "m.xml:2:12: text between elements: 'hello'"),
+    ("<x_xy><worldbody/></x_xy>", "m.xml:1:1: x_xy: model is missing"),
+    ('<x_xy name="n"><worldbdy/><worldbody/></x_xy>', "m.xml:1:16: x_xy: unknown element <worldbdy>; did you mean worldbody? (known: options, defaults, worldbody)"),
+    ('<x_xy name="n"><worldbody/><worldbody/></x_xy>', "m.xml:1:28: x_xy: a second <worldbody>"),
+    ("<x_xy name='n'>\n<worldbody>hello</worldbody></x_xy>", "m.xml:2:12: text between elements: 'hello'"),
     (_around("", '<options dt="0"/>'), "m.xml:1:26: options.dt: 0 s is out of range"),
     (_around("", '<options gravity="9.81"/>'), "m.xml:1:26: options.gravity: 3 numbers are needed, found 1"),
     (_around('<body joint="rx"/>'), "m.xml:1:28: body: name is missing"),
