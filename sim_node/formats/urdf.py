@@ -158,6 +158,10 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
 
 def _leave_out_unused(robot: Element) -> None:
     """Remove what MuJoCo does not use of a robot, so that it is not marked as read."""
+    for key, attribute in robot.attributes.items():
+        # Declarations of names, and the version of URDF that is read here.
+        attribute.read = key.startswith("xmlns") or (key, attribute.text) == ("version", "1.0")
+    robot.attributes = {key: value for key, value in robot.attributes.items() if key in USED["robot"][0]}
     named = {m.get("name") for link in robot.all("link") for part in link.all("visual") for m in part.all("material")}
     robot.children[:] = [c for c in robot.children if c.tag != "material" or c.attributes["name"].text in named]
     for joint in robot.all("joint"):
