@@ -107,6 +107,8 @@ def test_whatever_a_urdf_says_counts_or_is_reported(kind: str) -> None:
         tag = re.findall(r"<(\w+)[^<]*$", text[: found.start()])[-1]
         above = re.findall(r"<(\w+)[^<>/]*>", text[: found.start()])
         value = found[2]
+        if (kind, tag, found[1], value) == ("fixed", "joint", "name", "j"):
+            continue  # which URDF demands, and nothing refers to
         try:
             changed = " ".join(str(float(word) + 0.25) for word in value.split())
         except ValueError:

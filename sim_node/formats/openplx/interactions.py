@@ -258,10 +258,12 @@ def _brake(of: Object) -> Law:
 
 def _slipping(of: Object) -> dict[str, Any]:
     """Return the drive of a clutch or a brake, whose engagement is a fraction of its capacity."""
-    fraction, ramp = of.value("initial_engagement_fraction"), (0.0, 0.0)
-    if of.has("initially_engaged"):  # an automatic one
+    ramp = (0.0, 0.0)
+    if of.has("initially_engaged"):  # an automatic one, whose fraction is all or nothing
         fraction = 1.0 if of.value("initially_engaged") is True else 0.0
         ramp = above(of, "engagement_duration"), above(of, "disengagement_duration")
+    else:
+        fraction = of.value("initial_engagement_fraction")
     engagement = 1.0 if isinstance(fraction, Undefined) else value_of_fraction(of, fraction)
     return {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": engagement, "ramp": ramp}
 
