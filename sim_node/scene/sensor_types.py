@@ -114,9 +114,10 @@ def sensor_of(component: SensorComponent) -> Reading:
 
 def _unknown(kind: str, parameters: Mapping[str, Json], *, is_ours: bool) -> Iterator[str]:
     """Yield the parameters that a sensor of our type does not have, under our names or AeroSim's."""
+    ours = SENSOR_TYPES[kind].keys()
     of_camera = ("resolution", *_CAMERA) if kind in CAMERAS and not is_ours else ()
     for key in parameters:
-        if key not in SENSOR_TYPES[kind].keys() and key not in (*of_camera, CAPTURE):
+        if key not in ours and key not in (*of_camera, CAPTURE):
             yield key
 
 

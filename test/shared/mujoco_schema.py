@@ -12,14 +12,48 @@ import numpy as np
 # What attributes may hold. The first one is taken that MuJoCo accepts, and that changes what it compiles.
 VALUES = (
     *("0.3", "2", "1", "0.3 0.4", "0.3 0.4 0.5", "0.6 0 0.8 0", "0.1 0.2 0.3 0.4 0.5 0.6", "true", "false"),
-    *("enable", "disable", "0.9 0.95 0.002 0.4 1.5", "0.01 0.5", "extra", "cg", "implicit", "elliptic", "b", "mat", "0.7 1"),
+    *(
+        "enable",
+        "disable",
+        "0.9 0.95 0.002 0.4 1.5",
+        "0.01 0.5",
+        "extra",
+        "cg",
+        "implicit",
+        "elliptic",
+        "b",
+        "mat",
+        "0.7 1",
+    ),
 )
 # What an element needs, the first of which MuJoCo accepts.
 NEEDS = (
-    *("", 'joint="j"', 'site="s"', 'body="b"', 'tendon="t"', 'actuator="u"', 'objtype="body" objname="b"', 'camera="cam"'),
+    *(
+        "",
+        'joint="j"',
+        'site="s"',
+        'body="b"',
+        'tendon="t"',
+        'actuator="u"',
+        'objtype="body" objname="b"',
+        'camera="cam"',
+    ),
     *('site="s" body="b"', 'joint="ball"', 'body1="a" body2="b"', 'geom1="g" geom2="h"', 'site1="s" site2="r"'),
-    *('body1="a" body2="b" anchor="0 0 0"', 'tendon1="t"', 'joint1="j"', 'joint="j" coef="1"', 'geom="g"', 'divisor="2"'),
-    *('joint="j" cranksite="s" slidersite="r"', 'size="0.1"', 'name="n" data="1"', 'dim="1"', 'objtype="body" objname="b" site="s"'),
+    *(
+        'body1="a" body2="b" anchor="0 0 0"',
+        'tendon1="t"',
+        'joint1="j"',
+        'joint="j" coef="1"',
+        'geom="g"',
+        'divisor="2"',
+    ),
+    *(
+        'joint="j" cranksite="s" slidersite="r"',
+        'size="0.1"',
+        'name="n" data="1"',
+        'dim="1"',
+        'objtype="body" objname="b" site="s"',
+    ),
     *('cranksite="s" slidersite="r" cranklength="1"', 'name="n"', 'geom1="g" body2="b"', 'joint="j" diameter="0.1"'),
     *('mass="1" pos="0 0 0" diaginertia="1 1 1"', 'file="x.obj"', 'type="2d" builtin="flat" width="4" height="4"'),
     *('nrow="2" ncol="2" size="1 1 1 1"', 'vertex="0 0 0 1 0 0 0 1 0 0 0 1"', 'texture="tex" role="rgb"'),
@@ -39,10 +73,34 @@ WHOLE = """<mujoco model="m">
 <equality>{in_equality}</equality><actuator><motor name="u" joint="j"/>{in_actuator}</actuator>
 <sensor>{in_sensor}</sensor><custom>{in_custom}</custom><keyframe>{in_keyframe}</keyframe></mujoco>"""
 # Elements that are whole models or plug-ins of their own, or made of many parts, and children that come with them.
-LEFT_OUT = ("plugin", "extension", "composite", "flexcomp", "deformable", "model", "attach", "frame", "replicate", "skin")
+LEFT_OUT = (
+    "plugin",
+    "extension",
+    "composite",
+    "flexcomp",
+    "deformable",
+    "model",
+    "attach",
+    "frame",
+    "replicate",
+    "skin",
+)
 # References to other elements, which the needs have, and what has no effect by itself.
 OTHERS = (
-    *("class", "childclass", "name", "file", "model", "joint", "site", "body", "tendon", "actuator", "refsite", "cranksite"),
+    *(
+        "class",
+        "childclass",
+        "name",
+        "file",
+        "model",
+        "joint",
+        "site",
+        "body",
+        "tendon",
+        "actuator",
+        "refsite",
+        "cranksite",
+    ),
     *("slidersite", "objname", "objtype", "refname", "reftype", "geom1", "geom2", "body1", "body2", "site1", "site2"),
     *("joint1", "joint2", "tendon1", "tendon2", "delay", "interp", "jointinparent", "ctrllimited", "forcelimited"),
     *("savecompiled", "savecanonical", "saveinertial", "passthrough", "usethread", "conflict", "memory", "axisangle"),
@@ -84,7 +142,9 @@ def text_with(element: Element, attributes: Mapping[str, str], needs: str = "") 
         other = {"site": '<site site="r"/>', "geom": '<site site="s"/>'}.get(tag, "")
         inner = f"<{tag} {needs}{words}/>"
         inside = f'<site site="s"/>{inner}<site site="r"/>' if holder == "spatial" else inner
-        slots["in_tendon"] = f'<{holder} name="v">{other if holder == "spatial" and tag == "site" else ""}{inside}</{holder}>'
+        slots["in_tendon"] = (
+            f'<{holder} name="v">{other if holder == "spatial" and tag == "site" else ""}{inside}</{holder}>'
+        )
     else:
         inside = ""
         if tag in ("spatial", "fixed"):
@@ -121,7 +181,9 @@ def arrays_of(model: mujoco.MjModel) -> dict[str, Any]:
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
     """Return the names of what differs."""
-    return {name for name, value in one.items() if not np.array_equal(value, other[name], equal_nan=value.dtype.kind == "f")}
+    return {
+        name for name, value in one.items() if not np.array_equal(value, other[name], equal_nan=value.dtype.kind == "f")
+    }
 
 
 def changes(element: Element) -> tuple[str, dict[str, str]] | None:

@@ -7,13 +7,13 @@ import warnings
 from typing import Any
 
 import mujoco
+import mujoco_schema as schema
 import numpy as np
 import pytest
 
 from sim_node.physics.mujoco_model import compile_model
 from sim_node.world import WorldError, lay_out, loads
 from sim_node.world.models import Model
-import mujoco_schema as schema
 
 ELEMENTS = list(schema.elements())
 _AT = re.compile(r":\d+:\d+")
@@ -45,7 +45,9 @@ def silent(element: schema.Element, needs: str, attributes: dict[str, str]) -> b
     missing = {
         name
         for name in schema.differing(before, after) - changed
-        if name[0] != "_" and base[name].shape == before[name].shape and not (name[:4] == "key_" and "starts" in changed)
+        if name[0] != "_"
+        and base[name].shape == before[name].shape
+        and not (name[:4] == "key_" and "starts" in changed)
     }
     holder, tag = element.path[-2:]
     told = [f"mujoco.{element.path[1]}:", f"{holder}.{tag}:", *(f"{tag}.{key}:" for key in attributes)]
@@ -82,21 +84,33 @@ URDF = """<robot name="r" version="1.0">
 <link name="base"/>
 <link name="a" type="t"><inertial><origin xyz="0 0 0.1" rpy="0.1 0 0"/><mass value="1"/>
 <inertia ixx="1.1" ixy="0.01" ixz="0.02" iyy="1.2" iyz="0.03" izz="1.3"/></inertial>
-<visual name="v"><origin xyz="0 0.1 0" rpy="0 0.1 0"/><geometry><box size="1 1 2"/></geometry><material name="m"/></visual>
-<collision name="c" verbose="x"><origin xyz="0.1 0 0" rpy="0 0 0.1"/><geometry><cylinder radius="0.1" length="0.3"/></geometry>
-</collision><collision><geometry><sphere radius="0.2"/></geometry><contact_coefficients mu="1" kp="2"/></collision></link>
-<link name="b"><inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
-<joint name="i" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/><limit lower="-1" upper="1"/></joint>
+<visual name="v"><origin xyz="0 0.1 0" rpy="0 0.1 0"/><geometry><box size="1 1 2"/></geometry>
+<material name="m"/></visual>
+<collision name="c" verbose="x"><origin xyz="0.1 0 0" rpy="0 0 0.1"/>
+<geometry><cylinder radius="0.1" length="0.3"/></geometry>
+</collision><collision><geometry><sphere radius="0.2"/></geometry>
+<contact_coefficients mu="1" kp="2"/></collision></link>
+<link name="b"><inertial><mass value="2"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<joint name="i" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1"/></joint>
 <joint name="j" type="{}"><parent link="a"/><child link="b"/><origin xyz="0 0.2 0" rpy="0 0.2 0"/><axis xyz="1 0 0"/>
 <limit lower="-1" upper="1" effort="5" velocity="2"/><dynamics damping="0.1" friction="0.2"/>
-<calibration rising="0.5" falling="0.3"/><safety_controller soft_lower_limit="-2" soft_upper_limit="2" k_position="3" k_velocity="4"/>
+<calibration rising="0.5" falling="0.3"/>
+<safety_controller soft_lower_limit="-2" soft_upper_limit="2" k_position="3" k_velocity="4"/>
 {}</joint>
 <transmission name="x"><type>y</type></transmission><gazebo reference="a"><mu1>1</mu1></gazebo>
 <sensor name="s" update_rate="10"><parent link="a"/></sensor>
 </robot>"""
 MIMIC = '<mimic joint="i" multiplier="2" offset="0.1"/>'
 # Other spellings of values: of the types of joints, and of what refers to links.
-OTHER = {"revolute": "continuous", "continuous": "revolute", "fixed": "revolute", "planar": "revolute", "prismatic": "revolute"}
+OTHER = {
+    "revolute": "continuous",
+    "continuous": "revolute",
+    "fixed": "revolute",
+    "planar": "revolute",
+    "prismatic": "revolute",
+}
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "planar", "fixed"])
@@ -141,6 +155,8 @@ def test_parts_of_models_that_only_mujoco_uses_are_reported_where_they_are() -> 
 
 def test_actuators_with_several_controls_are_refused() -> None:
     body = '<worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>'
-    assert mujoco.MjModel.from_xml_string(f'<mujoco>{body}<actuator><pid joint="j" kp="1"/></actuator></mujoco>').nu == 2
+    assert (
+        mujoco.MjModel.from_xml_string(f'<mujoco>{body}<actuator><pid joint="j" kp="1"/></actuator></mujoco>').nu == 2
+    )
     with pytest.raises(WorldError, match="several controls"):
         loads(f'<mujoco>{body}<actuator><pid joint="j" kp="1"/></actuator></mujoco>', ".xml")

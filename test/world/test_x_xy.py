@@ -488,3 +488,27 @@ def test_a_body_without_mass_that_nothing_moves_as_it_should_is_refused(
     world = replace(model(twice), physics=Physics(contact=False))
     with pytest.raises(WorldError, match=r"a.name: it has no mass, and nothing that it carries defines"):
         Simulation(world)
+
+
+def test_axes_that_reading_does_not_draw_cannot_be_written(write: Callable[..., Path]) -> None:
+    """The first axes that are drawn are written by their joint; others are not in the format."""
+    bodies = "".join(f'<body name="{name}" joint="rr"/>' for name in "ab")
+    world = load(write(_around(bodies), "m.xml"))
+    again = load(write(to_x_xy(world), "again.xml"))
+    for body, same in zip(world.bodies, again.bodies, strict=True):
+        np.testing.assert_array_equal(body.axes, same.axes)
+    turned = replace(world, bodies=(world.bodies[0], replace(world.bodies[1], axes=np.array([[0.0, 0.0, 1.0]]))))
+    with pytest.raises(ValueError, match="b: axes of a rr joint"):
+        to_x_xy(turned)
+    with pytest.raises(ValueError, match="a: axes of a rr joint"):
+        to_x_xy(randomised(world, 3))
+
+
+def test_attributes_without_effect_are_reported(write: Callable[..., Path]) -> None:
+    text = _around('\n<geom type="xyz" mass="2"/>', defaults='<defaults><body damping="1"/></defaults>')
+    with pytest.warns(WorldWarning) as caught:
+        load(write(text, "m.xml"))
+    assert [str(each.message) for each in caught] == [
+        "m.xml:1:34: body.damping: has no effect here",
+        "m.xml:2:18: geom.mass: has no effect here",
+    ]

@@ -310,7 +310,9 @@ class _Gathering:
             self._warn(why, place)
         for connector in connectors if kind not in WITHOUT_AXIS else ():
             if not (connector.is_a(ORIGIN) or connector.given("main_axis") or _is_of_a_type(connector)):
-                self._tell(connector, f"main_axis is missing; {with_article(connector.kind)} without one has the axis Z")
+                self._tell(
+                    connector, f"main_axis is missing; {with_article(connector.kind)} without one has the axis Z"
+                )
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
         paths = [path_below(connector, owner.of) for connector in connectors]
