@@ -71,9 +71,7 @@ def compilable_parts(file: Path, scale: FloatArray) -> Iterator[FilePart]:
     for part in parts_of(file):
         scaled = part._replace(vertices=part.vertices * scale)
         alone = mujoco.MjSpec()
-        alone.worldbody.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_MESH, meshname=add_drawn_mesh(alone, "part", scaled.vertices, part.faces).name
-        )
+        add_drawn_mesh(alone, "part", scaled.vertices, part.faces)
         alone.compile()
         yield scaled
 

@@ -446,7 +446,7 @@ def test_a_model_without_contact_leaves_contact_to_others(write: Callable[..., P
 
 def test_a_model_whose_name_has_empty_parts_is_published(write: Callable[..., Path]) -> None:
     """ROS allows no empty parts between slashes: REP 144, and rcl's rules for names of topics."""
-    body = '<worldbody><body name="a"><freejoint/><geom size="0.1"/></body></worldbody>'
+    body = '<worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body></worldbody>'
     world = load(write(f'<mujoco model="https://x">{body}</mujoco>', "m.xml"))
     topics = [description_topic(robot).name for robot in robots_of(world, lay_out(world).frames, "")]
     assert len(topics) == 1

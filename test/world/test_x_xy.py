@@ -509,6 +509,6 @@ def test_attributes_without_effect_are_reported(write: Callable[..., Path]) -> N
     with pytest.warns(WorldWarning) as caught:
         load(write(text, "m.xml"))
     assert [str(each.message) for each in caught] == [
-        "m.xml:1:34: body.damping: has no effect here",
+        "m.xml:1:33: body.damping: has no effect here",
         "m.xml:2:18: geom.mass: has no effect here",
     ]

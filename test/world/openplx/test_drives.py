@@ -464,8 +464,8 @@ LOST = [
      "15:9: Slider.load.shape.inner: has no effect"),
     ("load.note is String: \"x\"", "14:10: Slider.load.note: has no effect here"),
     ("length is Real: 1\nwidth is Real: length", "15:5: Slider.width: has no effect here"),
-    ("pin is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [pin, load.foot]",
-     "14:5: pin: main_axis is missing"),
+    ("a is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [a, load.foot]",
+     "14:5: a: main_axis is missing"),
 ]  # fmt: skip
 
 
