@@ -116,7 +116,7 @@ def opened(
     aliases: Mapping[str, str] | None = None,
     *,
     kept: bool = True,
-) -> tuple[Table, dict[str, Json]]:
+) -> tuple[Table, Mapping[str, Json]]:
     """Return a mapping as a table that allows further keys, and these as plain data.
 
     kept: Whether a world keeps the further keys; otherwise they are not marked as read.

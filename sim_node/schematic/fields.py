@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim_node.schematic.eql import EqlFault, Formula, formula
-from sim_node.schematic.kdl import KdlNode, KdlValue, LineColumn
+from sim_node.schematic.kdl import KdlNode, KdlValue
 from sim_node.text import did_you_mean
 from sim_node.world.fetched import fetched, is_url
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.report import Report
+from sim_node.world.readers.report import LineColumn, Report
 
 MAX_NUMBER = 1e12
 

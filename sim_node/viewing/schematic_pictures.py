@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.arrays import FloatArray
 from sim_node.schematic import Schematic, Viewport
 from sim_node.sensors.context import Lens
 from sim_node.text import did_you_mean
@@ -89,7 +90,7 @@ class _Part:
 
     mesh: str
     vertices: FloatArray
-    faces: IntArray
+    faces: npt.NDArray[np.int32]
     colour: FloatArray
 
 

@@ -268,7 +268,7 @@ BODY = '<body name="a" joint="rx">{}</body>'
 FAULTS = [
     ("<x_xy>", "m.xml:1:7: not XML: no element found"),
     ("<mujoc/>", "m.xml:1:1: the root element is <mujoc>; XML worlds need one of <x_xy>, <mujoco>, <robot>; did you mean mujoco?"),
-    ("<x_xy/>", "m.xml:1:1: x_xy: worldbody is missing"),
+    ("<x_xy name='n'/>", "m.xml:1:1: x_xy: worldbody is missing"),
     ('<x_xy model="a"\n name="b"><worldbody/></x_xy>', "m.xml:2:2: x_xy.name: cannot be combined with model, which has the same meaning"),
     ("<x_xy><worldbody/></x_xy>", "m.xml:1:1: x_xy: model is missing"),
     ('<x_xy name="n"><worldbdy/><worldbody/></x_xy>', "m.xml:1:16: x_xy: unknown element <worldbdy>; did you mean worldbody? (known: options, defaults, worldbody)"),
