@@ -106,7 +106,7 @@ def _schematic(arguments: argparse.Namespace) -> Schematic | None:
     roots = Roots((Path("/"),), fetch=arguments.allow_fetch)
     schematic = read_schematic(text, str(path), path=path, roots=roots)
     for note in schematic.notes:
-        print(f"sim_node: {path}: {note}", file=sys.stderr)
+        print(f"sim_node: {note}", file=sys.stderr)
     return schematic
 
 

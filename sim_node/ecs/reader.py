@@ -21,7 +21,7 @@ from sim_node.world.problems import Place, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import reader
-from sim_node.world.readers.report import WHOLE_FILE, Report
+from sim_node.world.readers.report import Report
 
 if TYPE_CHECKING:
     from sim_node.schematic.model import Schematic
@@ -100,13 +100,10 @@ def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> 
     if not isinstance(captured.entities, Scenery):
         return None
     try:
-        schematic = schematic_of(captured.entities, path, roots, report)
+        return schematic_of(captured.entities, path, roots, report)
     except WorldError as error:
         report.errors.extend(error.problems)
         return None
-    for note in () if schematic is None else schematic.notes:
-        report.warning(note, WHOLE_FILE, "schematic")
-    return schematic
 
 
 def _recipes(captured: Captured) -> tuple[Process, ...]:

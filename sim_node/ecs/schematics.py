@@ -40,9 +40,8 @@ def schematic_of(scenery: Scenery, script: Path, roots: Roots, report: Report) -
     found = Schematic(
         (*panels, *(panel for each in texts for panel in each.panels)),
         (*objects, *(thing for each in texts for thing in each.objects)),
-        tuple(note for each in texts for note in each.notes),
     )
-    return found if found.panels or found.objects or found.notes else None
+    return found if found.panels or found.objects else None
 
 
 def _texts(scenery: Scenery, script: Path) -> Iterator[tuple[str, str, Path, bool]]:

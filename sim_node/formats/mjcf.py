@@ -51,6 +51,13 @@ FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp"
 # Elements that become frames.
 FRAMES = ("body", "joint", "freejoint", "site")
 NAMED_BY_FILE = ("mesh", "hfield", "texture")
+# What a world does not take over from a model: sizes of buffers, statistics and how it is drawn, which are those of the
+# whole world; and some attributes.
+_OF_THE_WHOLE = ("size", "statistic", "visual")
+_WITHOUT_EFFECT = {
+    **{"key": ("time", "mpos", "mquat"), "flag": ("autoreset",)},
+    "compiler": ("discardvisual", "fusestatic", "usethread"),
+}
 _OWN_OPTIONS = ("timestep", "integrator", "gravity")
 
 
@@ -100,9 +107,13 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
     """Return the model of a root element that refers only to `assets` and `includes`. Raises WorldError."""
     source = Source.of(root, includes, assets.contents)
     place = Place(Where(str(file.shown), *root.at), root.tag)
+    if root.tag == "mujoco":
+        _mark_unused(root, _OF_THE_WHOLE)
     with mujoco_warnings(file.report, source), refusals(source):
         spec = spec_of(source)
         compiled = spec.compile()
+    if compiled.nu != len(spec.actuators):
+        raise WorldError([source.problem("actuators with several controls are not supported")])
     stated = {
         key for element in root.all("option") for key in (*element.attributes, *(c.tag for c in element.children))
     }
@@ -128,6 +139,15 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
     return model, spec
 
 
+def _mark_unused(root: Element, whole: tuple[str, ...]) -> None:
+    """Take back that parts of a model were read that only MuJoCo uses. whole: elements of which nothing is used."""
+    for element in root.descendants():
+        element.read = element.tag not in whole
+        for key in _WITHOUT_EFFECT.get(element.tag, ()):
+            if key in element.attributes:
+                element.attributes[key].read = False
+
+
 def _options(spec: MjSpec) -> dict[str, Any]:
     """Return MuJoCo's options that differ from their defaults, except for those that a World has itself."""
     usual = {name: value for name, value in default_options().items() if name not in _OWN_OPTIONS}
@@ -139,7 +159,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     """Expand includes, and read the files that elements refer to. Faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     _replace_blanks(root, file)
-    compiler = {key: value.text for element in root.all("compiler") for key, value in element.attributes.items()}
+    compiler = {key: element.get(key) for element in root.all("compiler") for key in element.attributes}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
     if _copies(root) > MAX_COPIES:
@@ -200,6 +220,7 @@ def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], dep
         text = read_text(path, report)
         included = None if text is None else compose_xml(text, report)
         if included is not None:
+            child.stated += included.stated
             _expand(included, root, file, above, depth + 1)
             children += included.children
     element.children[:] = children
@@ -229,6 +250,8 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
     within = Assets(inner, assets.contents, assets.names)
     _read_files(root, inner, within, includes)
     includes[name] = Source.of(root, {}, {}).text.encode()
+    _mark_unused(root, (*_OF_THE_WHOLE, "option", "keyframe"))
+    element.stated += root.stated
     element.attributes["file"].text = name
     if not element.get("name"):
         element.attributes["name"] = Attribute(root.get("model") or stem(reference), element.at)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sim_node.formats.assets import Assets
 from sim_node.formats.mjcf import FIXED_FRAME, model_of
-from sim_node.formats.urdf_inertia import mend_inertials, refuse_undefined
+from sim_node.formats.urdf_inertia import MOMENTS, PRODUCTS, mend_inertials, refuse_undefined
 from sim_node.formats.urdf_meshes import MeshReader, mesh_folder
 from sim_node.formats.urdf_textures import TextureReader
 from sim_node.formats.xml_roots import XmlFile, xml_reader
@@ -45,8 +45,36 @@ def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
     return _FILENAME.sub(found, text)
 
 
-# Elements of a robot for joints, masses and contacts. Transmissions, plugins and the like are for other programs.
-PARTS = ("link", "joint", "material")
+# What MuJoCo uses of a URDF: the attributes of each element, and its children. Transmissions, plugins and the like are
+# for other programs; the textures of materials are read here.
+USED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "robot": (("name",), ("mujoco", "material", "link", "joint")),
+    "material": (("name",), ("color",)),
+    "color": (("rgba",), ()),
+    "link": (("name",), ("inertial", "visual", "collision")),
+    "inertial": ((), ("origin", "mass", "inertia")),
+    "origin": (("xyz", "rpy"), ()),
+    "mass": (("value",), ()),
+    "inertia": ((*MOMENTS, *PRODUCTS), ()),
+    "visual": (("name",), ("origin", "geometry", "material")),
+    "collision": ((), ("origin", "geometry")),
+    "geometry": ((), ("box", "sphere", "cylinder", "capsule", "mesh")),
+    "box": (("size",), ()),
+    "sphere": (("radius",), ()),
+    "cylinder": (("radius", "length"), ()),
+    "capsule": (("radius", "length"), ()),
+    "mesh": (("filename", "scale"), ()),
+    "joint": (("name", "type"), ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")),
+    "mimic": (("joint", "multiplier", "offset"), ()),
+    "parent": (("link",), ()),
+    "child": (("link",), ()),
+    "axis": (("xyz",), ()),
+    "limit": (("lower", "upper", "effort"), ()),
+    "dynamics": (("damping", "friction"), ()),
+}
+# Children of joints of some types that have no meaning, and attributes of a limit.
+_WITHOUT = {"fixed": ("axis", "limit", "dynamics"), "floating": ("axis", "limit", "dynamics")}
+_ENDS = ("lower", "upper")
 # Fixed links stay frames, visuals are kept, and a link without <inertial> has no mass, as in ROS.
 COMPILER = {"fusestatic": "false", "discardvisual": "false", "inertiafromgeom": "false"}
 
@@ -59,7 +87,7 @@ def read_urdf(file: XmlFile) -> World | None:
         return None
     errors = len(file.report.errors)
     root = Element("robot", file.root.at, dict(file.root.attributes), file=file.root.file)
-    root.children = [_compiler(file.root), *(part for part in file.root.children if part.tag in PARTS)]
+    root.children = [_compiler(file.root), *(part for part in file.root.children if part.tag in USED["robot"][1][1:])]
     for element in file.root.descendants():
         if element.tag.startswith("xacro:"):
             message = f"<{element.tag}>: this is a xacro file; name it {file.path.stem}.urdf.xacro"
@@ -81,6 +109,8 @@ def read_urdf(file: XmlFile) -> World | None:
         if element.get("filename") not in assets.contents:
             element.attributes.pop("filename", None)
     _refuse_ambiguous(root, file)
+    mimics = tuple(_mimics(root, file.report))
+    _leave_out_unused(root)
     if len(file.report.errors) > errors:
         return None
     try:
@@ -90,7 +120,7 @@ def read_urdf(file: XmlFile) -> World | None:
         file.report.errors.extend(error.problems)
         return None
     text = with_uris(file.text, file.path, file.roots, mesh_folder(file))
-    model = replace(model, mimics=tuple(_mimics(root, file.report)), shown=tuple(meshes.shown), options={}, urdf=text)
+    model = replace(model, mimics=mimics, shown=tuple(meshes.shown), options={}, urdf=text)
     return World(
         name=file.root.get("name") or file.path.stem, fixed_frame=FIXED_FRAME, models=(model,), source=str(file.shown)
     )
@@ -110,8 +140,8 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
     """Report values that MuJoCo interprets differently from URDF."""
     for joint in root.all("joint"):
         name = joint.get("name")
-        if joint.get("type") in ("fixed", "floating"):
-            joint.children[:] = [child for child in joint.children if child.tag != "axis"]
+        unused = _WITHOUT.get(joint.get("type"), ())
+        joint.children[:] = [child for child in joint.children if child.tag not in unused]
         for axis in joint.all("axis"):
             numbers = [as_number(word) for word in axis.get("xyz").split()]
             if len(numbers) == 3 and not math.hypot(*numbers) > 0.0:
@@ -124,6 +154,27 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
             elif as_number(limit.get("lower", "0")) > as_number(limit.get("upper", "0")):
                 message = f"lower {limit.get('lower', '0')} is above upper {limit.get('upper', '0')}"
                 file.report.error(message, limit.at, f"{name}.limit")
+
+
+def _leave_out_unused(robot: Element) -> None:
+    """Remove what MuJoCo does not use of a robot, so that it is not marked as read."""
+    for key, attribute in robot.attributes.items():
+        # Declarations of names, and the version of URDF that is read here.
+        attribute.read = key.startswith("xmlns") or (key, attribute.text) == ("version", "1.0")
+    robot.attributes = {key: value for key, value in robot.attributes.items() if key in USED["robot"][0]}
+    named = {m.get("name") for link in robot.all("link") for part in link.all("visual") for m in part.all("material")}
+    robot.children[:] = [c for c in robot.children if c.tag != "material" or c.attributes["name"].text in named]
+    for joint in robot.all("joint"):
+        for limit in joint.all("limit") if joint.get("type") in ("continuous", "planar") else ():
+            # MuJoCo would apply them.
+            limit.attributes = {key: value for key, value in limit.attributes.items() if key not in _ENDS}
+    stack = [child for child in robot.children if child.tag != "mujoco"]
+    while stack:
+        element = stack.pop()
+        attributes, children = USED[element.tag]
+        element.attributes = {key: value for key, value in element.attributes.items() if key in attributes}
+        element.children[:] = [child for child in element.children if child.tag in children]
+        stack += element.children
 
 
 def _mimics(root: Element, report: Report) -> list[tuple[str, str, float, float]]:

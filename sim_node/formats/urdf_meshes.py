@@ -19,6 +19,7 @@ from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Attribute, Element
 
 COLLADA = ".dae"
@@ -93,6 +94,7 @@ class MeshReader:
         at = mesh.attributes["filename"].at
         if part.tag == "visual":
             self._file.report.warning(f"{message}; it is not drawn", at, f"{link.get('name')}.visual")
+            mark(part)
             link.children.remove(part)
         else:
             self._file.report.error(message, at, f"{link.get('name')}.{part.tag}")

@@ -11,6 +11,7 @@ from sim_node.world.image_files import Colour, image_fault, mean_colour
 from sim_node.world.image_textures import TEXTURED
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
+from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Attribute, Element
 
 
@@ -82,7 +83,9 @@ class TextureReader:
         if not mesh or has_texcoords(mesh, self._assets.contents.get(mesh, b"")):
             self.put(part, path, texture, "filename")
             return
-        part.children[:] = [child for child in part.children if child.tag != "material"]
+        for material in part.all("material"):
+            mark(material)  # what it shows is shown by its mean
+            part.children.remove(material)
         part.children.append(material_of(part, mean_colour(path), f"{TEXTURED}{mesh}"))
         if mesh not in self._untextured:
             self._untextured.add(mesh)

@@ -91,6 +91,9 @@ class _Model:
         root = self._of(self._root, "")
         if "name" in root and "model" in root:
             root.error("name", "cannot be combined with model, which has the same meaning")
+        name = root.text("model") or root.text("name")
+        if not name:
+            root.missing("model")
         time, physics = self._options()
         worldbody = _first(self._root, "worldbody")
         if worldbody is None:
@@ -98,7 +101,7 @@ class _Model:
         else:
             self._read_worldbody(worldbody)
         return World(
-            name=root.text("model") or root.text("name") or path.stem,
+            name=name or path.stem,
             fixed_frame=x_xy.FIXED_FRAME,
             time=time,
             physics=physics,

@@ -67,8 +67,12 @@ class Attributes:
         self._report.error(f"{name} is missing", self._element.at, self.key("") or self._element.tag)
 
     def text(self, name: str) -> str:
-        """Return the text of an attribute; empty if it is missing."""
-        return self._attributes[name].text.strip() if name in self._attributes else ""
+        """Return the text of an attribute, as read; empty if it is missing."""
+        found = self._attributes.get(name)
+        if found is None:
+            return ""
+        found.read = True
+        return found.text.strip()
 
     def choice(self, name: str, allowed: Iterable[str], default: str, *, required: bool = False) -> str:
         """Return one of the allowed words."""

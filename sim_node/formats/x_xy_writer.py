@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.formats.x_xy import AXES_SEED
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world import x_xy
@@ -32,7 +33,8 @@ def to_x_xy(world: World) -> str:
 
     Raises:
         ValueError: Lists everything that the format cannot express: frames, sensors, motions, forces, vehicles,
-            contacts, other shapes and joints, explicit inertias, initial states, and limits and friction of joints.
+            contacts, other shapes and joints, explicit inertias, initial states, limits and friction of joints, and
+            axes of joints other than those that are drawn when the text is read.
     """
     problems = list(_problems(world))
     if problems:
@@ -123,6 +125,7 @@ def _problems(world: World) -> Iterator[str]:
             yield f"the {name}" + ("" if PARTS[name].single else f", of which there are {len(parts)}")
     if world.physics.contact and any(body.geometry for body in world.bodies):
         yield "contacts (physics.contact)"
+    yield from _axes_problems(world)
     places = {world.fixed_frame, *(body.name for body in world.bodies)}
     for body in world.bodies:
         if body.joint not in x_xy.joint_names():
@@ -139,3 +142,14 @@ def _problems(world: World) -> Iterator[str]:
                     yield f"{body.name}: {what} of a shape"
             if shape.shape not in x_xy.SHAPES:
                 yield f"{body.name}: a {shape.shape}"
+
+
+def _axes_problems(world: World) -> Iterator[str]:
+    """Yield the bodies on axes that reading does not draw. Axes are drawn in the order of the text."""
+    random = np.random.default_rng(AXES_SEED)
+    waiting = [body for body in reversed(world.bodies) if body.parent == world.fixed_frame]
+    while waiting:
+        body = waiting.pop()
+        waiting += [below for below in reversed(world.bodies) if below.parent == body.name]
+        if body.type.draw is not None and not np.array_equal(body.type.draw(random), body.axes):
+            yield f"{body.name}: axes of a {body.joint} joint, which are drawn when the text is read"

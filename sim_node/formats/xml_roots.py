@@ -13,6 +13,7 @@ from sim_node.world.models import Model
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import report_unread, unread
 from sim_node.world.readers.xml_elements import Element, compose_xml
 
 
@@ -83,7 +84,10 @@ def world_of_text(
         hint = did_you_mean(root.tag, XML_READERS)
         report.error(f"the root element is <{root.tag}>; XML worlds need one of {known}{hint}", root.at)
         return None
+    errors = len(report.errors)
     world = read(XmlFile(root, path, shown, roots, report, text, balance_inertia))
+    if len(report.errors) == errors:
+        report_unread(unread(root), report)
     if world is None or not world.models:
         return world
     files = tuple(report.read[before:])

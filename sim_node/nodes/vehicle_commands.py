@@ -189,6 +189,8 @@ class VehicleMissions:
             plan = read_plan(text, name)
         except WorldError as error:
             return Refusal(Upload.name, str(error))
+        for problem in plan.unread:
+            self._node.get_logger().warning(str(problem))
         if telemetry.home is None:
             return Refusal(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
         items = as_messages(plan, telemetry.home, telemetry.autopilot)

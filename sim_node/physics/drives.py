@@ -93,15 +93,22 @@ class Drives:
         self._constant = np.zeros(len(names))
         self._table = np.zeros((len(names), kernels.DRIVE_COLUMNS))
         self._place = np.full(max(model.ntendon, 1), -1, dtype=np.int64)
+        # The lengths of tendons at hard limits, beyond which velocity drives do not push.
+        self._ends = np.full((len(names), 2), (-np.inf, np.inf))
+        self._tendons = np.zeros(len(names), dtype=np.int64)
         # The degrees of freedom that each drive acts on, and how much.
         terms: list[list[tuple[int, float]]] = [[] for _ in names]
         for k, actuator in enumerate(actuators):
             if actuator.implicit:
                 tendon = int(model.tendon(f"{names[k]}#drive").id)
                 self._place[tendon] = k
+                self._tendons[k] = tendon
                 joints, coefficients = terms_of(model, tendon)
+                if actuator.type == "velocity" and len(joints) == 1 and _is_hard(model, joints[0]):
+                    self._ends[k] = np.sort(coefficients[0] * model.jnt_range[joints[0]])
                 terms[k] = list(zip(model.jnt_dofadr[joints].tolist(), coefficients.tolist(), strict=True))
                 self._table[k] = _row(actuator, model, tendon)
+        self._has_ends = bool(np.isfinite(self._ends).any())
         width = max(1, *map(len, terms))
         self._joints = np.full((len(names), width), -1, dtype=np.int64)
         self._coefficients = np.zeros((len(names), width))
@@ -118,6 +125,10 @@ class Drives:
         """Hold targets (I,) in this timestep: between the halves of MuJoCo's timestep, when its rows are known."""
         change = self._engaged - self._engagement
         self._engagement += np.clip(change, -self._rates[:, 1], self._rates[:, 0])
+        if self._has_ends:
+            # No faster than to the limit in this timestep: no limit holds against a drive without one.
+            reach = (self._ends - data.ten_length[self._tendons, None]) / float(self._model.opt.timestep)
+            targets = np.clip(targets, np.minimum(reach[:, 0], 0.0), np.maximum(reach[:, 1], 0.0))
         forces = np.clip(targets, self._limits[:, 0], self._limits[:, 1])
         self._constant[:] = self._engagement * forces
         if self._place.max() >= 0:
@@ -137,6 +148,11 @@ class Drives:
             *(self._place, data.ne, data.nf, data.efc_type, data.efc_id, _FRICTION, data.efc_force, self._forces),
             *(self._joints, self._coefficients, data.qfrc_actuator),
         )
+
+
+def _is_hard(model: mujoco.MjModel, joint: int) -> bool:
+    """Return whether a joint has limits that are no springs."""
+    return bool(model.jnt_limited[joint]) and float(model.jnt_solref[joint, 0]) > 0.0
 
 
 def _row(actuator: Actuator, model: mujoco.MjModel, tendon: int) -> FloatArray:

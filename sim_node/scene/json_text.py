@@ -155,7 +155,8 @@ class _Composer:
 
 
 def plain_of(node: Node) -> Any:
-    """Return a node as plain data. Whole numbers are int, so that they are written again as they were."""
+    """Return a node as plain data, all of it read. Whole numbers are int, so that they are written as they were."""
+    node.read = True
     if isinstance(node, Mapping):
         return {name: plain_of(value) for name, (_, value) in node.entries.items()}
     if isinstance(node, Sequence):

@@ -19,6 +19,7 @@ from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.keys import Keys, by_name, choice, text
 from sim_node.world.readers.registry import read_file, reader
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import report_unread, unread
 from sim_node.world.readers.yaml_include import include_reader
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_section import Context
@@ -67,6 +68,7 @@ def _read(path: Path, shown: Path, report: Report, options: Options) -> World | 
     graph = read_sim_config(root, report) if is_config else read_graph(root, report)
     if graph is None or len(report.errors) > errors:
         return None
+    report_unread(unread(root), report)
     graph, differences = consistent(graph)
     report.warnings.extend(differences)
     found = world_of(graph, path.stem, options)

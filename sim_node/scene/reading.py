@@ -86,12 +86,13 @@ def read_graph(root: Node, report: Report, known: Collection[str] = ()) -> Scene
     """
     whole = Value(root, report)
     errors = len(report.errors)
-    table, extra = opened(whole, ("entities", "components", "resources"), required=("entities", "components"))
+    keys = ("entities", "components", "resources")
+    table, extra = opened(whole, keys, required=("entities", "components"), kept=False)
     listed, components, resources = (table.get(key) for key in ("entities", "components", "resources"))
     if listed is None or components is None or len(report.errors) > errors:
         return None
     groups = _groups(components)
-    ids = _listed(listed)
+    ids = _listed(listed, groups)
     entities = tuple(
         _entity(id, at, {name: by_id[id] for name, by_id in groups.items() if id in by_id}) for id, at in ids.items()
     )
@@ -102,18 +103,41 @@ def read_graph(root: Node, report: Report, known: Collection[str] = ()) -> Scene
     _check_parents(entities, report, known)
     return SceneGraph(
         entities=entities,
-        resources={} if resources is None else keys_of(resources),
+        resources={} if resources is None else _resources(resources),
         groups=tuple(name for name in groups if name not in GROUPS),
         extra=extra,
     )
 
 
-def opened(value: Value, known: Collection[str], required: Collection[str] = (), **more: Any) -> tuple[Table, Any]:
-    """Return a mapping as a table that allows further keys, and these as plain data."""
-    aliases = more.get("aliases", {})
+def opened(
+    value: Value,
+    known: Collection[str],
+    required: Collection[str] = (),
+    aliases: Mapping[str, str] | None = None,
+    *,
+    kept: bool = True,
+) -> tuple[Table, Mapping[str, Json]]:
+    """Return a mapping as a table that allows further keys, and these as plain data.
+
+    kept: Whether a world keeps the further keys; otherwise they are not marked as read.
+    """
+    aliases = aliases or {}
     others = [name for name in _entries(value) if name not in known and name not in aliases]
     table = value.table((*known, *others), required=required, aliases=aliases)
-    return table, {name: plain_of(_entries(value)[name][1]) for name in others}
+    data = {name: plain_of(_entries(value)[name][1]) for name in others}
+    for name in () if kept else others:
+        _entries(value)[name][1].read = False
+    return table, data
+
+
+def _resources(value: Value) -> dict[str, Json]:
+    """Read the resources. A world has its own origin, which keeps no further keys."""
+    data = keys_of(value)
+    origin = _entries(value).get("origin")
+    if origin is not None and isinstance(origin[1], MappingNode):
+        for key, (_, node) in origin[1].entries.items():
+            node.read = key in ORIGIN_RANGES
+    return data
 
 
 def keys_of(value: Value) -> dict[str, Json]:
@@ -147,7 +171,7 @@ def _groups(components: Value) -> dict[str, dict[str, Value]]:
     return found
 
 
-def _listed(value: Value) -> dict[str, Place]:
+def _listed(value: Value, components: Mapping[str, Mapping[str, Value]]) -> dict[str, Place]:
     """Return the entities and where they are listed. What they list is implied by the components."""
     found = {}
     if not isinstance(value.node, MappingNode):
@@ -155,7 +179,8 @@ def _listed(value: Value) -> dict[str, Place]:
     for id, (key, node) in _entries(value).items():
         groups = Value(node, value.report, id, value)
         for each in groups.items():
-            each.text()
+            name = each.text()
+            each.node.read = id in components.get(GROUP_ALIASES.get(name, name), {})
         found[id] = Value(key, value.report, id, value).place
     return found
 
@@ -189,7 +214,7 @@ def _state(value: Value) -> tuple[Transform3D, WorldCoordinate | None, Mapping[s
     transform = Transform3D()
     if pose is not None:
         # AeroSim's text has world_coordinate in the pose, its examples beside it.
-        inside, more = opened(pose, ("transform", "world_coordinate"), required=("transform",))
+        inside, more = opened(pose, ("transform", "world_coordinate"), required=("transform",), kept=False)
         coordinate = coordinate or inside.get("world_coordinate")
         transform = _transform(inside.get("transform"), more)
     return transform, None if coordinate is None else _coordinate(coordinate), extra
@@ -198,8 +223,9 @@ def _state(value: Value) -> tuple[Transform3D, WorldCoordinate | None, Mapping[s
 def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform3D:
     if value is None:
         return Transform3D()
-    table, more = opened(value, ("position", "orientation", "scale"), required=("position", "orientation"))
-    position, orientation, scale = (table.get(key) for key in ("position", "orientation", "scale"))
+    keys = ("position", "orientation", "scale")
+    table, more = opened(value, keys, required=keys[:2], kept=False)
+    position, orientation, scale = (table.get(key) for key in keys)
     pose = np.array(poses.IDENTITY)
     if position is not None and (xyz := _vector(position, XYZ, MAX_DISTANCE)) is not None:
         pose[:3] = xyz
@@ -215,7 +241,7 @@ def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform3D:
 
 def _coordinate(value: Value) -> WorldCoordinate:
     keys = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
-    table, extra = opened(value, (*keys, "ellipsoid"))
+    table, extra = opened(value, (*keys, "ellipsoid"), kept=False)
     fields: dict[str, Any] = {"extra": extra, "place": value.place}
     for key, names in keys.items():
         part = table.get(key)
@@ -234,7 +260,7 @@ def _effector(value: Value) -> Effector:
     id, path, pose = (table.get(key) for key in ("id", "usd_relative_path", "pose"))
     transform = Transform3D()
     if pose is not None:
-        inside, more = opened(pose, ("transform",), required=("transform",))
+        inside, more = opened(pose, ("transform",), required=("transform",), kept=False)
         transform = _transform(inside.get("transform"), more)
     name = "" if id is None else _word(id)
     if id is not None and not name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sim_node.scene.graph import Json, SensorComponent
@@ -25,8 +25,7 @@ TYPES = {
 # What these measure is not in a scene graph: joints, and what bodies weigh and touch.
 OF_BODIES = ("joint_states", "force_torque", "contact")
 CAMERAS = {"camera": "rgb_camera", "depth_camera": "depth_sensor"}
-# Parameters of AeroSim's cameras that have no effect here and are kept.
-KEPT = ("capture_enabled", "frame_rate")
+CAPTURE = "capture_enabled"
 
 
 class Parameter(NamedTuple):
@@ -56,12 +55,16 @@ _CAMERA = {
 
 
 class Reading(NamedTuple):
-    """A sensor component as ours: type (empty for a bare frame), parameters, their places, and why it is bare."""
+    """A sensor component as ours: type (empty for a bare frame), parameters, their places, and why it is bare.
+
+    unknown: parameters that ours does not have.
+    """
 
     type: str = ""
     parameters: Mapping[str, Any] = {}
     places: Mapping[str, KeyPlace] = {}
     remark: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 def sensor_of(component: SensorComponent) -> Reading:
@@ -83,14 +86,16 @@ def sensor_of(component: SensorComponent) -> Reading:
         return Reading(
             remark=f"{kind} needs bodies on joints, which scene graphs do not have, so that it is only a frame"
         )
-    if component.parameters.get("capture_enabled") is False:
+    if component.parameters.get(CAPTURE) is False:
         return Reading()
     places = {key: KeyPlace(place, place) for key, place in component.places.items()}
+    unknown = tuple(_unknown(kind, component.parameters, is_ours=component.type == kind))
+    given = {key: value for key, value in component.parameters.items() if key not in unknown and key != CAPTURE}
     if kind not in CAMERAS or component.type == kind:
-        return Reading(kind, dict(component.parameters), places)
+        return Reading(kind, given, places, unknown=unknown)
     parameters: dict[str, Any] = {}
     found = {"type": places["type"]} if "type" in places else {}
-    for key, value in component.parameters.items():
+    for key, value in given.items():
         at = places.get(key, KeyPlace(NO_PLACE, NO_PLACE))
         if key == "resolution":
             width, height = _resolution(value)
@@ -101,10 +106,19 @@ def sensor_of(component: SensorComponent) -> Reading:
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
             parameters[ours.name] = ours.read(value) if is_number else value
             found[ours.name] = at
-        elif key not in KEPT:
+        else:
             parameters[key] = value
             found[key] = at
-    return Reading(kind, parameters, found)
+    return Reading(kind, parameters, found, unknown=unknown)
+
+
+def _unknown(kind: str, parameters: Mapping[str, Json], *, is_ours: bool) -> Iterator[str]:
+    """Yield the parameters that a sensor of our type does not have, under our names or AeroSim's."""
+    ours = SENSOR_TYPES[kind].keys()
+    of_camera = ("resolution", *_CAMERA) if kind in CAMERAS and not is_ours else ()
+    for key in parameters:
+        if key not in ours and key not in (*of_camera, CAPTURE):
+            yield key
 
 
 def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> SensorComponent | None:
@@ -112,15 +126,17 @@ def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> Sen
 
     Args:
         sensor: The sensor.
-        given: The parameters that it had in a scene graph: those that have no effect here are kept.
+        given: The parameters that it had in a scene graph: those that ours does not have are kept.
 
     Returns:
         Cameras as AeroSim has them, with all their parameters; other sensors under our name, with our parameters.
     """
     if not sensor.type:
         return None
+    given = given or {}
+    kept = {key: given[key] for key in (CAPTURE, *_unknown(sensor.type, given, is_ours=False)) if key in given}
     if sensor.type not in CAMERAS:
-        return SensorComponent(sensor.name, sensor.type, dict(sensor.parameters))
+        return SensorComponent(sensor.name, sensor.type, {**sensor.parameters, **kept})
     defaults: Any = SENSOR_TYPES[sensor.type]()
     values = {key: sensor.parameters.get(key, getattr(defaults, key)) for key in ("width", "height")}
     parameters: dict[str, Json] = {"resolution": {"x": int(values["width"]), "y": int(values["height"])}}
@@ -128,7 +144,6 @@ def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> Sen
         parameters[key] = _rounded(ours.write(sensor.parameters.get(ours.name, getattr(defaults, ours.name))))
     written = {"width", "height", *(each.name for each in _CAMERA.values())}
     others = {key: value for key, value in sensor.parameters.items() if key not in written}
-    kept = {key: value for key, value in (given or {}).items() if key in KEPT}
     return SensorComponent(sensor.name, CAMERAS[sensor.type], {**parameters, **others, **kept})
 
 

@@ -24,6 +24,7 @@ from sim_node.world.readers.yaml_values import Value
 # Keys of an actor with a meaning here; state names the topic of its pose, which belongs to AeroSim's own middleware.
 ACTOR_KEYS = ("actor_name", "actor_asset", "parent", "transform", "effectors")
 SENSOR_KEYS = ("sensor_name", "type", "parent", "transform", "parameters")
+_INTERVAL = "update_interval_ms"  # of AeroSim's own messages
 EFFECTOR_KEYS = ("id", "relative_path", "transform")
 
 
@@ -46,7 +47,10 @@ def read_sim_config(root: Node, report: Report) -> SceneGraph | None:
     inside, extra = opened(world, ("origin", "actors", "sensors"), required=("actors",))
     actors, sensors, origin = (inside.get(key) for key in ("actors", "sensors", "origin"))
     resources: dict[str, Json] = {} if origin is None else {"origin": _origin(origin)}
-    resources |= {key: value for key, value in extra.items() if key != "update_interval_ms"}
+    resources |= {key: value for key, value in extra.items() if key != _INTERVAL}
+    assert isinstance(world.node, MappingNode)
+    if _INTERVAL in extra:
+        world.node.entries[_INTERVAL][1].read = False
     found: list[tuple[Entity, Value | None]] = []
     for value in () if actors is None else actors.items():
         found.append(_actor(value, f"entity_{len(found)}"))
@@ -60,7 +64,7 @@ def read_sim_config(root: Node, report: Report) -> SceneGraph | None:
 
 
 def _origin(value: Value) -> dict[str, Json]:
-    table, extra = opened(value, tuple(ORIGIN_RANGES), required=tuple(ORIGIN_RANGES))
+    table, extra = opened(value, tuple(ORIGIN_RANGES), required=tuple(ORIGIN_RANGES), kept=False)
     data = {key: each.number(*ORIGIN_RANGES[key]) for key in ORIGIN_RANGES if (each := table.get(key)) is not None}
     return {**data, **extra}
 
@@ -116,7 +120,7 @@ def _effector(value: Value) -> Effector:
 def _transform(value: Value | None) -> Transform3D:
     if value is None:
         return Transform3D()
-    table, extra = opened(value, ("position", "translation", "rotation", "scale"))
+    table, extra = opened(value, ("position", "translation", "rotation", "scale"), kept=False)
     position, translation, rotation, scale = (
         table.get(key) for key in ("position", "translation", "rotation", "scale")
     )
@@ -157,8 +161,14 @@ def _with_parents(found: list[tuple[Entity, Value | None]]) -> tuple[Entity, ...
 
 def _viewport(value: Value, ids: Mapping[str, str]) -> dict[str, Any]:
     """Return a renderer as AeroSim's scene graph has it: its active camera by the id of the entity."""
-    data: Any = plain_of(value.node)
-    config = data.get("viewport_config", {}) if isinstance(data, dict) else {}
-    camera = config.get("active_camera", "") if isinstance(config, dict) else ""
-    number = data.get("renderer_id", "") if isinstance(data, dict) else ""
-    return {"renderer_instance": number, "active_camera": ids.get(camera, "")}
+    number = _at(value, "renderer_id")
+    config = _at(value, "viewport_config")
+    camera = None if config is None else _at(config, "active_camera")
+    data = ["" if each is None else plain_of(each.node) for each in (number, camera)]
+    return {"renderer_instance": data[0], "active_camera": ids.get(str(data[1]), "")}
+
+
+def _at(value: Value, key: str) -> Value | None:
+    """Return the value of a key, if there is one."""
+    entry = value.node.entries.get(key) if isinstance(value.node, MappingNode) else None
+    return None if entry is None else Value(entry[1], value.report, key, value)

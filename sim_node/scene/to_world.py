@@ -16,7 +16,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.scene.coordinates import origin_of
 from sim_node.scene.graph import PROPERTIES, STATE, Effector, Entity, SceneGraph
 from sim_node.scene.part import Actor, Part, Resource
-from sim_node.scene.sensor_types import sensor_of
+from sim_node.scene.sensor_types import Reading, sensor_of
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Motion, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.part import Rename, all_parts
@@ -111,6 +111,8 @@ class _Builder:
         sensor = None if entity.sensor is None else sensor_of(entity.sensor)
         if sensor is not None and sensor.remark:
             self._warnings.append(Problem(entity.place.where, entity.place.key, sensor.remark))
+        if entity.sensor is not None and sensor is not None:
+            self._report_unknown(entity.sensor.places, sensor, entity.place)
         if sensor is not None and sensor.type:
             fields: dict[str, Any] = {
                 "type": sensor.type,
@@ -136,6 +138,13 @@ class _Builder:
             name, entity.id, entity.asset, effectors, listed, given, dict(entity.components), extra, entity.place
         )
         self._add("actors", actor)
+
+    def _report_unknown(self, places: Mapping[str, Place], sensor: Reading, otherwise: Place) -> None:
+        """Report the parameters that a sensor does not have."""
+        for key in sensor.unknown:
+            place = places.get(key, otherwise)
+            message = f"a {sensor.type} has no such parameter, so that it has no effect here; it is kept"
+            self._warnings.append(Problem(place.where, place.key, message))
 
     def _effectors(self, entity: Entity, asset: Asset | None) -> tuple[Part, ...]:
         """Add the frames of an entity's effectors, unless its model has them. Return what scene graphs say of them."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim_node.schematic.eql import EqlFault, Formula, formula
-from sim_node.schematic.kdl import KdlNode, KdlValue, LineColumn
+from sim_node.schematic.kdl import KdlNode, KdlValue
 from sim_node.text import did_you_mean
 from sim_node.world.fetched import fetched, is_url
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.report import Report
+from sim_node.world.readers.report import LineColumn, Report
 
 MAX_NUMBER = 1e12
 
@@ -29,7 +29,6 @@ class Source:
         roots: The folders that may be read; None for all.
         lines: Lines of the file before the text.
         columns: Columns of the file before the text.
-        notes: What is asked for and not drawn, by what it is.
     """
 
     report: Report
@@ -37,7 +36,6 @@ class Source:
     roots: Roots | None = None
     lines: int = 0
     columns: int = 0
-    notes: dict[str, None] = field(default_factory=dict)
 
     def place(self, at: LineColumn, key: str = "") -> Place:
         """Return the place of a line and column of the text."""
@@ -60,6 +58,7 @@ class Fields:
 
     def __init__(self, node: KdlNode, source: Source, key: str = "") -> None:
         self.node, self.source = node, source
+        node.read = True
         self.key = f"{key}.{shown_key(node.name)}" if key else shown_key(node.name)
 
     @property
@@ -72,23 +71,27 @@ class Fields:
         self.source.error(message, self.node.at if at is None else at, f"{self.key}.{key}" if key else self.key)
 
     def only(self, properties: Collection[str], without_effect: Collection[str] = ()) -> None:
-        """Record properties that are unknown, and note those that have no effect here."""
+        """Record properties that are unknown; those without effect here are not read."""
         for name, place in self.node.property_places.items():
-            if name in without_effect:
-                self.source.notes[f"{name} of {self.node.name}"] = None
-            elif name not in properties:
+            if name not in properties and name not in without_effect:
                 known = ", ".join(properties)
                 self.error(f"unknown property{did_you_mean(name, properties)} (known: {known})", place, shown_key(name))
 
+    def unused(self, *names: str) -> None:
+        """Take back that properties were read, because others leave them without effect."""
+        for name in names:
+            if name in self.node.properties:
+                self.node.properties[name].read = False
+
     def only_enu(self) -> None:
         """Record a frame of other axes than the world's."""
-        value = self.node.properties.get("frame")
+        value = self._property("frame")
         if value is not None and str(value.value).upper() != "ENU":
             self.error(f"found {_found(value)}; allowed: ENU, the axes of the world", value.at, "frame")
 
     def text(self, name: str, default: str = "") -> str:
         """Return a text."""
-        value = self.node.properties.get(name)
+        value = self._property(name)
         if value is None:
             return default
         if not isinstance(value.value, str):
@@ -98,7 +101,7 @@ class Fields:
 
     def flag(self, name: str) -> bool:
         """Return whether a property is true."""
-        value = self.node.properties.get(name)
+        value = self._property(name)
         if value is None:
             return False
         if not isinstance(value.value, bool):
@@ -108,7 +111,7 @@ class Fields:
 
     def number(self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False) -> float | None:
         """Return a number in a range, or above its lower end; None if it is not given or invalid."""
-        value = self.node.properties.get(name)
+        value = self._property(name)
         return None if value is None else self._number(value, name, low, high, above=above)
 
     def length(self, name: str) -> float:
@@ -124,6 +127,7 @@ class Fields:
         if len(arguments) != 1:
             self.error(f"needs {what}, found {len(arguments)} arguments")
             return None
+        arguments[0].read = True
         if not isinstance(arguments[0].value, str):
             self.error(f"{what} is needed, found {_found(arguments[0])}", arguments[0].at)
             return None
@@ -135,7 +139,7 @@ class Fields:
 
     def formula(self, name: str) -> Formula | None:
         """Return a property as a formula; None if it is not given or invalid."""
-        value = self.node.properties.get(name)
+        value = self._property(name)
         if value is None:
             return None
         if isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
@@ -148,6 +152,7 @@ class Fields:
     def parsed(self, value: KdlValue, name: str = "") -> Formula | None:
         """Return a value as a formula; None with the fault recorded."""
         place = self.source.place(value.at)
+        value.read = True
         try:
             return formula(str(value.value), place.where)
         except EqlFault as fault:
@@ -156,7 +161,7 @@ class Fields:
 
     def triple(self, name: str) -> tuple[float, float, float]:
         """Return a property of the form "(x, y, z)"; zeros if it is not given."""
-        value = self.node.properties.get(name)
+        value = self._property(name)
         if value is None:
             return 0.0, 0.0, 0.0
         parts = str(value.value).strip().removeprefix("(").removesuffix(")").split(",")
@@ -171,7 +176,7 @@ class Fields:
 
     def file(self, name: str, suffixes: tuple[str, ...]) -> Path | None:
         """Return a file that a property names, or that of a URL; None with the fault recorded."""
-        value = self.node.properties.get(name)
+        value = self._property(name)
         if value is None or not isinstance(value.value, str) or not value.value:
             self.error(f"needs {name}=, the path of a file ({', '.join(suffixes)})")
             return None
@@ -198,8 +203,16 @@ class Fields:
             raise LocateError(f"{quoted(text)}: there is no such file")
         return path
 
+    def _property(self, name: str) -> KdlValue | None:
+        """Return a property, as read."""
+        value = self.node.properties.get(name)
+        if value is not None:
+            value.read = True
+        return value
+
     def _number(self, value: KdlValue, name: str, low: float, high: float, *, above: bool = False) -> float | None:
         number = value.value
+        value.read = True
         if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
             self.error(f"a number is needed, found {_found(value)}", value.at, name)
             return None

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sim_node.world.problems import quoted
+from sim_node.world.problems import quoted, shown_key
+from sim_node.world.readers.report import LineColumn
+from sim_node.world.readers.unread import Inner
 
-LineColumn = tuple[int, int]  # both from 1
 Scalar = str | int | float | bool | None
 MAX_LENGTH = 4 * 1024 * 1024
 MAX_DEPTH = 50
@@ -31,15 +32,20 @@ class KdlFault(ValueError):
         self.message, self.at = message, at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class KdlValue:
-    """A value and its place."""
+    """A value and its place. read: see `unread`."""
 
     value: Scalar
     at: LineColumn
+    read: bool = False
+
+    def within(self, key: str) -> tuple[()]:
+        """Return nothing: a value has no parts."""
+        return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class KdlNode:
     """A node.
 
@@ -50,6 +56,8 @@ class KdlNode:
         properties: Its properties; of two with one name, the last.
         property_places: Line and column of the name of each property.
         children: The nodes in its braces.
+        overridden: Properties before others with the same name.
+        read: See `unread`.
     """
 
     name: str
@@ -58,6 +66,19 @@ class KdlNode:
     properties: Mapping[str, KdlValue]
     property_places: Mapping[str, LineColumn]
     children: tuple[KdlNode, ...]
+    overridden: tuple[tuple[str, KdlValue, LineColumn], ...] = ()
+    read: bool = False
+
+    def within(self, key: str) -> Iterator[Inner]:
+        """Yield its arguments, properties and children."""
+        for value in self.arguments:
+            yield Inner(f"{key}.argument", value.at, value)
+        for name, value in self.properties.items():
+            yield Inner(f"{key}.{shown_key(name)}", self.property_places[name], value)
+        for name, value, at in self.overridden:
+            yield Inner(f"{key}.{shown_key(name)}", at, value)
+        for child in self.children:
+            yield Inner(f"{key}.{shown_key(child.name)}", child.at, child)
 
 
 def parse(text: str) -> tuple[KdlNode, ...]:
@@ -254,6 +275,7 @@ class _Parser:
         properties: dict[str, KdlValue] = {}
         places: dict[str, LineColumn] = {}
         children: tuple[KdlNode, ...] = ()
+        overridden: list[tuple[str, KdlValue, LineColumn]] = []
         while True:
             spaced = self._skip("space")
             ignored = self._token.kind == "slashdash"
@@ -262,7 +284,7 @@ class _Parser:
                 self._skip("space", "newline")
             token = self._token
             if token.kind in ("newline", ";", "end", "}") and not ignored:
-                return KdlNode(name.value, name.at, tuple(arguments), properties, places, children)
+                return KdlNode(name.value, name.at, tuple(arguments), properties, places, children, tuple(overridden))
             if token.kind == "{":
                 inside = self._children(depth)
                 children = children if ignored else inside
@@ -277,6 +299,9 @@ class _Parser:
             if is_property:
                 value = self._value()
                 if not ignored:
+                    named = str(token.value)
+                    if named in properties:
+                        overridden.append((named, properties[named], places[named]))
                     properties[str(token.value)], places[str(token.value)] = value, token.at
             elif not ignored:
                 arguments.append(_plain(token))

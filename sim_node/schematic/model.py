@@ -183,7 +183,7 @@ class Schematic:
     Attributes:
         panels: The panels; several at the top are tabs.
         objects: What is drawn.
-        notes: What the text asks for and is not drawn, as sentences.
+        notes: What of the text has no effect, as lines with places, unless it went to the report of a world.
         text: The text that it was read from.
         file: The file of the text, or None if it stands in the world.
         place: Where the world names it.

@@ -37,14 +37,12 @@ def read_object(fields: Fields) -> Object3d | None:
     pose = None if value is None else fields.parsed(value)
     found: list[Drawn] = []
     for child in fields.node.children:
-        inner = Fields(child, fields.source, fields.key)
         read = DRAWN.get(child.name)
         if read is not None:
-            drawn = read(inner)
+            drawn = read(Fields(child, fields.source, fields.key))
             found += [] if drawn is None else [drawn]
-        elif child.name in _WITHOUT_EFFECT:
-            fields.source.notes[child.name] = None
-        else:
+        elif child.name not in _WITHOUT_EFFECT:
+            inner = Fields(child, fields.source, fields.key)
             inner.error(f"unknown node{did_you_mean(child.name, DRAWN)} (known: {', '.join(DRAWN)})")
     if not fields.node.children:
         fields.error(f"needs a shape in braces: {', '.join(DRAWN)}")
@@ -57,12 +55,11 @@ def _colour(fields: Fields) -> Colour:
     """Return the colour that a node in the braces of a shape gives."""
     colour = GREY
     for child in fields.node.children:
+        if child.name in ("emissivity", "grid_color"):
+            continue
         inner = Fields(child, fields.source, fields.key)
         if child.name != "color":
-            if child.name in ("emissivity", "grid_color"):
-                fields.source.notes[child.name] = None
-            else:
-                inner.error("unknown node (known: color)")
+            inner.error("unknown node (known: color)")
             continue
         inner.only(())
         colour = _read_colour(inner)
@@ -73,6 +70,7 @@ def _read_colour(fields: Fields) -> Colour:
     arguments = fields.node.arguments
     if len(arguments) in (1, 2) and isinstance(arguments[0].value, str):
         name = arguments[0].value
+        arguments[0].read = True
         if name not in COLOURS:
             known = f"{did_you_mean(name, COLOURS)} (known: {', '.join(COLOURS)})"
             fields.error(f"unknown colour {quoted(name)}{known}", arguments[0].at)

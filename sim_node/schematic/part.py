@@ -45,8 +45,6 @@ def read(value: Value, context: Context) -> None:
         schematic = read_schematic(
             given, context.report.file, path=context.path, roots=context.roots, report=context.report, at=at
         )
-    for note in schematic.notes:
-        value.warning(note)
     schematic = replace(schematic, place=value.place)
     context.add(schematic)
     value.sets(schematic, "schematic")

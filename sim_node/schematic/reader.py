@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sim_node.schematic.fields import Fields, Source
-from sim_node.schematic.kdl import KdlFault, parse
+from sim_node.schematic.kdl import KdlFault, KdlNode, parse
 from sim_node.schematic.model import DEFAULT_FOV, GraphPanel, Object3d, Panel, Schematic, Split, Tabs, Viewport
 from sim_node.schematic.objects import read_object
 from sim_node.text import did_you_mean
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import report_unread, unread
 
 PanelReader = Callable[[Fields], "Panel | None"]
 # Nodes of Elodin's editor that are known and not drawn, at the top or among panels.
@@ -70,9 +72,11 @@ def read_schematic(
     given = Report(file) if report is None else report.about(file)
     source = Source(given, path, roots, *at)
     schematic = _read(text, source)
-    if report is None and given.errors:
+    if report is not None:
+        return schematic
+    if given.errors:
         raise WorldError(given.errors)
-    return schematic
+    return replace(schematic, notes=tuple(map(str, given.warnings)))
 
 
 def _read(text: str, source: Source) -> Schematic:
@@ -84,36 +88,35 @@ def _read(text: str, source: Source) -> Schematic:
     panels: list[Panel] = []
     objects: list[Object3d] = []
     for node in nodes:
-        fields = Fields(node, source)
         if node.name == "object_3d":
-            thing = read_object(fields)
+            thing = read_object(Fields(node, source))
             objects += [] if thing is None else [thing]
         else:
-            panel = _panel(fields, ("object_3d",))
+            panel = _panel(node, source, "", ("object_3d",))
             panels += [] if panel is None else [panel]
     schematic = Schematic(tuple(panels), tuple(objects), (), text)
     _check_size(schematic, source)
-    notes = tuple(f"not drawn: {', '.join(source.notes)}" for _ in range(bool(source.notes)))
-    return Schematic(schematic.panels, schematic.objects, notes, text)
+    document = KdlNode("", (1, 1), (), {}, {}, nodes)
+    places = (each._replace(at=source.place(each.at).where[1:], key=each.key.lstrip(".")) for each in unread(document))
+    report_unread(places, source.report)
+    return schematic
 
 
-def _panel(fields: Fields, also: tuple[str, ...] = ()) -> Panel | None:
-    name = fields.node.name
-    read = PANELS.get(name)
+def _panel(node: KdlNode, source: Source, key: str, also: tuple[str, ...] = ()) -> Panel | None:
+    read = PANELS.get(node.name)
     if read is not None:
-        return read(fields)
-    if name in NOT_DRAWN:
-        fields.source.notes[name] = None
-    else:
+        return read(Fields(node, source, key))
+    if node.name not in NOT_DRAWN:
         known = [*PANELS, *also]
-        fields.error(f"unknown node{did_you_mean(name, known)} (known: {', '.join(known)})")
+        message = f"unknown node{did_you_mean(node.name, known)} (known: {', '.join(known)})"
+        Fields(node, source, key).error(message)
     return None
 
 
 def _inside(fields: Fields) -> tuple[Panel, ...]:
     """Return the panels in the braces of a node."""
-    children = (Fields(child, fields.source, fields.key) for child in fields.node.children)
-    return tuple(panel for child in children if (panel := _panel(child)) is not None)
+    panels = (_panel(child, fields.source, fields.key) for child in fields.node.children)
+    return tuple(panel for panel in panels if panel is not None)
 
 
 def _share(fields: Fields) -> float | None:
@@ -130,8 +133,6 @@ def read_viewport(fields: Fields) -> Viewport:
     _no_arguments(fields)
     fields.only(_VIEWPORT, _VIEWPORT_WITHOUT_EFFECT)
     fields.only_enu()
-    if fields.flag("hdr"):
-        fields.source.notes["hdr of viewport"] = None
     near, far = (fields.number(name, 0.0, above=True) for name in ("near", "far"))
     if near is not None and far is not None and near >= far:
         fields.error(f"near is {near:g} m, far {far:g} m; far must be farther")
@@ -162,6 +163,8 @@ def read_graph(fields: Fields) -> GraphPanel | None:
         limits = (low, high)
         if low >= high:
             fields.error(f"y_min is {low:g}, y_max {high:g}; y_max must be greater")
+    else:
+        fields.unused("y_min", "y_max")
     if curves is None:
         return None
     return GraphPanel(

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -14,13 +15,13 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import Compiled, compile_model
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
-from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured, parts_of
+from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, FilePart, Mesh, Shape, capsule, coloured, parts_of
 from sim_node.world.bodies import Geometry
 from sim_node.world.image_textures import add_flat, add_material, downwards
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import HIDDEN_GROUP
-from sim_node.world.problems import WorldWarning
+from sim_node.world.problems import Problem, WorldWarning
 
 
 def add_shown(spec: mujoco.MjSpec, world: World) -> None:
@@ -37,15 +38,13 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
     if not geometry.is_shown_only or geometry.file is None:
         return
     try:
-        parts = list(parts_of(geometry.file))
+        parts = list(compilable_parts(geometry.file, geometry.size))
     except Exception as error:
-        warnings.warn(f"{geometry.file.name} cannot be shown: {error}", WorldWarning, stacklevel=2)
+        message = f"{geometry.file.name} cannot be shown: {' '.join(str(error).split()) or type(error).__name__}"
+        warnings.warn(WorldWarning(str(Problem(geometry.place.where, geometry.place.key, message))), stacklevel=2)
         return
     for vertices, faces, colour, uv, image in parts:
-        mesh = spec.add_mesh(name=f"sim_node/shown/{len(spec.meshes)}")
-        mesh.uservert, mesh.userface = (vertices * geometry.size).ravel(), faces.ravel()
-        # Visual meshes need not be closed.
-        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+        mesh = add_drawn_mesh(spec, f"sim_node/shown/{len(spec.meshes)}", vertices, faces)
         geom = spec.body(body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH,
             meshname=mesh.name,
@@ -58,9 +57,35 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
         if geometry.colour is not None or uv is None or image is None:
             geom.rgba = colour if geometry.colour is None else geometry.colour
             continue
-        mesh.usertexcoord = downwards(uv).ravel()
+        missing = len(mesh.uservert) // 3 - len(uv)
+        mesh.usertexcoord = downwards(np.concatenate([uv, uv[:1].repeat(missing, axis=0)])).ravel()
         add_flat(spec, mesh.name, np.asarray(image.convert("RGB")))
         geom.material = add_material(spec, mesh.name)
+
+
+def compilable_parts(file: Path, scale: FloatArray) -> Iterator[FilePart]:
+    """Yield the parts of a GLB or glTF file, scaled.
+
+    Raises ImportError without trimesh, nearly any error of it for damaged files, and MuJoCo's for parts without area.
+    """
+    for part in parts_of(file):
+        scaled = part._replace(vertices=part.vertices * scale)
+        alone = mujoco.MjSpec()
+        add_drawn_mesh(alone, "part", scaled.vertices, part.faces)
+        alone.compile()
+        yield scaled
+
+
+def add_drawn_mesh(
+    spec: mujoco.MjSpec, name: str, vertices: FloatArray, faces: npt.NDArray[np.int32]
+) -> mujoco.MjsMesh:
+    """Add a mesh that is only drawn, and thus need not be closed."""
+    mesh = spec.add_mesh(name=name)
+    missing = max(0, 4 - len(vertices))  # MuJoCo needs four: of a single triangle, repeat one
+    mesh.uservert = np.concatenate([vertices, vertices[:1].repeat(missing, axis=0)]).ravel()
+    mesh.userface = faces.ravel()
+    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    return mesh
 
 
 _GEOM = mujoco.mjtGeom

@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.arrays import FloatArray
 from sim_node.schematic import Schematic, Viewport
 from sim_node.sensors.context import Lens
 from sim_node.text import did_you_mean
 from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
-from sim_node.viewing.meshes import Shape, parts_of
+from sim_node.viewing.meshes import Shape
+from sim_node.viewing.mujoco_shapes import add_drawn_mesh, compilable_parts
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.viewing.view import View
@@ -88,7 +90,7 @@ class _Part:
 
     mesh: str
     vertices: FloatArray
-    faces: IntArray
+    faces: npt.NDArray[np.int32]
     colour: FloatArray
 
 
@@ -124,7 +126,7 @@ class DrawnSchematic:
         """Add the meshes of models in files to the specification of a renderer."""
         for _, parts in self._drawings:
             for part in parts:
-                _add_mesh(spec, part)
+                add_drawn_mesh(spec, part.mesh, part.vertices, part.faces)
 
     def draw(self, renderer: Renderer, in_root: FloatArray) -> None:
         """Add the shapes at the poses (N, 7) of the frames in the fixed frame."""
@@ -147,25 +149,11 @@ def _parts(shape: Shape, count: int) -> Iterator[_Part]:
     if shape.file is None:
         return
     try:
-        for number, (vertices, faces, colour, *_) in enumerate(parts_of(shape.file), count):
-            name = f"sim_node/schematic/{number}"
-            part = _Part(name, vertices * shape.scale, np.asarray(faces, dtype=np.int32), np.array(colour))
-            alone = mujoco.MjSpec()
-            _add_mesh(alone, part)
-            alone.compile()
-            yield part
+        for number, part in enumerate(compilable_parts(shape.file, shape.scale), count):
+            yield _Part(f"sim_node/schematic/{number}", part.vertices, part.faces, np.array(part.colour))
     except Exception as error:  # trimesh raises nearly anything for damaged files; MuJoCo refuses meshes without area
         message = " ".join(str(error).split()) or type(error).__name__
         warnings.warn(f"not in pictures: {shape.file.name}: {message}", WorldWarning, stacklevel=2)
-
-
-def _add_mesh(spec: mujoco.MjSpec, part: _Part) -> None:
-    mesh = spec.add_mesh(name=part.mesh)
-    missing = max(0, 4 - len(part.vertices))  # MuJoCo needs four: of a single triangle, repeat one
-    mesh.uservert = np.concatenate([part.vertices, part.vertices[:1].repeat(missing, axis=0)]).ravel()
-    mesh.userface = part.faces.ravel()
-    # What is only drawn need not be closed.
-    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
 
 
 def _add_geom(

@@ -140,12 +140,12 @@ def topic_of(sensor: str, name: str) -> str:
 
 
 def ros_name(name: str) -> str:
-    """Return a name in characters that ROS allows. Its parts between slashes must not be empty."""
+    """Return a name in characters that ROS allows, without the empty parts between slashes that it does not allow."""
     tokens = []
-    for token in name.split("/"):
+    for token in filter(None, name.split("/")):
         plain = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in token)
         tokens.append(f"_{plain}" if plain[0].isdigit() else plain)
-    return "/".join(tokens)
+    return "/".join(tokens) or "_"
 
 
 class SensorSink:

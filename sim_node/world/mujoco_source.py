@@ -118,7 +118,7 @@ class Source:
 
     @classmethod
     def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> Source:
-        """Return the source of an element and everything below it."""
+        """Return the source of an element and everything below it, as read."""
         places: list[tuple[Where, str]] = []
         text = "".join(_lines(root, places))
         return cls(text, tuple(places), includes, assets)
@@ -246,6 +246,8 @@ def _lines(root: Element, places: list[tuple[Where, str]]) -> Iterator[str]:
     # MuJoCo names a mesh of URDF after its file.
     name = root.get("name") or root.get("filename").partition(".")[0]
     places.append((Where(root.file, *root.at) if root.file else NOWHERE, name))
+    for value in root.attributes.values():
+        value.read = True
     attributes = "".join(f" {key}={quoteattr(value.text)}" for key, value in root.attributes.items())
     yield f"<{root.tag}{attributes}>"
     for child in root.children:

@@ -294,6 +294,26 @@ def test_unknown_parts_survive_a_world_and_its_yaml(tmp_path: Path) -> None:
     assert written["resources"] == data["resources"]
 
 
+def test_what_has_no_effect_is_reported_and_kept(tmp_path: Path) -> None:
+    """A group that is listed without a component, and parameters that a sensor does not have."""
+    sensor = {"sensor_name": "eye", "sensor_type": "rgb_camera", "sensor_parameters": {"fov": 60, "bloom": 0.5}}
+    data = json.loads(scene(entity("eye"), sensor={"entity_0": sensor}))
+    data["entities"]["entity_0"].append("trajectory")
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    with pytest.warns(WorldWarning) as caught:
+        world = load(tmp_path / "s.json")
+    told = [str(each.message).split(": ", 1)[1] for each in caught]
+    listed = len(data["entities"]["entity_0"]) - 1
+    assert sorted(told) == [
+        "components.sensor.entity_0.sensor_parameters.bloom: a camera has no such parameter, so that it has no effect "
+        "here; it is kept",
+        f"entities.entity_0[{listed}]: has no effect here",
+    ]
+    layout = lay_out(world)
+    written = json.loads(to_json(scene_graph_of(world, layout.frames, layout.poses)))
+    assert written["components"]["sensor"]["entity_0"]["sensor_parameters"]["bloom"] == 0.5
+
+
 CONFIG = """{
  "clock": {"step_size_ms": 20},
  "world": {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
+import struct
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import trimesh
 
 from sim_node.viewing.framing import RenderError
 from sim_node.viewing.render_requests import RenderRequest, draw
-from sim_node.world import Body, FrameNotFound, Geometry, Motion, Sensor, StaticFrame, World, WorldWarning
+from sim_node.world import Body, FrameNotFound, Geometry, Motion, Sensor, StaticFrame, World, WorldWarning, load
 
 pytestmark = pytest.mark.usefixtures("opengl")
 SIZE = (640, 480)
@@ -193,6 +196,54 @@ def test_a_mesh_that_cannot_be_read_is_reported_and_left_out(tmp_path: Path) -> 
     hull = Body("hull", "map", geometry=(Geometry("mesh", np.array([1.0, 1.0, 1.0]), file=file),))
     with pytest.warns(WorldWarning, match=r"hull\.glb cannot be shown"):
         picture(World("w", bodies=(hull, ball(0, 0, 2))))
+
+
+def _glb(file: Path, nodes: list[dict[str, object]], corners: list[list[float]], faces: list[int]) -> Path:
+    """Write a GLB file of one mesh."""
+    vertices, indices = np.array(corners, "<f4").tobytes(), np.array(faces, "<u4").tobytes()
+    low, high = np.min(corners, axis=0).tolist(), np.max(corners, axis=0).tolist()
+    views = [{"byteLength": len(vertices)}, {"byteOffset": len(vertices), "byteLength": len(indices)}]
+    document = {
+        **{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": nodes},
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
+        "buffers": [{"byteLength": len(vertices) + len(indices)}],
+        "bufferViews": [{"buffer": 0, **each} for each in views],
+        "accessors": [
+            *(
+                {
+                    "bufferView": 0,
+                    "componentType": 5126,
+                    "count": len(corners),
+                    "type": "VEC3",
+                    "min": low,
+                    "max": high,
+                },
+            ),
+            {"bufferView": 1, "componentType": 5125, "count": len(faces), "type": "SCALAR"},
+        ],
+    }
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    blob = vertices + indices
+    chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(blob), 0x004E4942) + blob
+    file.write_bytes(struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks)
+    return file
+
+
+def test_a_single_triangle_is_drawn_and_a_cycle_of_nodes_is_reported_at_its_place(tmp_path: Path) -> None:
+    corners = [[0.0, -1.0, -1.0], [0.0, 1.0, -1.0], [0.0, 0.0, 1.0]]
+    _glb(tmp_path / "one.glb", [{"mesh": 0}], corners, [0, 1, 2, 0, 2, 1])
+    loop: list[dict[str, object]] = [{"children": [1]}, {"mesh": 0, "children": [0]}]
+    _glb(tmp_path / "loop.glb", loop, [*corners, [1.0, 0.0, 0.0]], [0, 1, 2, 0, 1, 3, 0, 2, 3, 1, 2, 3])
+    for name in ("one", "loop"):
+        (tmp_path / f"{name}.yaml").write_text(
+            f"bodies:\n- name: a\n  geometry:\n  - {{mesh: {name}.glb, only: visual}}\n"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        picture(load(tmp_path / "one.yaml"))
+    with pytest.warns(WorldWarning, match=r"loop.yaml:4:\d+: bodies\[0\]\.geometry\[0\]: loop\.glb cannot be shown"):
+        picture(load(tmp_path / "loop.yaml"))
 
 
 @pytest.mark.parametrize(

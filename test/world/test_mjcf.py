@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from scipy.spatial.transform import Rotation
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.viewing.display_sinks import description_topic
+from sim_node.viewing.robots import robots_of
 from sim_node.world import WorldError, WorldWarning, lay_out, load
 
 LEGGED = """\
@@ -440,3 +443,12 @@ def test_a_model_without_contact_leaves_contact_to_others(write: Callable[..., P
     height = dict(zip(run.frames.names, run.snapshot().poses[:, 2].tolist(), strict=True))
     assert height["b"] == pytest.approx(0.1 - 9.81 / 2 - 0.1, abs=0.2)
     assert height["ball"] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_model_whose_name_has_empty_parts_is_published(write: Callable[..., Path]) -> None:
+    """ROS allows no empty parts between slashes: REP 144, and rcl's rules for names of topics."""
+    body = '<worldbody><body name="a"><joint name="j"/><geom size="0.1"/></body></worldbody>'
+    world = load(write(f'<mujoco model="https://x">{body}</mujoco>', "m.xml"))
+    topics = [description_topic(robot).name for robot in robots_of(world, lay_out(world).frames, "")]
+    assert len(topics) == 1
+    assert all(re.fullmatch(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*", topic) for topic in topics), topics

@@ -22,7 +22,7 @@ physics: {gravity: [0, 0, -1.62], timestep: 0.001, integrator: euler, contact: f
 bodies: [{name: ball, geometry: [{sphere: 0.1, mass: 1}], joint: {type: free}}]
 forces: [{type: wind, velocity: [3, 0, 0]}]
 """
-XXY = """<x_xy><options gravity="0 0 9.81" dt="0.002"/>
+XXY = """<x_xy model="x"><options gravity="0 0 9.81" dt="0.002"/>
 <worldbody><body name="a" joint="px"><geom type="sphere" mass="1" dim="0.1"/></body></worldbody></x_xy>"""
 
 
@@ -74,7 +74,7 @@ def test_the_file_that_is_run_counts_for_all_below_it(write: Callable[..., Path]
 def test_files_of_other_formats_are_reported_too(write: Callable[..., Path]) -> None:
     write(XXY, "m.xml")
     assert reported(write("include: [m.xml]\n")) == [
-        "m.xml:1:35: options.dt: is not used in an included file; w.yaml has 0.01 s"
+        "m.xml:1:45: options.dt: is not used in an included file; w.yaml has 0.01 s"
     ]
     assert reported(write(XXY, "m.xml")) == []
 

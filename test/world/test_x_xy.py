@@ -99,8 +99,8 @@ def test_the_example_of_the_documentation(model: Callable[..., World]) -> None:
 
 
 def test_what_a_file_leaves_out_is_what_the_toolbox_takes(model: Callable[..., World]) -> None:
-    world = model("<x_xy><worldbody/></x_xy>")
-    assert (world.name, world.time.step_ns) == ("m", 10_000_000)
+    world = model('<x_xy model="n"><worldbody/></x_xy>')
+    assert (world.name, world.time.step_ns) == ("n", 10_000_000)
     assert world.physics.gravity.tolist() == [0, 0, -9.81]
 
 
@@ -268,11 +268,12 @@ BODY = '<body name="a" joint="rx">{}</body>'
 FAULTS = [
     ("<x_xy>", "m.xml:1:7: not XML: no element found"),
     ("<mujoc/>", "m.xml:1:1: the root element is <mujoc>; XML worlds need one of <x_xy>, <mujoco>, <robot>; did you mean mujoco?"),
-    ("<x_xy/>", "m.xml:1:1: x_xy: worldbody is missing"),
+    ("<x_xy name='n'/>", "m.xml:1:1: x_xy: worldbody is missing"),
     ('<x_xy model="a"\n name="b"><worldbody/></x_xy>', "m.xml:2:2: x_xy.name: cannot be combined with model, which has the same meaning"),
-    ("<x_xy><worldbdy/><worldbody/></x_xy>", "m.xml:1:7: x_xy: unknown element <worldbdy>; did you mean worldbody? (known: options, defaults, worldbody)"),
-    ("<x_xy><worldbody/><worldbody/></x_xy>", "m.xml:1:19: x_xy: a second <worldbody>"),
-    ("<x_xy>\n<worldbody>hello</worldbody></x_xy>", "m.xml:2:12: text between elements: 'hello'"),
+    ("<x_xy><worldbody/></x_xy>", "m.xml:1:1: x_xy: model is missing"),
+    ('<x_xy name="n"><worldbdy/><worldbody/></x_xy>', "m.xml:1:16: x_xy: unknown element <worldbdy>; did you mean worldbody? (known: options, defaults, worldbody)"),
+    ('<x_xy name="n"><worldbody/><worldbody/></x_xy>', "m.xml:1:28: x_xy: a second <worldbody>"),
+    ("<x_xy name='n'>\n<worldbody>hello</worldbody></x_xy>", "m.xml:2:12: text between elements: 'hello'"),
     (_around("", '<options dt="0"/>'), "m.xml:1:26: options.dt: 0 s is out of range"),
     (_around("", '<options gravity="9.81"/>'), "m.xml:1:26: options.gravity: 3 numbers are needed, found 1"),
     (_around('<body joint="rx"/>'), "m.xml:1:28: body: name is missing"),
@@ -487,3 +488,27 @@ def test_a_body_without_mass_that_nothing_moves_as_it_should_is_refused(
     world = replace(model(twice), physics=Physics(contact=False))
     with pytest.raises(WorldError, match=r"a.name: it has no mass, and nothing that it carries defines"):
         Simulation(world)
+
+
+def test_axes_that_reading_does_not_draw_cannot_be_written(write: Callable[..., Path]) -> None:
+    """The first axes that are drawn are written by their joint; others are not in the format."""
+    bodies = "".join(f'<body name="{name}" joint="rr"/>' for name in "ab")
+    world = load(write(_around(bodies), "m.xml"))
+    again = load(write(to_x_xy(world), "again.xml"))
+    for body, same in zip(world.bodies, again.bodies, strict=True):
+        np.testing.assert_array_equal(body.axes, same.axes)
+    turned = replace(world, bodies=(world.bodies[0], replace(world.bodies[1], axes=np.array([[0.0, 0.0, 1.0]]))))
+    with pytest.raises(ValueError, match="b: axes of a rr joint"):
+        to_x_xy(turned)
+    with pytest.raises(ValueError, match="a: axes of a rr joint"):
+        to_x_xy(randomised(world, 3))
+
+
+def test_attributes_without_effect_are_reported(write: Callable[..., Path]) -> None:
+    text = _around('\n<geom type="xyz" mass="2"/>', defaults='<defaults><body damping="1"/></defaults>')
+    with pytest.warns(WorldWarning) as caught:
+        load(write(text, "m.xml"))
+    assert [str(each.message) for each in caught] == [
+        "m.xml:1:33: body.damping: has no effect here",
+        "m.xml:2:18: geom.mass: has no effect here",
+    ]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import mark
 from sim_node.world.readers.yaml_nodes import Mapping as Node
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
@@ -26,6 +27,9 @@ _RELATIVE = 3  # MAV_FRAME
 _INT_FRAMES = {0: 5, 3: 6, 10: 11}
 _LOCAL = (1, 7)
 _MIN_VERTICES = 3
+# What a ground station writes for itself: numbers of its items and versions, and what the params of an item repeat.
+_OWN = ("fileType", "version", "groundStation", "doJumpId", "MISSION_ITEM_ID")
+_REPEATED = ("Altitude", "AltitudeMode", "AMSLAltAboveTerrain", "globalPlanAltitudeMode")
 _UNUSED = 0x7FFFFFFF
 
 
@@ -56,13 +60,15 @@ def read_wpl(text: str, report: Report) -> Stored:
             report.error(f"a number is needed, found {cell[:20]!r}", (number, line.index(cell) + 1))
         if wrong:
             continue
-        sequence, _, frame, command, *params, latitude, longitude, height, go_on = values
+        sequence, current, frame, command, *params, latitude, longitude, height, go_on = values
         if sequence != len(items):
             report.error(f"item {sequence:g}; {len(items)} is next", (number, 1))
         elif not (_is_number(frame) and _is_number(command)):
             report.error(f"frame {frame:g} and command {command:g} are not numbers of MAVLink", (number, 1))
         else:
             items.append(_fields(int(command), int(frame), params, (latitude, longitude, height), bool(go_on)))
+            if current != 0.0 and sequence != 0.0:
+                report.warning("has no effect here: a mission begins with its first item", (number, 1), "current")
     if not items and not report.errors:
         report.error("is empty; a mission has one item at least")
     return Stored(tuple(items))
@@ -101,6 +107,7 @@ def _plan_items(entry: Value) -> Iterator[Fields]:
     if kind == "ComplexItem":
         style = table.get("TransectStyleComplexItem")
         inner = None if style is None else _table(style, ("Items",)).get("Items")
+        mark(entry.node)  # the rest is what the editor made these items of
         if inner is None:
             name = table.get("complexItemType")
             entry.error(
@@ -123,7 +130,7 @@ def _plan_items(entry: Value) -> Iterator[Fields]:
         int(frame.number(0, 255)),
         numbers[:4],
         (numbers[4], numbers[5], numbers[6]),
-        True,
+        boolean(table, "autoContinue", True),
     )
 
 
@@ -181,7 +188,11 @@ def _scaled(value: float, scale: float) -> int:
 
 def _table(value: Value, required: tuple[str, ...] = ()) -> Table:
     """A mapping with any keys: ground stations store much that no vehicle needs."""
-    return value.table(value.node.entries if isinstance(value.node, Node) else required, required)
+    entries = value.node.entries if isinstance(value.node, Node) else {}
+    for name in (*_OWN, *_REPEATED):
+        if name in entries:
+            mark(entries[name][1])
+    return value.table(entries or required, required)
 
 
 def _is_null(value: Value) -> bool:

@@ -12,8 +12,9 @@ from sim_node.autopilot.mission.ground_station_files import WPL, Stored, is_qgc_
 from sim_node.autopilot.mission.items import KINDS, Item, read_item
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
 from sim_node.frames import Frame, Position
-from sim_node.world.problems import WorldError
+from sim_node.world.problems import Problem, WorldError
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import report_unread, unread
 from sim_node.world.readers.yaml_nodes import compose
 from sim_node.world.readers.yaml_values import Value
 
@@ -32,11 +33,13 @@ class Plan:
             degrees, m above home).
         items: The items, in order.
         stored: The MISSION_ITEM_INTs of a ground station's file, instead of items.
+        unread: What the file has that is not in the mission.
     """
 
     frame: str
     items: tuple[Item, ...] = ()
     stored: Stored | None = None
+    unread: tuple[Problem, ...] = ()
 
 
 def read_plan(text: str, name: str) -> Plan:
@@ -61,7 +64,9 @@ def read_plan(text: str, name: str) -> Plan:
         report.error("is empty; a mission has frame and items")
         raise WorldError(report.errors)
     if is_qgc_plan(Value(root, report)):
-        return _checked(Plan("lla", stored=read_qgc_plan(Value(root, report))), report)
+        stored = read_qgc_plan(Value(root, report))
+        report_unread(unread(root), report)
+        return _checked(Plan("lla", stored=stored), report)
     table = Value(root, report).table(("frame", "items"), ("frame", "items"))
     frame = table.choice("frame", FRAMES, "enu")
     listed = table.get("items")
@@ -72,6 +77,7 @@ def read_plan(text: str, name: str) -> Plan:
         listed.error(f"has {len(values)} items; allowed: up to {MAX_ITEMS}")
         values = []
     items = [item for value in values if (item := read_item(value, frame == "lla")) is not None]
+    report_unread(unread(root), report)
     return _checked(Plan(frame, tuple(items)), report)
 
 
@@ -80,7 +86,7 @@ def _checked(plan: Plan, report: Report) -> Plan:
         report.error(f"has {max(map(len, plan.stored))} items; allowed: up to {MAX_ITEMS}")
     if report.errors:
         raise WorldError(report.errors)
-    return plan
+    return replace(plan, unread=tuple(report.warnings))
 
 
 def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:

@@ -20,11 +20,12 @@ from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import line_of, place_of, value_of
 from sim_node.formats.openplx.values import Undefined, with_article
 from sim_node.geometry import poses
-from sim_node.world.joint_motion import RIGID, UNLIMITED, Actuator
+from sim_node.world.joint_motion import RIGID, UNLIMITED, Actuator, Stop
 from sim_node.world.systems import Mate, MateConnector, RigidBody
 from sim_node.world.transmissions import Transmission
 
 SHAFT, SHAFT_ACTUATOR = "Physics1D.Bodies.RotationalBody", "DriveTrain.Actuator"
+LINEAR_RANGE = "Physics3D.Interactions.LinearRange"
 RANGE, INTERACTION_1DOF = "Physics3D.Interactions.RangeInteraction1DOF", "Physics.Interactions.Interaction1DOF"
 # kg m^2, for a shaft whose inertia is not given.
 SHAFT_INERTIA = 0.01
@@ -41,19 +42,20 @@ Terms = tuple[tuple[str, float], ...]
 class Drives:
     """The actuators and transmissions of one model, made once its mates have names.
 
-    root: the name of its system. ignore: reports an object without an effect.
+    root: the name of its system. ignore: reports an object without an effect; tell: what else there is to say of one.
     """
 
-    def __init__(self, root: str, ignore: Report) -> None:
+    def __init__(self, root: str, ignore: Report, tell: Report) -> None:
         self.actuators: list[Actuator] = []
         self.transmissions: list[Transmission] = []
-        self._root, self._ignore = root, ignore
-        # The mates of each pair of connectors, their kinds and names.
-        self._mates: dict[tuple[Object, ...], tuple[Object, str]] = {}
+        self._root, self._ignore, self._tell = root, ignore, tell
+        # The mates of each pair of connectors, and their kinds.
+        self._mates: dict[tuple[Object, ...], list[tuple[Object, str]]] = {}
         self._names: dict[Object, str] = {}
         self._kinds: dict[Object, str] = {}
         self._driven: dict[Object, Actuator] = {}
         self._ranges: dict[tuple[Object, ...], list[Object]] = {}
+        self._limiting: set[Object] = set()
         self._shafts: dict[Object, str] = {}
         # At the start, by the names of the shafts' joints.
         self._angles: dict[str, float] = {}
@@ -76,25 +78,35 @@ class Drives:
     def add_range(self, of: Object) -> None:
         """Take in a range, before the mates."""
         if of.value("enabled") is False or (of.value("start"), of.value("end")) == UNLIMITED:
+            of.reported = True  # which it says itself
             return
         if of.value("max_effort") != np.inf or of.value("min_effort") not in (0, -np.inf):
-            self._ignore(of, f"the limits of effort of {with_article(of.kind)} are not simulated")
+            self._tell(of, f"the limits of effort of {with_article(of.kind)} are not simulated; they are ignored")
         self._ranges.setdefault(tuple(connectors_of(of)), []).append(of)
 
     def motion(self, mate: Object, kind: str, connectors: tuple[Object, ...]) -> dict[str, Any]:
         """Return limits, stops and friction of a mate, as fields of a Mate."""
         motions = MOTIONS.get(kind, ())
-        limits, stop = [UNLIMITED for _ in motions], None
-        for k, (motion, _) in enumerate(motions):
-            for of in self._ranges.get(connectors, ()):
-                if of.is_a("Physics3D.Interactions.LinearRange") != (motion == "linear"):
+        limits, stops = [UNLIMITED for _ in motions], dict[Stop | None, Object]()
+        # Between connectors in the other order, the coordinate has the other sign.
+        for pair, sign in ((connectors, 1.0), (connectors[::-1], -1.0)):
+            for of in self._ranges.get(pair, ()):
+                along = "linear" if of.is_a(LINEAR_RANGE) else "rotational"
+                k = next((k for k, (motion, _) in enumerate(motions) if motion == along), None)
+                if k is None:
                     continue
-                (low, high), stop = range_of(of)
+                self._limiting.add(of)
+                ends, stop = range_of(of)
+                low, high = sorted(sign * end for end in ends)
                 limits[k] = max(limits[k][0], low), min(limits[k][1], high)
+                stops.setdefault(stop, of)
+        first, *others = stops or (None,)
+        for stop in others:
+            self._tell(stops[stop], f"{with_article(mate.kind)} gives way at its limits as its first range does")
         losses = tuple(self._friction(mate, name) for _, name in motions)
         return {
             "limits": tuple(limits) if any(pair != UNLIMITED for pair in limits) else None,
-            "stop": stop,
+            "stop": first,
             "friction_loss": losses if any(losses) else None,
         }
 
@@ -102,13 +114,14 @@ class Drives:
         try:
             friction = friction_of(mate, name)
         except Ignored as reason:
-            self._ignore(mate, str(reason))
+            mate.value(name).reported = True
+            self._tell(mate, f"{reason}; it is ignored")
             return 0.0
         return 0.0 if isinstance(friction, tuple) else friction
 
     def add_mate(self, of: Object, kind: str, name: str, connectors: tuple[Object, ...]) -> None:
         """Take in a mate by its name in the world, with friction that depends on the direction."""
-        self._mates.setdefault(connectors, (of, kind))
+        self._mates.setdefault(connectors, []).append((of, kind))
         self._names[of], self._kinds[of] = name, kind
         for k, (_, friction) in enumerate(MOTIONS.get(kind, ())):
             try:
@@ -155,6 +168,14 @@ class Drives:
         terms = ((self._names[mate], 1.0), (shaft, -1.0))
         self.transmissions.append(Transmission(self.name(of), terms, place=place_of(of)))
 
+    def refuse_ranges(self) -> None:
+        """Report the ranges that limit no mate, once all mates are there."""
+        for pair, ranges in self._ranges.items():
+            mates = [mate for each in (pair, pair[::-1]) for mate, _ in self._mates.get(each, ())]
+            for of in ranges:
+                if of not in self._limiting:
+                    self._ignore(of, _without_effect(of, mates))
+
     def add(self, of: Object) -> None:
         """Take in an interaction, after the mates and shafts. Raises Fault."""
         if of.kind == INTERACTION_1DOF:  # a place for one that a more special model names
@@ -170,14 +191,13 @@ class Drives:
 
     def _mate_terms(self, of: Object, law: Law) -> Terms:
         connectors = tuple(connectors_of(of))
-        for pair, factor in ((connectors, 1.0), (connectors[::-1], -1.0)):
-            if pair in self._mates:
-                mate, kind = self._mates[pair]
-                for k, (motion, _) in enumerate(MOTIONS.get(kind, ())):
-                    if motion == law.coordinate:
-                        return ((f"{self._names[mate]}#{k}", factor),)
-                raise Ignored(f"{with_article(of.kind)} has no effect on {with_article(mate.kind)}")
-        raise Ignored(f"{with_article(of.kind)} has no mate between its connectors; without one it is not simulated")
+        mates = [(connectors, 1.0), (connectors[::-1], -1.0)]
+        between = [(mate, kind, sign) for pair, sign in mates for mate, kind in self._mates.get(pair, ())]
+        for mate, kind, sign in between:
+            for k, (motion, _) in enumerate(MOTIONS.get(kind, ())):
+                if motion == law.coordinate:
+                    return ((f"{self._names[mate]}#{k}", sign),)
+        raise Ignored(_without_effect(of, [mate for mate, _, _ in between]))
 
     def _shaft_terms(self, of: Object, law: Law) -> Terms:
         connectors = connectors_of(of)
@@ -199,7 +219,7 @@ class Drives:
         if is_sum:
             self.transmissions.append(Transmission(name, terms, held=law.held and enabled, place=place))
         if law.held and not enabled:
-            self._ignore(of, f"{with_article(of.kind)} that is not enabled couples nothing")
+            self._tell(of, f"{with_article(of.kind)} that is not enabled couples nothing; it is ignored")
         if law.lock is not None:
             between = ((terms[-2][0], 1.0), (terms[-1][0], -1.0))
             self.transmissions.append(Transmission(f"{name}/lock", between, held=False, place=place))
@@ -216,6 +236,13 @@ class Drives:
         joint = name if is_sum and not law.last_alone else terms[-1][0]
         self._driven[of] = Actuator(joint, force=capacity_of(of), name=name, place=place, **fields)
         self.actuators.append(self._driven[of])
+
+
+def _without_effect(of: Object, mates: list[Object]) -> str:
+    """Return why an interaction acts on none of the mates between its connectors."""
+    if mates:
+        return f"{with_article(of.kind)} has no effect on {with_article(mates[0].kind)}"
+    return f"{with_article(of.kind)} has no mate between its connectors; without one it is not simulated"
 
 
 def connectors_of(of: Object) -> list[Object]:

@@ -190,7 +190,16 @@ def _shaft_torque(of: Object) -> Law:
 
 @law("DriveTrain.Gear")
 def _gear(of: Object) -> Law:
-    return _geared(of, value_of(of, "ratio"))
+    return _geared(of, _ratio(of, "ratio"))
+
+
+@law("DriveTrain.ViscousGear")
+def _viscous_gear(of: Object) -> Law:
+    viscosity = _real(of.value("dissipation"), "viscosity")
+    if math.isinf(viscosity):  # a rigid coupling
+        return _gear(of)
+    spring = {"type": "velocity", "damping": above(of.value("dissipation"), "viscosity"), "implicit": True}
+    return Law(spring, "shafts", (1.0, -_ratio(of, "ratio")))
 
 
 @law("DriveTrain.GearBox")
@@ -203,12 +212,20 @@ def _gear_box(of: Object) -> Law:
     place = abs(index) - 1 if index < 0 or of.value("has_neutral_gear") is not False else index
     if not isinstance(gears, list) or not 0 <= place < len(gears):
         raise Fault(line_of(of, "initial_gear"), f"there is no gear {index}")
-    return _geared(of, float(gears[place]))
+    # The list gives the sign of a ratio.
+    return _geared(of, math.copysign(float(gears[place]), index))
+
+
+def _ratio(of: Object, name: str) -> float:
+    ratio = float(value_of(of, name))
+    if ratio == 0.0:
+        raise Fault(line_of(of, name), f"a {name} of 0 is no gear")
+    return ratio
 
 
 def _geared(of: Object, ratio: float) -> Law:
     if ratio == 0.0:
-        raise Fault(line_of(of, "ratio"), "a ratio of 0 is no gear")
+        raise Ignored(f"the gear of {with_article(of.kind)} has a ratio of 0, which transmits nothing")
     flexibility = of.value("flexibility") if of.has("flexibility") else None
     if isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic"):
         stiffness = stiffness_of(of, "flexibility")
@@ -219,9 +236,7 @@ def _geared(of: Object, ratio: float) -> Law:
 
 @law("DriveTrain.Differential")
 def _differential(of: Object) -> Law:
-    half = value_of(of, "gear_ratio") / 2.0
-    if half == 0.0:
-        raise Fault(line_of(of, "gear_ratio"), "a gear_ratio of 0 is no differential")
+    half = _ratio(of, "gear_ratio") / 2.0
     limited = of.has("breakaway_torque") and not isinstance(of.value("breakaway_torque"), Undefined)
     locked = of.value("locked_up") is True
     lock: dict[str, Any] = {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": float(locked)}
@@ -243,10 +258,12 @@ def _brake(of: Object) -> Law:
 
 def _slipping(of: Object) -> dict[str, Any]:
     """Return the drive of a clutch or a brake, whose engagement is a fraction of its capacity."""
-    fraction, ramp = of.value("initial_engagement_fraction"), (0.0, 0.0)
-    if of.has("initially_engaged"):  # an automatic one
+    ramp = (0.0, 0.0)
+    if of.has("initially_engaged"):  # an automatic one, whose fraction is all or nothing
         fraction = 1.0 if of.value("initially_engaged") is True else 0.0
         ramp = above(of, "engagement_duration"), above(of, "disengagement_duration")
+    else:
+        fraction = of.value("initial_engagement_fraction")
     engagement = 1.0 if isinstance(fraction, Undefined) else value_of_fraction(of, fraction)
     return {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": engagement, "ramp": ramp}
 
@@ -269,7 +286,7 @@ def value_of_fraction(of: Object, fraction: Any) -> float:
     return float(fraction)
 
 
-def _real(of: Object, name: str) -> float:
+def _real(of: Any, name: str) -> float:
     """Return a number that may be infinite."""
     value = of.value(name)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value):

@@ -31,12 +31,12 @@ class UnknownType:
 UNKNOWN = UnknownType()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Entry:
     """One line of a model, with the path of its enclosing blocks: a declaration, an assignment or both.
 
     block: number of names of the path that come from the blocks. model: the model that contains it; None for a
-    constant.
+    constant. read: see `unread`.
     """
 
     path: tuple[str, ...]
@@ -46,6 +46,11 @@ class Entry:
     model: Model | None
     declaration: syntax.Declaration | None
     value: syntax.Expression | None
+    read: bool = False
+
+    def within(self, key: str) -> tuple[()]:
+        """Return nothing: the lines of its block are entries of their own."""
+        return ()
 
     def place(self, depth: int | None = None) -> Place:
         """Return the place of the name at a depth of the path; by default, of the last name of the line."""

@@ -22,6 +22,8 @@ MAX_OBJECT_DEPTH, MAX_VALUE_DEPTH = 60, 100
 
 # A line about an object: the line, the object whose model contains it, and the length of the path to the object.
 Bound = tuple[Entry, "Object", int]
+# Attributes, by their objects and names, in the order in which they were asked for.
+Asked = list[tuple["Object", str]]
 _PENDING = object()
 
 
@@ -43,12 +45,17 @@ class Scope(NamedTuple):
 
 @dataclass(eq=False)
 class Instances:
-    """State shared by the objects of one world. evaluate: evaluates an expression in a scope."""
+    """State shared by the objects of one world.
+
+    evaluate: evaluates an expression in a scope. asked: the attributes that were asked for since the evaluation of the
+    present one began.
+    """
 
     models: Models
     evaluate: Callable[[syntax.Expression, Scope], Any]
     count: int = 0
     depth: int = 0
+    asked: Asked = field(default_factory=list)
     _constants: dict[Definition, Any] = field(default_factory=dict)
 
     def root(self, model: Model) -> Object:
@@ -90,9 +97,15 @@ class Instances:
 
 
 class Object:
-    """An instance of a model in its owner. outer: lines of enclosing models that concern it, by name."""
+    """An instance of a model in its owner.
 
-    __slots__ = ("_types", "_values", "depth", "instances", "model", "name", "outer", "owner", "place")
+    outer: lines of enclosing models that concern it, by name. reported: whether it was reported to have no effect.
+    """
+
+    __slots__ = (
+        *("_sources", "_types", "_values", "depth", "instances", "model", "name", "outer", "owner", "place"),
+        "reported",
+    )
 
     def __init__(
         self,
@@ -109,7 +122,9 @@ class Object:
             if old in outer and new in model.slots and old not in model.slots:
                 outer.setdefault(new, []).extend(outer.pop(old))
         self.depth: int = 0 if owner is None else owner.depth + 1
+        self.reported = False
         self._values: dict[str, Any] = {}
+        self._sources: dict[str, Asked] = {}
         self._types: dict[str, SlotType | None] = {}
         instances.count += 1
         if instances.count > MAX_OBJECTS:
@@ -139,12 +154,12 @@ class Object:
 
     def names(self) -> Iterable[str]:
         """Return its attributes, in the order of declaration."""
-        declared = (name for name, lines in self.outer.items() if any(_declares(line) for line in lines))
+        declared = (name for name, lines in self.outer.items() if any(declares(line) for line in lines))
         return dict.fromkeys((*self.model.slots, *declared))
 
     def has(self, name: str) -> bool:
         """Return whether it has an attribute of a name, or of what the name was renamed to."""
-        if name in self.model.slots or any(map(_declares, self.outer.get(name, ()))):
+        if name in self.model.slots or any(map(declares, self.outer.get(name, ()))):
             return True
         return name in ATTRIBUTES and self.has(ATTRIBUTES[name])
 
@@ -164,7 +179,7 @@ class Object:
                 return False
             at = inner
         lines = at.lines(path[-1])
-        declaring = {entry.model for entry, scope, depth in lines if _declares((entry, scope, depth))}
+        declaring = {entry.model for entry, scope, depth in lines if declares((entry, scope, depth))}
         return any(entry.value is not None and entry.model not in declaring for entry, _, _ in lines)
 
     def slot_type(self, name: str) -> SlotType | None:
@@ -172,7 +187,7 @@ class Object:
         # Without lines of owners, all objects of a model have the same types.
         known = self._types if name in self.outer else self.model.types
         if name not in known:
-            types = [self.instances.models.slot_type(line[0]) for line in self.lines(name) if _declares(line)]
+            types = [self.instances.models.slot_type(line[0]) for line in self.lines(name) if declares(line)]
             for before, after in itertools.pairwise(types):
                 _check_specialises(before, after)
             known[name] = types[-1] if types else None
@@ -193,6 +208,8 @@ class Object:
 
     def value(self, name: str) -> Any:
         """Return the value of an attribute. Raises Fault for unknown names and for values that cannot be evaluated."""
+        instances = self.instances
+        instances.asked.append((self, name))
         found = self._values.get(name)
         if found is _PENDING:
             raise Fault(self.lines(name)[-1][0].place(), "refers to itself")
@@ -200,6 +217,7 @@ class Object:
             raise found
         if found is None:
             self._values[name] = _PENDING
+            before, instances.asked = instances.asked, []
             try:
                 found = self._values[name] = self._work_out(name)
             except Fault as fault:
@@ -208,7 +226,19 @@ class Object:
             except BaseException:
                 del self._values[name]
                 raise
+            finally:
+                if instances.asked:
+                    self._sources[name] = instances.asked
+                instances.asked = before
         return found
+
+    def known(self, name: str) -> Any:
+        """Return the value of an attribute as far as it was asked for; None otherwise."""
+        return self._values.get(name)
+
+    def sources(self, name: str) -> Asked:
+        """Return the attributes that the value of an attribute was computed from."""
+        return self._sources.get(name, [])
 
     def at(self, path: Iterable[str]) -> Any:
         """Return the object or value below it at a path of names."""
@@ -316,7 +346,8 @@ class Object:
         return ".".join(filter(None, (self.path, name)))
 
 
-def _declares(line: Bound) -> bool:
+def declares(line: Bound) -> bool:
+    """Return whether a line declares the attribute that it is about."""
     entry, _, depth = line
     return entry.declaration is not None and len(entry.path) == depth + 1
 

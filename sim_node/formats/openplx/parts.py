@@ -21,6 +21,7 @@ from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
 
 OVERRIDE = "Physics.GeometryMaterialOverrideTrait"
 ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"
+SPEEDS = ("initial_local_linear_velocity", "initial_local_angular_velocity")
 # Cylinders and capsules are along y in OpenPLX, along z in a World.
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
@@ -137,10 +138,9 @@ def inertial(of: Object) -> tuple[float | None, FloatArray | None, FloatArray | 
 
 def initial_speed(of: Object) -> FloatArray | None:
     """Return the linear and angular velocity (6,) of a body at the start, or None."""
-    names = ("initial_local_linear_velocity", "initial_local_angular_velocity")
-    if not any(of.given("kinematics", name) for name in names):
+    if not any(of.given("kinematics", name) for name in SPEEDS):
         return None
-    return np.concatenate([components(value_of(of.value("kinematics"), name)) for name in names])
+    return np.concatenate([components(value_of(of.value("kinematics"), name)) for name in SPEEDS])
 
 
 def pose_of(of: Object, name: str) -> FloatArray | None:

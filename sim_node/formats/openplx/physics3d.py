@@ -16,6 +16,7 @@ from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.parts import (
     SHAPES,
+    SPEEDS,
     connector_of,
     contact_geometry,
     inertial,
@@ -39,6 +40,7 @@ from sim_node.formats.openplx.tree import (
     REDIRECTED,
     SYSTEM,
     VISUAL,
+    is_standard,
     objects_in,
     owned_of,
     owners_of,
@@ -65,6 +67,8 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Physics3D.Interactions.Ball": ("ball", ()),
     "Physics3D.Interactions.Distance": ("distance", ("initial_distance",)),
 }
+# Mates for which only the positions of their connectors count.
+WITHOUT_AXIS = ("ball", "distance")
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:
@@ -92,7 +96,7 @@ class _Gathering:
         self._apart: list[Object] = []
         self._contacts: list[Object] = []
         self._shaft_actuators: list[Object] = []
-        self._drives = Drives(root.name, self._ignore)
+        self._drives = Drives(root.name, self._ignore, self._tell)
         self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
         # Signals, and those of them that the model states itself.
@@ -108,6 +112,7 @@ class _Gathering:
             self._redirect(part, redirected)
         for mate in self._mates:
             self._mate(mate)
+        self._drives.refuse_ranges()
         for of in self._shaft_actuators:
             self._drives.add_shaft_actuator(of)
         for of in self._interactions:
@@ -183,7 +188,8 @@ class _Gathering:
             elif of.is_a(COLLISION_PAIR):
                 self._apart.append(of)
             elif of.is_a(CONTACT_MODEL):
-                if of.value("enabled") is not False:
+                of.reported = of.value("enabled") is False  # which it says itself
+                if not of.reported:
                     self._contacts.append(of)
             elif of.is_a(INTERACTION):
                 self._interaction(of)
@@ -227,7 +233,12 @@ class _Gathering:
         if visuals:  # they are seen instead
             geometries = [replace(each, geometry=replace(each.geometry, only="collision")) for each in geometries]
         mass, centre, inertia = inertial(of)
-        dynamic = of.value("is_dynamic") if of.has("is_dynamic") else True
+        static = of in self._static or (of.has("is_dynamic") and of.value("is_dynamic") is False)
+        speed = initial_speed(of)
+        if static and speed is not None and speed.any():
+            assert isinstance(kinematics, Object)
+            place = line_of(kinematics, *SPEEDS)
+            self._warn(f"{with_article(of.kind)} that is not dynamic stands still here; its velocity is ignored", place)
         return RigidBody(
             of.name,
             transform,
@@ -236,8 +247,8 @@ class _Gathering:
             mass,
             centre,
             inertia,
-            static=dynamic is False or of in self._static,
-            speed=initial_speed(of),
+            static=static,
+            speed=None if static else speed,
             place=place_of(of),
         )
 
@@ -294,8 +305,14 @@ class _Gathering:
         connectors = objects_in(given)
         if len(connectors) != 2:
             raise Fault(line_of(of, "connectors"), f"a mate has 2 connectors, found {len(connectors)}")
-        for why, place in unsimulated(of):
+        for why, place, given in unsimulated(of):
+            given.reported = True
             self._warn(why, place)
+        for connector in connectors if kind not in WITHOUT_AXIS else ():
+            if not (connector.is_a(ORIGIN) or connector.given("main_axis") or _is_of_a_type(connector)):
+                self._tell(
+                    connector, f"main_axis is missing; {with_article(connector.kind)} without one has the axis Z"
+                )
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
         paths = [path_below(connector, owner.of) for connector in connectors]
@@ -355,6 +372,7 @@ class _Gathering:
             raise Fault(place_of(of), f"a path of {len(of.path)} characters is too long for a frame")
 
     def _ignore(self, of: Object, why: str) -> None:
+        of.reported = True
         self._tell(of, f"{why}; it is ignored")
 
     def _tell(self, of: Object, message: str) -> None:
@@ -365,3 +383,9 @@ class _Gathering:
             return
         self._warned.add((message, place))
         self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
+
+
+def _is_of_a_type(of: Object) -> bool:
+    """Return whether a type of a standard bundle declares an object."""
+    type_ = None if of.owner is None else of.owner.slot_type(of.name)
+    return type_ is not None and is_standard(type_.entry.source)

@@ -16,6 +16,7 @@ from sim_node.formats.openplx.objects import Instances, Object
 from sim_node.formats.openplx.parts import value_of
 from sim_node.formats.openplx.physics3d import mechanism_of
 from sim_node.formats.openplx.tree import BODY, SYSTEM
+from sim_node.formats.openplx.unread_lines import unread_lines
 from sim_node.formats.openplx.values import components
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
@@ -24,6 +25,7 @@ from sim_node.world.model import World
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report, Setting
+from sim_node.world.readers.unread import report_unread
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
@@ -38,6 +40,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     chosen = _chosen(objects, model, report)
     if chosen is None:
         return None
+    asked = chosen.instances.asked = []
     try:
         system, actuators, transmissions, pairs, signals, materials = mechanism_of(chosen, report)
         system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
@@ -48,6 +51,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
     except RecursionError:
         report.error("its models are nested too deep")
         return None
+    report_unread(unread_lines(chosen, asked), report)
     parts: dict[str, Any] = {
         "systems": (system,),
         "actuators": actuators,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim_node.formats.openplx.drives import SHAFT, SHAFT_ACTUATOR
+from sim_node.formats.openplx.library import Source
 from sim_node.formats.openplx.models import Fault
 from sim_node.formats.openplx.objects import Object
 from sim_node.formats.openplx.values import with_article
@@ -29,6 +30,8 @@ BUNDLES = (
     "Terrain",
     "Sensors",
 )
+# Bundles whose values are the defaults of their types: nobody wrote them for a world.
+STANDARD = frozenset({*BUNDLES, "Math", "Visuals"})
 INERT = ("Physics.Signals.", "Terrain.", "Sensors.")
 PHYSICAL = {
     SYSTEM,
@@ -85,6 +88,11 @@ def _acts(ancestors: frozenset[str]) -> bool:
 def _refuse_itself(of: Object) -> None:
     if any(owner.model is of.model for owner in owners_of(of) if owner is not of):
         raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)} is infinitely nested")
+
+
+def is_standard(source: Source) -> bool:
+    """Return whether a file is of a standard bundle."""
+    return source.scope[-1].name.partition(".")[0] in STANDARD
 
 
 def owners_of(of: Object) -> Iterator[Object]:

@@ -17,10 +17,11 @@ RIGID_KINDS = ("Rigid", "Unbreakable")
 
 
 class Unsimulated(NamedTuple):
-    """A reason, and its place."""
+    """A reason, its place, and the attribute of the mate."""
 
     why: str
     place: Place
+    given: Object
 
 
 def unsimulated(mate: Object) -> Iterator[Unsimulated]:
@@ -31,7 +32,7 @@ def unsimulated(mate: Object) -> Iterator[Unsimulated]:
         given = mate.value(name)
         if isinstance(given, Object) and (axis := _yielding_axis(given)):
             why = f"{with_article(mate.kind)} is rigid here; its {name}, {with_article(axis.kind)}, is ignored"
-            yield Unsimulated(why, place_of(axis if _is_default(given) else given))
+            yield Unsimulated(why, place_of(axis if _is_default(given) else given), given)
 
 
 def _is_rigid(mate: Object, name: str) -> bool:

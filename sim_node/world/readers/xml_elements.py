@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sim_node.world.readers.report import LineColumn, Report
+from sim_node.world.readers.unread import Inner
 
 # Attributes preserve these only as references: XML 1.0, section 3.3.3.
 _WHITE = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
@@ -43,15 +44,23 @@ _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 @dataclass
 class Attribute:
-    """The text of an attribute, and the location of its name."""
+    """The text of an attribute, and the location of its name. read: see `unread`."""
 
     text: str
     at: LineColumn
+    read: bool = field(default=False, compare=False)
+
+    def within(self, key: str) -> tuple[()]:
+        """Return nothing: an attribute has no parts."""
+        return ()
 
 
 @dataclass
 class Element:
-    """An element: its tag, attributes and children, its first text, and its file."""
+    """An element: its tag, attributes and children, its first text, and its file.
+
+    Attributes and children may be changed. stated: those that the file has; read: see `unread`.
+    """
 
     tag: str
     at: LineColumn
@@ -59,15 +68,29 @@ class Element:
     children: list[Element] = field(default_factory=list)
     text: Attribute | None = None
     file: str = ""
+    read: bool = field(default=False, compare=False)
+    stated: list[Inner] = field(default_factory=list, compare=False)
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children with a tag."""
-        return [child for child in self.children if child.tag == tag]
+        """Return the children with a tag, as read."""
+        found = [child for child in self.children if child.tag == tag]
+        self.read = True
+        for child in found:
+            child.read = True
+        return found
 
     def get(self, attribute: str, default: str = "") -> str:
-        """Return the text of an attribute, or the default."""
+        """Return the text of an attribute, as read, or the default."""
         found = self.attributes.get(attribute)
-        return default if found is None else found.text
+        self.read = True
+        if found is None:
+            return default
+        found.read = True
+        return found.text
+
+    def within(self, key: str) -> list[Inner]:
+        """Return what the file has in it."""
+        return self.stated
 
     def descendants(self) -> Iterator[Element]:
         """Yield the element and everything below it, in the order of the file."""
@@ -100,7 +123,11 @@ def compose_xml(text: str, report: Report) -> Element | None:
             _locate_attributes(element, lines)
             if len(stack) > MAX_DEPTH:
                 raise SAXParseException(f"nested deeper than {MAX_DEPTH} levels", None, parser)
-            stack[-1].children.append(element)
+            above = stack[-1]
+            above.children.append(element)
+            above.stated.append(Inner(f"{above.tag}.{name}", at, element, element.file))
+            for key, attribute in element.attributes.items():
+                element.stated.append(Inner(f"{name}.{key}", attribute.at, attribute, element.file))
             stack.append(element)
 
         def endElement(self, name: str) -> None:  # noqa: N802
@@ -108,7 +135,9 @@ def compose_xml(text: str, report: Report) -> Element | None:
 
         def characters(self, content: str) -> None:
             if content.strip() and stack[-1].text is None:
-                stack[-1].text = Attribute(content.strip(), _position(parser))
+                element = stack[-1]
+                element.text = Attribute(content.strip(), _position(parser))
+                element.stated.append(Inner(f"{element.tag}.text", element.text.at, element.text, element.file))
 
     parser = create_parser(forbid_dtd=True)
     parser.setContentHandler(Build())

@@ -5,6 +5,7 @@ Anchors and merges are supported; object tags, deep nesting and alias bombs are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import yaml
 
 from sim_node.world.problems import Problem, Where, WorldError, quoted, shown_key
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import Inner
 
 try:
     from yaml import CSafeLoader as EventLoader
@@ -27,13 +29,18 @@ PLAIN_TAGS = frozenset("tag:yaml.org,2002:" + kind for kind in ("str", "int", "f
 
 @dataclass(slots=True)
 class Scalar:
-    """A scalar's text. `plain` is False if it was quoted, and thus can only be a string."""
+    """A scalar's text. `plain` is False if it was quoted, and thus can only be a string. read: see `unread`."""
 
     text: str
     plain: bool
     line: int
     column: int
     weight: int = 1
+    read: bool = False
+
+    def within(self, key: str) -> tuple[()]:
+        """Return nothing: a scalar has no parts."""
+        return ()
 
 
 @dataclass(slots=True)
@@ -44,6 +51,12 @@ class Sequence:
     line: int
     column: int
     weight: int = 1
+    read: bool = False
+
+    def within(self, key: str) -> Iterator[Inner]:
+        """Yield its items."""
+        for index, item in enumerate(self.items):
+            yield Inner(f"{key}[{index}]", (item.line, item.column), item)
 
 
 @dataclass(slots=True)
@@ -54,6 +67,12 @@ class Mapping:
     line: int
     column: int
     weight: int = 1
+    read: bool = False
+
+    def within(self, key: str) -> Iterator[Inner]:
+        """Yield its values, each at its key."""
+        for name, (at, value) in self.entries.items():
+            yield Inner(f"{key}.{shown_key(name)}" if key else shown_key(name), (at.line, at.column), value)
 
 
 Node = Scalar | Sequence | Mapping

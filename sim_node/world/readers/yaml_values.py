@@ -76,6 +76,7 @@ class Value:
 
     def __init__(self, node: Node, report: Report, key: str | int = "", holder: Value | None = None) -> None:
         self.node = node
+        node.read = True
         self.report = report
         self.key = key
         self.holder = holder
@@ -199,10 +200,12 @@ class Value:
             self.error(f"a list of {size} numbers is needed, found {self.found()}")
             return None
         numbers = [_number(item) for item in node.items]
+        for item in node.items:
+            item.read = True
         if all(map(math.isfinite, numbers)) and max(map(abs, numbers)) <= limit:
             return numbers
-        for item in self.items():
-            item.number(-limit, limit)
+        for each in self.items():
+            each.number(-limit, limit)
         return None
 
     def table(

@@ -196,7 +196,7 @@ def test_a_differential(world: Callable[..., World], locked: str, speeds: tuple[
 def test_a_clutch_slips_at_its_capacity(world: Callable[..., World]) -> None:
     text = (
         "clutch is DriveTrain.ManualClutch:\n    initial_engagement_fraction: 0.5\n    torque_capacity: 2\n"
-        "    min_relative_slip_ratio: 1\n    connectors: [a.output, b.input]"
+        "    connectors: [a.output, b.input]"
     )
     run = Simulation(world(SHAFTS, text))
     run.run(0.5)
@@ -212,7 +212,7 @@ def test_a_brake_takes_a_driven_hinge_to_rest(world: Callable[..., World]) -> No
         "motor is Physics1D.Interactions.RotationalVelocityMotor:\n    connectors: [m.input]\n"
         "    max_effort: 10\n    min_effort: -10\n"
         "brake is DriveTrain.AutomaticBrake:\n    connectors: [m.output, w.input]\n    torque_capacity: 1000\n"
-        "    initial_engagement_fraction: 1\n    min_relative_slip_ratio: 1\n"
+        "    initial_engagement_fraction: 1\n"
         "axle is DriveTrain.HingeActuator:\n    connector_1d: w.output\n    mate_3d: hinge"
     )
     run = Simulation(world(ROTOR, text))
@@ -396,3 +396,87 @@ def test_a_misspelt_type_of_a_known_bundle_is_an_error(world: Callable[..., Worl
         WorldError, match=r"no type Physics3D\.Interactions\.LinearSprig; did you mean .*LinearSpring\?"
     ):
         world(SLIDER, "spring is Physics3D.Interactions.LinearSprig:\n    connectors: guide.connectors")
+
+
+def test_a_range_between_connectors_in_the_other_order_has_the_other_sign(world: Callable[..., World]) -> None:
+    stop = "stop is Physics3D.Interactions.LinearRange:\n    connectors: [load.foot, rail]\n    start: 0\n    end: 0.5"
+    run = run_of(world(SLIDER, stop), 2.0)
+    assert run.bodies["Slider/load"].pose[2] == pytest.approx(-1.0, abs=1e-4)
+
+
+def test_a_range_without_a_mate_is_reported(world: Callable[..., World]) -> None:
+    stop = "stop is Physics3D.Interactions.LinearRange:\n    connectors: [rail, rail]\n    start: 0\n    end: 0.5"
+    with pytest.warns(WorldWarning, match=r":14:5: stop: a \S+LinearRange has no mate between its connectors"):
+        world(SLIDER, stop)
+    with pytest.warns(WorldWarning, match=r":13:5: stop: a \S+LinearRange has no effect on a \S+Hinge"):
+        world(ROTOR, stop.replace("[rail, rail]", "hinge.connectors"))
+
+
+def test_a_motor_without_a_limit_rests_at_a_hard_range(world: Callable[..., World]) -> None:
+    ends = "    connectors: hinge.connectors\n    start: -0.5\n    end: 0.5"
+    stop = f"\nstop is Physics3D.Interactions.RotationalRange:\n{ends}"
+    for target in (1.0, -2.0):
+        run = run_of(world(ROTOR, MOTOR + f"    target_speed: {target}" + stop), 3.0)
+        assert run.joints["Rotor/bar"].position[0] == pytest.approx(math.copysign(0.5, target), abs=1e-4)
+
+
+TRAIN = """\
+Train is Physics3D.System:
+    first is DriveTrain.Shaft:
+        inertia.inertia: 1
+    second is DriveTrain.Shaft:
+        inertia.inertia: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("gears", "gear", "ratio"), [("forward_gears: [-4]", 1, 4.0), ("reverse_gears: [2, 5]", -2, -5.0)]
+)
+def test_the_list_of_a_gear_gives_the_sign(world: Callable[..., World], gears: str, gear: int, ratio: float) -> None:
+    """OpenPLX, GearBox: only the absolute values of the ratios count."""
+    shafts = "    connectors: [first.output, second.input]"
+    box = f"box is DriveTrain.GearBox:\n{shafts}\n    {gears}\n    initial_gear: {gear}\n"
+    motor = (
+        "motor is Physics1D.Interactions.RotationalVelocityMotor:\n    connectors: [first.input]\n    target_speed: 2"
+    )
+    run = run_of(world(TRAIN, box + motor), 0.5)
+    assert speed(run, "Train/first") == pytest.approx(2.0, abs=1e-5)
+    assert speed(run, "Train/second") == pytest.approx(2.0 / ratio, abs=1e-5)
+
+
+def test_a_viscous_gear_slips_in_proportion_to_its_torque(world: Callable[..., World]) -> None:
+    """Two inertias J = 1 and a torque T = 1 on one: dw/dt = T / J - 2 v w / J of the slip w."""
+    gear = "gear is DriveTrain.ViscousGear:\n    connectors: [first.output, second.input]\n"
+    motor = "motor is DriveTrain.TorqueMotor:\n    connectors: [first.input]"
+    run = Simulation(world(TRAIN, gear + "    dissipation.viscosity: 0.5\n" + motor))
+    run.signals["Train/motor/torque_input"].value = 1.0
+    run.run(2.0)
+    assert speed(run, "Train/first") - speed(run, "Train/second") == pytest.approx(1.0 - math.exp(-2.0), rel=2e-3)
+    rigid = Simulation(world(TRAIN, gear + motor))
+    rigid.signals["Train/motor/torque_input"].value = 1.0
+    rigid.run(1.0)
+    assert speed(rigid, "Train/first") == pytest.approx(speed(rigid, "Train/second"), abs=1e-6)
+
+
+LOST = [
+    ("load.is_dynamic: false\nload.kinematics.initial_local_linear_velocity.x: 1", "stands still here"),
+    ("load.shape:\n    inner is Physics3D.Geometries.Sphere:\n        radius: 1",
+     "15:9: Slider.load.shape.inner: has no effect"),
+    ("load.note is String: \"x\"", "14:10: Slider.load.note: has no effect here"),
+    ("length is Real: 1\nwidth is Real: length", "15:5: Slider.width: has no effect here"),
+    ("a is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [a, load.foot]",
+     "14:5: a: main_axis is missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "expected"), LOST, ids=[expected for _, expected in LOST])
+def test_what_a_model_says_without_effect_is_reported(world: Callable[..., World], lines: str, expected: str) -> None:
+    with pytest.warns(WorldWarning) as caught:
+        world(SLIDER, lines)
+    assert [expected in str(each.message) for each in caught].count(True) == 1, [str(each.message) for each in caught]
+
+
+def test_what_expressions_use_is_read(world: Callable[..., World]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world(SLIDER, "length is Real: 2\nextra is Math.Vec3: {length, 0, 0}\nload.foot.normal: extra")

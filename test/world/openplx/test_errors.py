@@ -270,7 +270,8 @@ def test_a_file_that_is_too_long(write: Callable[..., Path]) -> None:
     "text", ["1" + " + 1" * 20_000, "-" * 20_000 + "1", "a" + ".b" * 20_000, "[" + "1, " * 20_000 + "]"]
 )
 def test_long_expressions_need_no_stack(write: Callable[..., Path], text: str) -> None:
-    path = write(f"{S}:\n    a is Real: 1\n    x is Real: {text}\n", "w.openplx")
+    part = "    part is Physics3D.Bodies.RigidBody:\n        inertia.mass: x * x + a * a\n"
+    path = write(f"{S}:\n    a is Real: 1\n    x is Real: {text}\n{part}", "w.openplx")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         if text.startswith(("1", "-")):

@@ -48,7 +48,6 @@ Rotor is Physics3D.System:
     clutch is DriveTrain.ManualClutch:
         initial_engagement_fraction: 0
         torque_capacity: 2
-        min_relative_slip_ratio: 1
         connectors: [a.output, b.input]
         torque_output.enabled: true
     b_speed is Physics.Signals.AngularVelocity1DOutput:

@@ -247,8 +247,10 @@ def test_shapes_and_what_they_weigh(objects: Callable[..., dict[str, Any]], writ
 
 MATES = """\
 Part is Physics3D.Bodies.RigidBody:
-    a is Physics3D.Interactions.MateConnector
-    b is Physics3D.Interactions.MateConnector
+    a is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Z_AXIS()
+    b is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Z_AXIS()
 Rig is Physics3D.System:
     one is Part
     two is Part
@@ -293,6 +295,7 @@ def test_redirected_connectors_and_the_origin_of_the_world(write: Callable[..., 
         handle is Physics3D.Interactions.RedirectedMateConnector:
             redirected_parent: inner.part
             position.x: 0.5
+            main_axis: Math.Vec3.Z_AXIS()
         hold is Physics3D.Interactions.Lock:
             connectors: [handle, Physics3D.Interactions.World]
     """

@@ -1,0 +1,59 @@
+"""What a file says that nobody reads: readers mark the parts that they use, and the rest is reported with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from sim_node.world.readers.report import LineColumn, Report
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class Part(Protocol):
+    """A part of a file. Whoever hands it to a reader marks it as read; what is in it is marked by itself.
+
+    Attributes:
+        read: Whether a reader has used it.
+    """
+
+    read: bool
+
+    def within(self, key: str) -> Iterable[Inner]:
+        """Yield what the file has directly in this part, whose own key is given."""
+
+
+class Inner(NamedTuple):
+    """A part in another one: its key in messages, its location, and its file; empty for that of the report."""
+
+    key: str
+    at: LineColumn
+    part: Part
+    file: str = ""
+
+
+def unread(root: Part, key: str = "") -> Iterator[Inner]:
+    """Yield what nobody has read below a part; of a part and what is in it, only the part."""
+    for inner in root.within(key):
+        if inner.part.read:
+            yield from unread(inner.part, inner.key)
+        else:
+            yield inner
+
+
+def mark(root: Part) -> None:
+    """Mark a part as read with all that is in it, such as one that is reported as a whole."""
+    root.read = True
+    for inner in root.within(""):
+        mark(inner.part)
+
+
+def report_unread(parts: Iterable[Inner], report: Report) -> None:
+    """Warn once about all parts of one key in a file, at the first of them."""
+    found: dict[tuple[str, str], list[Inner]] = {}
+    for inner in parts:
+        found.setdefault((inner.file or report.file, _INDEX.sub("[]", inner.key)), []).append(inner)
+    for (file, _), (first, *more) in found.items():
+        others = f" ({len(more)} more like it)" if more else ""
+        report.about(file).warning(f"has no effect here{others}", first.at, first.key)
