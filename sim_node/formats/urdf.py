@@ -96,7 +96,8 @@ def read_urdf(file: XmlFile) -> World | None:
     for element in root.descendants():
         if element.tag in ("visual", "collision"):
             # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
-            element.attributes.pop("name", None)
+            if (name := element.attributes.pop("name", None)) is not None:
+                name.read = True
     assets = Assets(file)
     textures = TextureReader(file, assets, mesh_folder(file))
     meshes = MeshReader(file, assets, textures)
