@@ -25,8 +25,10 @@ DRIVE_COLUMNS = 6
 # Products of gain, mobility and timestep. Above the largest, the solver's other rows lose digits that count; below the
 # least, a drive has no effect in 1e9 timesteps, but its row would have no scale.
 MOST, LEAST = 1e7, 1e-9
-# Without a limit: the acceleration (m/s^2 or rad/s^2) that a drive can always give, besides twice its own force.
-UNLIMITED = 1e6
+# Without a limit in one direction: the acceleration (m/s^2 or rad/s^2) that a drive can always give in that, besides
+# twice its own force. Limits that are symmetric stay as they are, up to a number whose products are finite: a row that
+# is far from its limit is one equation for the solver, which need not search for where the limit begins.
+UNLIMITED, MAX_LIMIT = 1e6, 1e200
 
 
 @kernel(nogil=True)
@@ -71,9 +73,12 @@ def hold_targets(table, state, place, timestep, first, count, types, ids, fricti
             force = min(damping, most) * target
         low, high = 0.0, 0.0
         if engagement[k] > 0.0:
-            implied = abs(force - gain * velocities[row]) / (1.0 + gain * mobility * timestep)
-            bound = 2.0 * implied + UNLIMITED / mobility
-            low, high = max(limits[k, 0] * engagement[k], -bound), min(limits[k, 1] * engagement[k], bound)
+            low, high = limits[k, 0] * engagement[k], limits[k, 1] * engagement[k]
+            bound = MAX_LIMIT
+            if low != -high:
+                implied = abs(force - gain * velocities[row]) / (1.0 + gain * mobility * timestep)
+                bound = 2.0 * implied + UNLIMITED / mobility
+            low, high = max(low, -bound), min(high, bound)
         middle = (low + high) / 2.0
         resistance[row] = 1.0 / (gain * timestep)
         weights[row] = gain * timestep

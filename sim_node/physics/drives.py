@@ -28,6 +28,9 @@ ANCHOR, FORCE = "drive_anchor", "drive_force"
 # position; stiffer ones take that at the end of the timestep.
 MAX_PHASE = 0.5
 _FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_TENDON)
+# Evaluations of the solver's line search, three to halve its bracket. Between its limits a drive of the largest gain is
+# a 1 / MOST of what its force accelerates: MuJoCo's 50 end beside that, with the force at the wrong limit.
+LINE_SEARCH = 200
 
 
 def integrator_of(world: World) -> str:
@@ -52,6 +55,7 @@ def add_drive(spec: mujoco.MjSpec, world: World, actuator: Actuator, joints: dic
     terms = next((each.joints for each in world.transmissions if each.name == actuator.joint), ((actuator.joint, 1.0),))
     # Islands have copies of the rows that are written here.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+    spec.option.ls_iterations = max(spec.option.ls_iterations, LINE_SEARCH)
     tendon = spec.add_tendon(name=f"{name_of(actuator)}#drive")
     for joint, coefficient in terms:
         tendon.wrap_joint(joints[joint], coefficient)
