@@ -190,7 +190,10 @@ class EntityRequests:
                 run.bodies[entity.frame].pose = placed.pose[0]
                 run.bodies[entity.frame].twist = placed.twist[0]
 
-            self._loop.edit(move)
+            try:
+                self._loop.edit(move)
+            except ValueError as error:
+                raise Rejected("OPERATION_FAILED", shown(str(error), MAX_LINE)) from None
 
         self._loop.call(act)
 

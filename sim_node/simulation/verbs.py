@@ -202,26 +202,18 @@ class Verbs(ABC):
         self.edit(make)
 
     def set_joint_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
-        """Set the positions of joints.
+        """Set the positions of joints. Joints that are coupled with them follow.
 
         Args:
             positions: The position of each joint by name, as in `JointHandle.position`, m or rad.
 
         Raises:
             KeyError: There is no such joint. No position has changed.
-            ValueError: A position is invalid. No position has changed.
+            ValueError: A position is invalid, or positions contradict what couples them. No position has changed.
         """
 
         def make(run: Simulation) -> None:
-            handles = {name: run.joints[name] for name in positions}
-            before = {name: handle.position for name, handle in handles.items()}
-            try:
-                for name, handle in handles.items():
-                    handle.position = np.asarray(positions[name], dtype=np.float64)
-            except ValueError:
-                for name, handle in handles.items():
-                    handle.position = before[name]
-                raise
+            run.joints.set_positions(positions)
 
         self.edit(make)
 
