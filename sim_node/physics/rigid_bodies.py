@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,13 +45,14 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
     need_mujoco(world)
     # Imported here: worlds without bodies do not need it.
     from sim_node.physics.mujoco_model import compile_model
+    from sim_node.physics.standing import standing
 
     try:
         compiled = compile_model(world, layout)
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {reason}")]) from None
-    return RigidBodyEngine(compiled, world, layout, columns)
+    return RigidBodyEngine(replace(compiled, qpos=standing(compiled, world)), world, layout, columns)
 
 
 class RigidBodyEngine:
@@ -117,6 +119,15 @@ class RigidBodyEngine:
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
+        turning = _turning(self.model) if not self._in_two_halves else []
+        if turning:
+            from sim_node.physics.turn_kernels import correct_turns
+
+            self._step = partial(
+                _step_turning, mujoco.mj_step, correct_turns, np.array(turning), np.zeros(self.model.nv)
+            )
+        else:
+            self._step = mujoco.mj_step
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
@@ -278,7 +289,7 @@ class RigidBodyEngine:
         self._evaluated = None
         self.wind.advance(timesteps)
         while timesteps > 0:
-            self._mujoco.mj_step(self.model, self.data, min(timesteps, IN_ONE_GO))
+            self._step(self.model, self.data, min(timesteps, IN_ONE_GO))
             timesteps -= IN_ONE_GO
 
     def _step_in_two_halves(self, timesteps: int) -> None:
@@ -306,7 +317,7 @@ class RigidBodyEngine:
             self._mujoco.mj_comPos(model, data)
             self._mujoco.mj_comVel(model, data)
             self._act()
-            self._mujoco.mj_step(model, data)
+            self._step(model, data, 1)
             _call(self._settles)
             self.wind.advance()
 
@@ -380,13 +391,40 @@ class RigidBodyEngine:
     def _step_ahead(self, data: MjData, timesteps: int) -> None:
         """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""
         if timesteps and not (self._solved and self._in_two_halves):
-            self._mujoco.mj_step(self.model, data, timesteps)
+            self._step(self.model, data, timesteps)
             return
         for _ in range(timesteps):
             self._mujoco.mj_step1(self.model, data)
             for solved in self._solved:
                 solved.act_on(data)
             self._mujoco.mj_step2(self.model, data)
+
+
+def _turning(model: MjModel) -> list[tuple[int, int]]:
+    """Return where the quaternion of each ball and free joint begins in qpos, and its angular velocity in qvel."""
+    offsets = {0: 3, 1: 0}  # mjJNT_FREE: after the linear part; mjJNT_BALL
+    return [
+        (int(model.jnt_qposadr[joint]) + offsets[kind], int(model.jnt_dofadr[joint]) + offsets[kind])
+        for joint, kind in enumerate(model.jnt_type.tolist())
+        if kind in offsets
+    ]
+
+
+def _step_turning(
+    step: Callable[[MjModel, MjData], None],
+    correct: Callable[[IntArray, FloatArray, FloatArray, FloatArray, float], None],
+    places: IntArray,
+    before: FloatArray,
+    model: MjModel,
+    data: MjData,
+    timesteps: int,
+) -> None:
+    """Advance by Runge-Kutta timesteps, each of which is corrected for turns about changing axes."""
+    qpos, qvel, timestep = data.qpos, data.qvel, float(model.opt.timestep)
+    for _ in range(timesteps):
+        before[:] = qvel
+        step(model, data)
+        correct(places, before, qpos, qvel, timestep)
 
 
 def _call(methods: Mapping[str, Callable[[], None]]) -> None:
