@@ -28,6 +28,12 @@ _PIP_NAMES = {
     "foxglove": "'foxglove-sdk>=0.14'",
     "jax": "'jax>=0.6.2' polars",
 }
+# Versions that must not be used, by module, and what is wrong with each. setup.py excludes them from installation.
+WRONG_VERSIONS = {
+    "mujoco": {
+        "4.0.0": "computes wrong accelerations with a sparse Jacobian (google-deepmind/mujoco issue 3767)",
+    }
+}
 # Packages of ROS 2 whose names do not show it.
 _ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "tf2_py", "tf2_ros")
 _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
@@ -56,14 +62,27 @@ def missing_message(module: str) -> str:
         return f"{module} is not installed: {install}"
     if module in _ROS or module.endswith(_ROS_ENDINGS):
         return f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
-    wanted = _PIP_NAMES.get(module, module)
     if sys.prefix != sys.base_prefix:
-        return f"{module} is not installed: {shlex.quote(sys.executable)} -m pip install {wanted}"
-    # Required by the system's Python (PEP 668).
-    pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {wanted}"
+        return f"{module} is not installed: {_pip(module)}"
     if module in ROSDEP_KEYS:
-        return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {pip}"
-    return f"{module} is not installed, and rosdep does not know it; run: {pip}"
+        return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {_pip(module)}"
+    return f"{module} is not installed, and rosdep does not know it; run: {_pip(module)}"
+
+
+def _pip(module: str) -> str:
+    """Return the command of pip that installs a module's package."""
+    excluded = ",".join(f"!={version}" for version in WRONG_VERSIONS.get(module, ()))
+    wanted = f"'{module}{excluded}'" if excluded else _PIP_NAMES.get(module, module)
+    if sys.prefix != sys.base_prefix:
+        return f"{shlex.quote(sys.executable)} -m pip install {wanted}"
+    # Required by the system's Python (PEP 668).
+    return f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {wanted}"
+
+
+def wrong_version(module: str, version: str) -> str:
+    """Return what is wrong with a version of a module, and the command that installs another one; else ""."""
+    fault = WRONG_VERSIONS.get(module, {}).get(version)
+    return f"{module} {version} {fault}: {_pip(module)}" if fault else ""
 
 
 def missing_program(program: str) -> str:

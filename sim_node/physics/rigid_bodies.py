@@ -119,8 +119,9 @@ class RigidBodyEngine:
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
-        turning = _turning(self.model) if not self._in_two_halves else []
-        if turning:
+        # MuJoCo 4 does this itself.
+        whole = not self._in_two_halves and mujoco.mj_versionString() < "4"
+        if turning := _turning(self.model) if whole else []:
             from sim_node.physics.turn_kernels import correct_turns
 
             self._step = partial(
