@@ -95,7 +95,7 @@ def test_doctor_names_what_is_missing(module: str, code: int) -> None:
         ("tf2_ros", "source a ROS 2 that has it"),
         ("launch_ros", "source a ROS 2 that has it"),
         ("PIL", "pip install pillow"),
-        ("mujoco", "pip install mujoco"),
+        ("mujoco", "pip install 'mujoco!=4.0.0'"),
     ],
 )
 def test_what_installs_a_module(module: str, line: str) -> None:

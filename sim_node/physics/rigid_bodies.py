@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
@@ -20,7 +22,7 @@ from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import need_mujoco
-from sim_node.world.problems import Diverged, Problem, Where, WorldError
+from sim_node.world.problems import Diverged, Problem, Where, WorldError, quoted
 
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
@@ -32,8 +34,12 @@ if TYPE_CHECKING:
     from sim_node.sensors.truth import FrameState
 
 
-# Timesteps between two checks for signals.
+# Timesteps between two checks for signals, and of the state.
 IN_ONE_GO = 1000
+# How fast those that diverged were before, compared with the fastest.
+DIVERGING = 1e-3
+# Of these in a message.
+MAX_NAMED = 5
 
 
 @engine("rigid_bodies")
@@ -202,7 +208,11 @@ class RigidBodyEngine:
         return self.model, now
 
     def step(self, steps: int) -> None:
-        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock."""
+        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock.
+
+        Raises:
+            Diverged: The state is not finite any more. The run is at the timestep at which it became so.
+        """
         if not self._moves:
             self._evaluated = None
             self._pass(steps)
@@ -231,10 +241,7 @@ class RigidBodyEngine:
                 positions[:] = present
         self._kinematics()
         if not self._write_poses(poses):
-            raise Diverged(
-                f"the bodies' state is not finite any more after {self.data.time:g} s of the run; a shorter "
-                "physics.timestep, or more damping, may help"
-            )
+            raise self._diverged(~np.isfinite(self.data.qvel))
 
     @property
     def carried(self) -> IntArray:
@@ -284,14 +291,48 @@ class RigidBodyEngine:
         return float(now.energy.sum())
 
     def _advance(self, timesteps: int) -> None:
+        while timesteps > 0:
+            some = min(timesteps, IN_ONE_GO)
+            before = self._state_now()
+            self._advance_some(some)
+            if not math.isfinite(self.data.qvel.sum()):
+                raise self._diverged(self._go_to_divergence(before, some))
+            timesteps -= some
+
+    def _advance_some(self, timesteps: int) -> None:
         if self._force_elements:
             (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
             return
         self._evaluated = None
         self.wind.advance(timesteps)
-        while timesteps > 0:
-            self._step(self.model, self.data, min(timesteps, IN_ONE_GO))
-            timesteps -= IN_ONE_GO
+        self._step(self.model, self.data, timesteps)
+
+    def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
+        """Advance again, one by one, to the timestep at which the state is not finite any more.
+
+        Returns:
+            Which velocities (nv,) diverged: what touches or couples with them is often not finite at once, but slower.
+        """
+        self._mujoco.mj_setState(self.model, self.data, np.frombuffer(before[0]), self._full_state)
+        self._checkpoint.restore(before[1:])
+        speeds = np.zeros(self.model.nv)
+        for _ in range(timesteps):
+            speeds[:] = np.abs(self.data.qvel)
+            self._advance_some(1)
+            if not math.isfinite(self.data.qvel.sum()):
+                break
+        return np.asarray(~np.isfinite(self.data.qvel) & (speeds >= DIVERGING * speeds.max()))
+
+    def _diverged(self, dofs: NDArray[np.bool_]) -> Diverged:
+        """Return the error for velocities (nv,) that are not finite any more."""
+        bodies = dict.fromkeys(self.model.dof_bodyid[dofs].tolist())
+        names = dict.fromkeys(str(self.model.body(body).name).partition("#")[0] for body in bodies)
+        first, more = list(names)[:MAX_NAMED], len(names) - MAX_NAMED
+        which = ", ".join(map(quoted, first)) + (f" and {more} more" if more > 0 else "") or "the bodies' state"
+        return Diverged(
+            f"{which}: not finite any more after {self.data.time:g} s of the run; a shorter physics.timestep, or more "
+            "damping, may help"
+        )
 
     def _step_in_two_halves(self, timesteps: int) -> None:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""

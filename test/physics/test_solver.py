@@ -48,7 +48,7 @@ def evaluated(seed: int, jacobian: mujoco.mjtJacobian) -> tuple[mujoco.MjModel, 
 
 @pytest.mark.parametrize("seed", range(HEAPS))
 def test_a_dense_and_a_sparse_jacobian_give_the_same_accelerations(seed: int) -> None:
-    """From the same iterations, to rounding. With a wrong Hessian, MuJoCo 4.0.0 needs twice as many iterations, and ends 1e-7 away."""
+    """To rounding, from the same iterations; MuJoCo 4.0.0 needs twice as many for one of them, and ends 1e-7 away."""
     (model, one), (_, other) = (
         evaluated(seed, kind) for kind in (mujoco.mjtJacobian.mjJAC_DENSE, mujoco.mjtJacobian.mjJAC_SPARSE)
     )
