@@ -81,6 +81,6 @@ def _free(part: Any, root: str, fixed_frame: str, pose: FloatArray) -> Any:
         starts = part.starts()
         q = {joint.name: poses.compose(pose, starts[joint.name]) for joint in part.joints() if joint.kind == "free"}
         followers = {name: value for name, value in part.start.followers.items() if name not in q}
-        start = replace(part.start, q={**part.start.q, **q}, followers=followers)
-        return replace(part, parent=fixed_frame, start=start)
+        begin = replace(part.start, q={**part.start.q, **q}, followers=followers)
+        return replace(part, parent=fixed_frame, start=begin)
     return part
