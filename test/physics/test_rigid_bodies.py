@@ -482,11 +482,14 @@ def test_a_run_that_blows_up_says_so_and_leaves_no_file(tmp_path: Path, monkeypa
     calm = replace(bob(), name="calm")
     simulation = Simulation(world(calm, stiff, step_ns=10 * MS, timestep_ns=10 * MS))
 
+    def whole() -> None:
+        simulation.run(10.0)
+
     def step_by_step() -> None:
         for _ in range(1000):
             simulation.step()
 
-    for run in (lambda: simulation.run(10.0), step_by_step):
+    for run in (whole, step_by_step):
         with pytest.raises(Diverged, match=r"^'mass': not finite any more after .* shorter physics.timestep") as caught:
             run()
         assert float(str(caught.value).split("after ")[1].split()[0]) == pytest.approx(begins, abs=0.02)
