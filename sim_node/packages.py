@@ -30,6 +30,12 @@ _DISTRIBUTIONS = {
 }
 # Message packages that PyPI lacks, which `sim_node build` builds.
 _BUILT = ("tf2_msgs", "simulation_interfaces")
+# Versions that must not be used, by module, and what is wrong with each. setup.py excludes them from installation.
+WRONG_VERSIONS = {
+    "mujoco": {
+        "4.0.0": "computes wrong accelerations with a sparse Jacobian (google-deepmind/mujoco issue 3767)",
+    }
+}
 # Packages of ROS 2 whose names do not show it.
 _ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "tf2_py", "tf2_ros")
 _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
@@ -82,17 +88,28 @@ def missing_message(module: str) -> str:
         if not distro and in_environment and importlib.util.find_spec("rclpy") is None:
             message += f"; without ROS 2: {shlex.quote(sys.executable)} -m pip install 'sim_node[ros]'"
         return message
+    if in_environment:
+        return f"{module} is not installed: {_pip(module)}"
+    if module in ROSDEP_KEYS:
+        return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {_pip(module)}"
+    return f"{module} is not installed, and rosdep does not know it; run: {_pip(module)}"
+
+
+def _pip(module: str) -> str:
+    """Return the command of pip that installs a module's package, or the extra that has it."""
     distribution = _DISTRIBUTIONS.get(module, module)
     wanted, extra = requirement(distribution) or (distribution, "")
-    if extra:
-        wanted = f"sim_node[{extra}]"
-    if in_environment:
-        return f"{module} is not installed: {shlex.quote(sys.executable)} -m pip install {shlex.quote(wanted)}"
+    wanted = shlex.quote(f"sim_node[{extra}]" if extra else wanted)
+    if sys.prefix != sys.base_prefix:
+        return f"{shlex.quote(sys.executable)} -m pip install {wanted}"
     # Required by the system's Python (PEP 668).
-    pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {shlex.quote(wanted)}"
-    if module in ROSDEP_KEYS:
-        return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {pip}"
-    return f"{module} is not installed, and rosdep does not know it; run: {pip}"
+    return f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {wanted}"
+
+
+def wrong_version(module: str, version: str) -> str:
+    """Return what is wrong with a version of a module, and the command that installs another one; else ""."""
+    fault = WRONG_VERSIONS.get(module, {}).get(version)
+    return f"{module} {version} {fault}: {_pip(module)}" if fault else ""
 
 
 def requirement(distribution: str) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sim_node.packages import missing_message
+from sim_node.packages import missing_message, wrong_version
 from sim_node.recording.settings import SPARE_BYTES
 
 Status = Literal["ok", "missing", "optional"]
@@ -118,7 +118,11 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (physics, rendering, viewi
 def _package(module: str, name: str, purpose: str) -> Finding:
     if importlib.util.find_spec(module) is None:
         return Finding(name, "optional", f"not here (for {purpose})", missing_message(module))
-    return Finding(name, "ok", importlib.metadata.version(module))
+    version = importlib.metadata.version(module)
+    if wrong := wrong_version(module, version):
+        detail, _, remedy = wrong.rpartition(": ")
+        return Finding(name, "optional", detail, remedy)
+    return Finding(name, "ok", version)
 
 
 def _space(name: str, folder: Path, needed: int, remedy: str) -> Finding:

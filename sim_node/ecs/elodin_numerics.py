@@ -65,6 +65,6 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
 
 
 def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
-    start, accel, _, left = motion.evaluate(motion.state, motion.start)
+    start, accel, _, left, _ = motion.evaluate(motion.state, motion.start)
     vel = start.vel + motion.step * accel
     return Bodies(_moved(start.pos, motion.step * vel), vel), left

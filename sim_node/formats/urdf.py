@@ -94,10 +94,9 @@ def read_urdf(file: XmlFile) -> World | None:
             file.report.error(f"{message}, and it is expanded where xacro is installed", element.at)
             return None
     for element in root.descendants():
-        if element.tag in ("visual", "collision"):
-            # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
-            if (name := element.attributes.pop("name", None)) is not None:
-                name.read = True
+        # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
+        if element.tag in ("visual", "collision") and (name := element.attributes.pop("name", None)) is not None:
+            name.read = True
     assets = Assets(file)
     textures = TextureReader(file, assets, mesh_folder(file))
     meshes = MeshReader(file, assets, textures)

@@ -11,9 +11,7 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_source import refusals, spec_of
-
-# q of a joint, whose quaternions are x y z w, as MuJoCo has it.
-MUJOCO_ORDER = {"free": [0, 1, 2, 6, 3, 4, 5], "ball": [3, 0, 1, 2], "slide": [0], "hinge": [0]}
+from sim_node.world.readers.model_links import places_in_mujoco
 
 
 def attach(
@@ -61,7 +59,7 @@ def start_models(
             index = model.joint(each.full_name(joint.name)).id
             at, dof = int(model.jnt_qposadr[index]), int(model.jnt_dofadr[index])
             value = poses.compose(mount, q[joint.name]) if joint.kind == "free" else q[joint.name]
-            qpos[at : at + len(value)] = value[MUJOCO_ORDER[joint.kind]]
+            qpos[places_in_mujoco(joint.kind, at)] = value
             qvel[dof : dof + QD_SIZES[joint.kind]] = each.start.qd.get(joint.name, 0.0)
         if len(each.start.ctrl):
             mine = [model.actuator(each.full_name(name)).id for name in each.actuators]

@@ -30,7 +30,10 @@ class BodyRecord(Protocol):
         """See BodyHandle."""
 
     def set_pose(self, pose: FloatArray) -> None:
-        """Set the pose. Raises ValueError for a body that cannot be placed."""
+        """Set the pose; what is coupled with the body follows. Raises ValueError for a body that cannot be placed."""
+
+    def write_pose(self, pose: FloatArray) -> None:
+        """Set the pose of a body that floats free, by itself. Raises ValueError for an invalid pose."""
 
     def twist(self) -> FloatArray:
         """See BodyHandle."""
@@ -139,7 +142,8 @@ class BodyHandle(Handle[BodyRecord]):
     def pose(self) -> FloatArray:
         """Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
 
-        Only free-floating bodies can be set; for others a ValueError states why.
+        Only free-floating bodies can be set; for others a ValueError states why. Setting it moves what closed loops
+        couple with the body too.
         """
         return self._present.pose()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.handles import Handle, Handles, numbers_of
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 
@@ -23,12 +23,21 @@ class JointRecord(Protocol):
     qd_size: int
     # Actuators by type.
     drives: Mapping[str, Drive]
+    # Indices of its velocities in those of the engine.
+    velocity_places: IntArray
 
     def position(self) -> FloatArray:
         """See JointHandle."""
 
-    def set_position(self, position: FloatArray) -> None:
-        """Set the position (q_size,). Raises ValueError for a quaternion that is not of unit length."""
+    def set_position(self, position: FloatArray, *others: tuple[JointRecord, FloatArray]) -> None:
+        """Set the position (q_size,), and those of other joints at once. Joints that are coupled with them follow.
+
+        Raises ValueError, and changes nothing, for a quaternion that is not of unit length, and for positions that
+        contradict what couples them.
+        """
+
+    def write_position(self, position: FloatArray) -> None:
+        """Set the position (q_size,) by itself. Raises ValueError for a quaternion that is not of unit length."""
 
     def velocity(self) -> FloatArray:
         """See JointHandle."""
@@ -56,6 +65,9 @@ class JointHandle(Handle[JointRecord]):
         """Position, m or rad: an array, (1,) for a hinge or a slide.
 
         For the joint of a body this is `q` as in world files; for a ball joint of a model, a quaternion [qx qy qz qw].
+
+        Setting it moves what is coupled with the joint too, by a mimic, a transmission or a closed loop. If that leaves
+        it no position, ValueError names the couplings, and nothing changes; `JointHandles.set_positions` sets several.
         """
         return self._present.position()
 
@@ -170,8 +182,22 @@ class JointHandles(Handles[JointHandle, JointRecord]):
 
     @positions.setter
     def positions(self, positions: npt.ArrayLike) -> None:
-        for record, value in zip(self._scalars(), self._given("positions", positions), strict=True):
-            record.set_position(value)
+        _set_positions(list(zip(self._scalars(), self._given("positions", positions), strict=True)))
+
+    def set_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
+        """Set the positions of some joints at once. What is coupled with them follows.
+
+        Args:
+            positions: The position of each joint by name, as in `JointHandle.position`.
+
+        Raises:
+            KeyError: There is no such joint.
+            ValueError: A position is invalid, or positions contradict what couples them. No position has changed.
+        """
+        records = {name: self[name]._present for name in positions}
+        _set_positions(
+            [(record, numbers_of(name, "position", positions[name], record.q_size)) for name, record in records.items()]
+        )
 
     @property
     def velocities(self) -> FloatArray:
@@ -222,6 +248,12 @@ class JointHandles(Handles[JointHandle, JointRecord]):
     @staticmethod
     def _numbers(values: list[float]) -> FloatArray:
         return np.array(values, dtype=np.float64)
+
+
+def _set_positions(positions: list[tuple[JointRecord, FloatArray]]) -> None:
+    if positions:
+        (first, value), *others = positions
+        first.set_position(value, *others)
 
 
 def _listed(drives: Mapping[str, Drive]) -> str:

@@ -12,8 +12,10 @@ from sim_node.columns import Columns
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.joint_drives import Drive, drives_of
+from sim_node.physics.joint_handles import JointRecord
 from sim_node.physics.mujoco_model import Compiled
 from sim_node.world.checks import UNIT
+from sim_node.world.coupled_positions import coupled
 from sim_node.world.joints import Q_SIZES, QD_SIZES
 from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
@@ -52,6 +54,12 @@ class PlacedBody:
     def set_pose(self, pose: FloatArray) -> None:
         """Set the pose. Raises ValueError if its joint cannot reach all poses, or the pose is invalid."""
         self._need_free("pose")
+        dof = int(self._model.jnt_dofadr[self._joints[0]])
+        with coupled(self._model, self._data, range(dof, dof + 6)):
+            self.write_pose(pose)
+
+    def write_pose(self, pose: FloatArray) -> None:
+        """Set the pose of a body that floats free, by itself. Raises ValueError for an invalid pose."""
         turn = _unit(self._name, "pose", pose[3:])
         q_at, qpos = int(self._model.jnt_qposadr[self._joints[0]]), self._data.qpos
         if self._kinds == ["free"]:
@@ -134,6 +142,7 @@ class PlacedJoint:
     def __init__(
         self,
         name: str,
+        model: mujoco.MjModel,
         data: mujoco.MjData,
         q: list[int],
         qd: list[int],
@@ -142,7 +151,8 @@ class PlacedJoint:
         evaluate: Callable[[], None],
     ) -> None:
         self.drives, self._evaluate = drives, evaluate
-        self._name, self._data, self._q, self._qd, self._turns = name, data, np.array(q), np.array(qd), turns
+        self._name, self._model, self._data = name, model, data
+        self._q, self._qd, self._turns = np.array(q), np.array(qd), turns
         self.q_size, self.qd_size = len(q), len(qd)
         self.origin = np.zeros(len(q))
         # Indices of its numbers in qpos (q_size,) and qvel (qd_size,).
@@ -152,8 +162,15 @@ class PlacedJoint:
         """Return the position (q_size,)."""
         return np.asarray(self._data.qpos[self._q] - self.origin)
 
-    def set_position(self, position: FloatArray) -> None:
-        """Set the position. Raises ValueError for a quaternion that is not of unit length."""
+    def set_position(self, position: FloatArray, *others: tuple[JointRecord, FloatArray]) -> None:
+        """Set the position, and those of other joints at once. Joints that are coupled with them follow."""
+        places = ((self, position), *others)
+        with coupled(self._model, self._data, [dof for joint, _ in places for dof in joint.velocity_places]):
+            for joint, value in places:
+                joint.write_position(value)
+
+    def write_position(self, position: FloatArray) -> None:
+        """Set the position by itself. Raises ValueError for a quaternion that is not of unit length."""
         position = np.array(position)
         for at in self._turns:
             position[at : at + 4] = _unit(self._name, "position", position[at : at + 4])
@@ -206,7 +223,7 @@ def joints_of(
     drives = drives_of(model, data, columns)
 
     def placed(name: str, joints: list[int]) -> PlacedJoint:
-        return PlacedJoint(name, data, *_places(model, joints), drives.get(joints[0], {}), evaluate)
+        return PlacedJoint(name, model, data, *_places(model, joints), drives.get(joints[0], {}), evaluate)
 
     found = {}
     for _, link in layout.links:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
@@ -19,7 +22,7 @@ from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import need_mujoco
-from sim_node.world.problems import Diverged, Problem, Where, WorldError
+from sim_node.world.problems import Diverged, Problem, Where, WorldError, quoted
 
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
@@ -31,10 +34,12 @@ if TYPE_CHECKING:
     from sim_node.sensors.truth import FrameState
 
 
-# Most bodies that an error names.
-MAX_NAMED = 12
-# Timesteps between two checks for signals.
+# Timesteps between two checks for signals, and of the state.
 IN_ONE_GO = 1000
+# How fast those that diverged were before, compared with the fastest.
+DIVERGING = 1e-3
+# Of these in a message.
+MAX_NAMED = 5
 
 
 @engine("rigid_bodies")
@@ -46,13 +51,14 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
     need_mujoco(world)
     # Imported here: worlds without bodies do not need it.
     from sim_node.physics.mujoco_model import compile_model
+    from sim_node.physics.standing import standing
 
     try:
         compiled = compile_model(world, layout)
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {reason}")]) from None
-    return RigidBodyEngine(compiled, world, layout, columns)
+    return RigidBodyEngine(replace(compiled, qpos=standing(compiled, world)), world, layout, columns)
 
 
 class RigidBodyEngine:
@@ -119,6 +125,16 @@ class RigidBodyEngine:
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
+        # MuJoCo 4 does this itself.
+        whole = not self._in_two_halves and mujoco.mj_versionString() < "4"
+        if turning := _turning(self.model) if whole else []:
+            from sim_node.physics.turn_kernels import correct_turns
+
+            self._step = partial(
+                _step_turning, mujoco.mj_step, correct_turns, np.array(turning), np.zeros(self.model.nv)
+            )
+        else:
+            self._step = mujoco.mj_step
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
@@ -192,7 +208,11 @@ class RigidBodyEngine:
         return self.model, now
 
     def step(self, steps: int) -> None:
-        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock."""
+        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock.
+
+        Raises:
+            Diverged: The state is not finite any more. The run is at the timestep at which it became so.
+        """
         if not self._moves:
             self._evaluated = None
             self._pass(steps)
@@ -221,13 +241,7 @@ class RigidBodyEngine:
                 positions[:] = present
         self._kinematics()
         if not self._write_poses(poses):
-            lost = ~np.isfinite(self._ahead.xpos[self.compiled.links[:, 1]]).all(axis=1)
-            lost |= ~np.isfinite(self._ahead.xquat[self.compiled.links[:, 1]]).all(axis=1)
-            names = ", ".join(self._frames.names[row] for row in self.compiled.links[lost, 0][:MAX_NAMED])
-            raise Diverged(
-                f"the bodies' state is not finite any more after {self.data.time:g} s of the run ({names}); a shorter "
-                "physics.timestep, or more damping, may help"
-            )
+            raise self._diverged(~np.isfinite(self.data.qvel))
 
     @property
     def carried(self) -> IntArray:
@@ -277,14 +291,48 @@ class RigidBodyEngine:
         return float(now.energy.sum())
 
     def _advance(self, timesteps: int) -> None:
+        while timesteps > 0:
+            some = min(timesteps, IN_ONE_GO)
+            before = self._state_now()
+            self._advance_some(some)
+            if not math.isfinite(self.data.qvel.sum()):
+                raise self._diverged(self._go_to_divergence(before, some))
+            timesteps -= some
+
+    def _advance_some(self, timesteps: int) -> None:
         if self._force_elements:
             (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
             return
         self._evaluated = None
         self.wind.advance(timesteps)
-        while timesteps > 0:
-            self._mujoco.mj_step(self.model, self.data, min(timesteps, IN_ONE_GO))
-            timesteps -= IN_ONE_GO
+        self._step(self.model, self.data, timesteps)
+
+    def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
+        """Advance again, one by one, to the timestep at which the state is not finite any more.
+
+        Returns:
+            Which velocities (nv,) diverged: what touches or couples with them is often not finite at once, but slower.
+        """
+        self._mujoco.mj_setState(self.model, self.data, np.frombuffer(before[0]), self._full_state)
+        self._checkpoint.restore(before[1:])
+        speeds = np.zeros(self.model.nv)
+        for _ in range(timesteps):
+            speeds[:] = np.abs(self.data.qvel)
+            self._advance_some(1)
+            if not math.isfinite(self.data.qvel.sum()):
+                break
+        return np.asarray(~np.isfinite(self.data.qvel) & (speeds >= DIVERGING * speeds.max()))
+
+    def _diverged(self, dofs: NDArray[np.bool_]) -> Diverged:
+        """Return the error for velocities (nv,) that are not finite any more."""
+        bodies = dict.fromkeys(self.model.dof_bodyid[dofs].tolist())
+        names = dict.fromkeys(str(self.model.body(body).name).partition("#")[0] for body in bodies)
+        first, more = list(names)[:MAX_NAMED], len(names) - MAX_NAMED
+        which = ", ".join(map(quoted, first)) + (f" and {more} more" if more > 0 else "") or "the bodies' state"
+        return Diverged(
+            f"{which}: not finite any more after {self.data.time:g} s of the run; a shorter physics.timestep, or more "
+            "damping, may help"
+        )
 
     def _step_in_two_halves(self, timesteps: int) -> None:
         """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
@@ -311,7 +359,7 @@ class RigidBodyEngine:
             self._mujoco.mj_comPos(model, data)
             self._mujoco.mj_comVel(model, data)
             self._act()
-            self._mujoco.mj_step(model, data)
+            self._step(model, data, 1)
             _call(self._settles)
             self.wind.advance()
 
@@ -385,13 +433,40 @@ class RigidBodyEngine:
     def _step_ahead(self, data: MjData, timesteps: int) -> None:
         """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""
         if timesteps and not (self._solved and self._in_two_halves):
-            self._mujoco.mj_step(self.model, data, timesteps)
+            self._step(self.model, data, timesteps)
             return
         for _ in range(timesteps):
             self._mujoco.mj_step1(self.model, data)
             for solved in self._solved:
                 solved.act_on(data)
             self._mujoco.mj_step2(self.model, data)
+
+
+def _turning(model: MjModel) -> list[tuple[int, int]]:
+    """Return where the quaternion of each ball and free joint begins in qpos, and its angular velocity in qvel."""
+    offsets = {0: 3, 1: 0}  # mjJNT_FREE: after the linear part; mjJNT_BALL
+    return [
+        (int(model.jnt_qposadr[joint]) + offsets[kind], int(model.jnt_dofadr[joint]) + offsets[kind])
+        for joint, kind in enumerate(model.jnt_type.tolist())
+        if kind in offsets
+    ]
+
+
+def _step_turning(
+    step: Callable[[MjModel, MjData], None],
+    correct: Callable[[IntArray, FloatArray, FloatArray, FloatArray, float], None],
+    places: IntArray,
+    before: FloatArray,
+    model: MjModel,
+    data: MjData,
+    timesteps: int,
+) -> None:
+    """Advance by Runge-Kutta timesteps, each of which is corrected for turns about changing axes."""
+    qpos, qvel, timestep = data.qpos, data.qvel, float(model.opt.timestep)
+    for _ in range(timesteps):
+        before[:] = qvel
+        step(model, data)
+        correct(places, before, qpos, qvel, timestep)
 
 
 def _call(methods: Mapping[str, Callable[[], None]]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.frames import Frame, Position
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.noise import Noise, Quantities, covariance
+from sim_node.sensors.noise import UNKNOWN_VARIANCE, Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Message, Report, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
@@ -54,7 +54,7 @@ class Gps(SensorType):
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
         """Return the fix, and the velocity along the fixed frame's axes, which are east, north, up.
 
-        A receiver does not measure angular velocity: its variances are -1.
+        A receiver does not measure angular velocity, whose variances are very large.
         """
         fix = {
             "status.status": _STATUS_FIX,
@@ -69,7 +69,7 @@ class Gps(SensorType):
         velocity = {
             "header.frame_id": fixed_frame,
             "twist.twist.linear": channels(3, 6),
-            "twist.covariance": np.diag([*known, -1.0, -1.0, -1.0]),
+            "twist.covariance": np.diag([*known, *[UNKNOWN_VARIANCE] * 3]),
         }
         return (
             Message("fix", "sensor_msgs/msg/NavSatFix", fix),

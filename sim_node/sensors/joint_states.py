@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.names import prefixed
 from sim_node.sensors.context import SensorContext
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, listing, parameter
@@ -29,7 +30,7 @@ class JointStates(SensorType):
     Attributes:
         rate: Measurements per second, Hz.
         latency: Time from measurement to publication, s.
-        joints: Joints to measure; by default all below the mounting.
+        joints: Joints to measure, with or without the prefix of the sensor's name; by default all below the mounting.
         position: Noise of the position, rad or m.
         velocity: Noise of the velocity, rad/s or m/s.
         effort: Noise of the effort, N m or N.
@@ -47,13 +48,16 @@ class JointStates(SensorType):
     def in_world(self, mounting: Sensor, world: World) -> JointStates:
         """Return the sensor with the names of all joints that it measures. Raises ValueError for an unknown joint."""
         below = joints_below(world, mounting.parent)
-        for name in self.joints:
-            if name not in below:
+        # A file that is included under a prefix has named them without it.
+        prefix = mounting.name.rpartition("/")[0]
+        joints = tuple(name if name in below else prefixed(prefix, name) for name in self.joints)
+        for name, joint in zip(self.joints, joints, strict=True):
+            if joint not in below:
                 hint = did_you_mean(name, below)
                 raise ValueError(f"there is no joint {quoted(name)} below {quoted(mounting.parent)}{hint}")
         if not below:
             raise ValueError(f"there is no hinge or slide below {quoted(mounting.parent)} to read")
-        return replace(self, joints=self.joints or below)
+        return replace(self, joints=joints or below)
 
     def shape(self) -> tuple[int, ...]:
         """Return (3 J,): position, velocity and effort of J joints."""

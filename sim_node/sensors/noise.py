@@ -68,6 +68,10 @@ class Noise:
         return white + self.bias_instability**2 + self.turn_on_bias**2 + self.resolution**2 / 12.0
 
 
+# The variance of what is not measured, in messages without a value for that: as robot_localization and others read it.
+UNKNOWN_VARIANCE = 1e6
+
+
 def covariance(rate: float, *noises: Noise) -> FloatArray:
     """Return the covariance (K, K) of K quantities measured at `rate` (Hz), with independent noise."""
     return np.diag([noise.variance(rate) for noise in noises])

@@ -80,5 +80,7 @@ def _free(part: Any, root: str, fixed_frame: str, pose: FloatArray) -> Any:
     if isinstance(part, Model) and part.floats():
         starts = part.starts()
         q = {joint.name: poses.compose(pose, starts[joint.name]) for joint in part.joints() if joint.kind == "free"}
-        return replace(part, parent=fixed_frame, start=replace(part.start, q={**part.start.q, **q}))
+        followers = {name: value for name, value in part.start.followers.items() if name not in q}
+        begin = replace(part.start, q={**part.start.q, **q}, followers=followers)
+        return replace(part, parent=fixed_frame, start=begin)
     return part

@@ -191,7 +191,7 @@ class Generation:
         for name in changed:
             pose, twist = then[name].pose(), then[name].twist()
             if not (np.array_equal(now[name].pose(), pose) and np.array_equal(now[name].twist(), twist)):
-                now[name].set_pose(pose)
+                now[name].write_pose(pose)
                 now[name].set_twist(twist)
 
     def adopt(self, before: Generation) -> None:

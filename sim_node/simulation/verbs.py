@@ -203,19 +203,18 @@ class Verbs(ABC):
         self.edit(make)
 
     def set_joint_positions(self, positions: Mapping[str, npt.ArrayLike]) -> None:
-        """Set the positions of joints.
+        """Set the positions of joints. Joints that are coupled with them follow.
 
         Args:
             positions: The position of each joint by name, as in `JointHandle.position`, m or rad.
 
         Raises:
             KeyError: There is no such joint. No position has changed.
-            ValueError: A position is invalid. No position has changed.
+            ValueError: A position is invalid, or positions contradict what couples them. No position has changed.
         """
 
         def make(run: Simulation) -> None:
-            for name, position in positions.items():
-                run.joints[name].position = np.asarray(position, dtype=np.float64)
+            run.joints.set_positions(positions)
 
         self.edit(make)
 

@@ -10,6 +10,7 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.bases import ODOMETRY
+from sim_node.sensors.noise import UNKNOWN_VARIANCE
 from sim_node.simulation import Snapshot
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.layout import MessageLayout
@@ -22,8 +23,6 @@ TYPE = "nav_msgs/msg/Odometry"
 # What the covariances state, an assumption: slip of wheels on a floor. Of a position for each metre of the path, of a
 # heading for each radian turned and each metre, and of the twist; m, rad, m/s and rad/s.
 POSITION_DRIFT, HEADING_DRIFT, LINEAR_DEVIATION, ANGULAR_DEVIATION = 0.02, 0.02, 0.02, 0.03
-# Wheels measure neither height nor tilt.
-UNKNOWN = 1e6
 
 
 def odometry_topics(world: World, prefix: str = "") -> list[Topic]:
@@ -70,12 +69,12 @@ class _OdometryMessage:
     """The CDR of a nav_msgs/Odometry, laid out once."""
 
     def __init__(self, odom: str, body: str) -> None:
-        twist = [LINEAR_DEVIATION**2, LINEAR_DEVIATION**2, *[UNKNOWN] * 3, ANGULAR_DEVIATION**2]
+        twist = [LINEAR_DEVIATION**2, LINEAR_DEVIATION**2, *[UNKNOWN_VARIANCE] * 3, ANGULAR_DEVIATION**2]
         fields: dict[str, Any] = {
             "header.frame_id": odom,
             "child_frame_id": body,
             "pose.pose": np.array(pose_math.IDENTITY),
-            "pose.covariance": np.diag([0.0, 0.0, *[UNKNOWN] * 3, 0.0]).ravel(),
+            "pose.covariance": np.diag([0.0, 0.0, *[UNKNOWN_VARIANCE] * 3, 0.0]).ravel(),
             "twist.twist": np.zeros(6),
             "twist.covariance": np.diag(twist).ravel(),
         }

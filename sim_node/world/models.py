@@ -46,12 +46,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """An initial state: q and qd by joint, and act and ctrl of all actuators in the model's order."""
+    """An initial state: q and qd by joint, and act and ctrl of all actuators in the model's order.
+
+    followers: q of joints that are coupled with those of q, and follow them.
+    """
 
     q: Mapping[str, FloatArray] = field(default_factory=dict)
     qd: Mapping[str, FloatArray] = field(default_factory=dict)
     act: FloatArray = field(default_factory=lambda: np.zeros(0))
     ctrl: FloatArray = field(default_factory=lambda: np.zeros(0))
+    followers: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         return same(self, other)
@@ -130,10 +134,11 @@ class Model:
         return any(joint.kind == "free" for joint in self.joints())
 
     def starts(self) -> dict[str, FloatArray]:
-        """Return the initial q of every joint: as set, as given by the joint that it mimics, or neutral."""
-        q = {joint.name: self.start.q.get(joint.name, joint.neutral) for joint in self.joints()}
+        """Return the initial q of every joint: as set, as given by the joints that it is coupled with, or neutral."""
+        given = {**self.start.q, **self.start.followers}
+        q = {joint.name: given.get(joint.name, joint.neutral) for joint in self.joints()}
         for joint, followed, multiplier, offset in self.mimics:
-            if joint not in self.start.q and joint in q and followed in q:
+            if joint not in given and joint in q and followed in q:
                 q[joint] = q[followed] * multiplier + offset
         return q
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.packages import how_to_install
+from sim_node.packages import how_to_install, wrong_version
 from sim_node.world.fields import same
 from sim_node.world.image_textures import TEXTURED, set_texture
 from sim_node.world.model import World
@@ -46,13 +46,13 @@ def without_opengl(reason: str) -> str:
 
 
 def mujoco_fault() -> str:
-    """Return why MuJoCo cannot be imported, to follow `...
+    """Return why MuJoCo cannot be used, to follow `bodies need MuJoCo, `; empty if it can.
 
-    need MuJoCo, `; empty if it can. Call before the first import.
+    Call it before the first import.
     """
     try:
         with _glfw_named():
-            import mujoco  # noqa: F401
+            import mujoco
     except ImportError as error:
         return f"which cannot be imported: {how_to_install(error)}"
     except Exception as error:  # the back end of MUJOCO_GL may raise anything if a library is missing
@@ -62,7 +62,8 @@ def mujoco_fault() -> str:
         known = OPENGL.get(chosen.lower().strip())
         reason = f"its libraries cannot be loaded (apt install {known})" if known else str(error)
         return f"which cannot be imported with {VARIABLE}={chosen}: {reason}; allowed: {ALLOWED}"
-    return ""
+    wrong = wrong_version("mujoco", mujoco.__version__)
+    return f"but {wrong}" if wrong else ""
 
 
 @contextmanager

@@ -176,4 +176,4 @@ def test_a_run_that_blows_up_is_reported_in_one_line(tmp_path: Path, capsys: pyt
     assert main(["tree", str(path), "--at", "3"]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "not finite any more after 3 s" in error
+    assert "'a': not finite any more after 0.19 s" in error

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
@@ -84,29 +84,126 @@ def test_a_limit_in_one_direction_only_pulls() -> None:
 
 
 numbers = st.floats(-5.0, 5.0)
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    gain=st.floats(0.1, 1e6),
-    mass=st.floats(0.01, 100.0),
-    target=numbers,
-    speed=numbers,
-    low=st.floats(-50.0, 0.0),
-    high=st.floats(0.0, 50.0),
+grids = st.sampled_from([1, 2, 5, 7, 20])
+powers = st.floats(-1.0, 6.0).map(lambda power: 10.0**power)
+# None, in both directions alike, in each, and in one only.
+limits = st.one_of(
+    st.none(),
+    powers,
+    st.tuples(powers.map(lambda low: -low), powers),
+    st.sampled_from([(0.0, math.inf), (-math.inf, 0.0), (-20.0, math.inf)]),
 )
-def test_a_step_is_the_limited_implicit_euler_step(
-    gain: float, mass: float, target: float, speed: float, low: float, high: float
+
+
+@pytest.mark.filterwarnings("ignore:.*is reduced to")
+@settings(max_examples=60, deadline=None)
+@given(
+    milliseconds=grids,
+    power=st.floats(-1.0, 12.0),
+    mass=st.floats(0.01, 100.0),
+    targets=st.lists(numbers, min_size=1, max_size=3),
+    speed=st.one_of(st.just(0.0), numbers),
+    force=limits,
+    gravity=st.sampled_from([0.0, GRAVITY]),
+)
+def test_a_motor_is_where_limited_implicit_euler_has_it(
+    milliseconds: int,
+    power: float,
+    mass: float,
+    targets: list[float],
+    speed: float,
+    force: float | tuple[float, float] | None,
+    gravity: float,
 ) -> None:
-    """v' = v + h (F - m g) / m, with F = gain (target - v') within its limits."""
-    run = Simulation(lift(motor(gain, target=target, force=(low, high)), mass=mass))
+    """v' = v + h (F / m - g), F = gain (target - v') within its limits, z' = z + h v', from the first step on.
+
+    The target changes in mid-run. A gain has no more effect than the largest for what the joint moves.
+    """
+    h = milliseconds * 1e-3
+    gain = min(10.0**power, 1e7 * mass / h)
+    drive = motor(10.0**power, target=targets[0], force=force)
+    run = Simulation(lift(drive, mass=mass, step_ns=milliseconds * 1_000_000, gravity=np.array([0.0, 0.0, -gravity])))
     run.joints["cart"].velocity = speed
-    run.step()
-    h = 1e-3
-    force = gain * (target - speed + h * GRAVITY) / (1.0 + gain * h / mass)
-    force = min(max(force, low), high)
-    expected = speed + h * (force / mass - GRAVITY)
-    assert run.joints["cart"].velocity[0] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    low, high = drive.forces
+    z = 0.0
+    for target in targets:
+        run.joints["cart"].target = target
+        for _ in range(2):
+            run.step()
+            wanted = gain * (target - speed + h * gravity) / (1.0 + gain * h / mass)
+            speed += h * (min(max(wanted, low), high) / mass - gravity)
+            z += h * speed
+            assert run.joints["cart"].velocity[0] == pytest.approx(speed, rel=1e-6, abs=1e-6)
+            assert run.joints["cart"].position[0] == pytest.approx(z, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:.*is reduced to")
+@settings(max_examples=60, deadline=None)
+@given(
+    milliseconds=grids, power=st.floats(-1.0, 8.0), damping=powers, targets=st.lists(numbers, min_size=1), mass=powers
+)
+def test_a_spring_is_where_implicit_euler_has_it(
+    milliseconds: int, power: float, damping: float, targets: list[float], mass: float
+) -> None:
+    """v' = v + h (k (target - z) - (h k + d) v') / m - h g; a spring that is slow for the timestep is without h k."""
+    h, k = milliseconds * 1e-3, 10.0**power
+    stiff = k * h**2 / mass > 0.25
+    assume((h * k + damping) * h / mass < 1e7 and k * h**2 / mass < 1e7)
+    drive = Actuator("cart", k, damping, target=targets[0], implicit=True)
+    run = Simulation(lift(drive, mass=mass, step_ns=milliseconds * 1_000_000))
+    z = speed = 0.0
+    for target in targets[:3]:
+        run.joints["cart"].target = target
+        for _ in range(2):
+            run.step()
+            gain = h * k * stiff + damping
+            speed = (speed - h * GRAVITY + h * k * (target - z) / mass) / (1.0 + h * gain / mass)
+            z += h * speed
+            assert run.joints["cart"].position[0] == pytest.approx(z, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("milliseconds", [1, 2, 5, 7, 20])
+@pytest.mark.parametrize("gain", [1.0, 1e3, 1e6, 1e12])
+def test_an_explicit_motor_is_where_implicit_euler_has_it(gain: float, milliseconds: int) -> None:
+    """By MuJoCo's implicit integrator, over a change of the target."""
+    h, z, speed = milliseconds * 1e-3, 0.0, 0.0
+    run = Simulation(lift(replace(motor(gain), implicit=False), step_ns=milliseconds * 1_000_000))
+    for target in (0.5, -0.5):
+        run.joints["cart"].target = target
+        for _ in range(3):
+            run.step()
+            speed = (speed - h * GRAVITY + h * gain * target / 2.0) / (1.0 + h * gain / 2.0)
+            z += h * speed
+            assert run.joints["cart"].position[0] == pytest.approx(z, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*is reduced to")
+def test_motors_of_a_chain_turn_as_their_targets_have_it() -> None:
+    """Three arms in gravity, each on the one before: angles, for motors without a limit and with one."""
+    for force in (None, 1e4, (-1e3, 1e5)):
+        arms = tuple(
+            Body(
+                f"a{k}",
+                f"a{k - 1}" if k else "map",
+                "ry",
+                np.array([0.3, 0, 0, 0, 0, 0, 1]),
+                inertial=Inertial(1.0 + k, 0.01 * np.eye(3), np.array([0.2, 0, 0])),
+            )
+            for k in range(3)
+        )
+        drives = tuple(
+            Actuator(f"a{k}", damping=1e12, type="velocity", implicit=True, target=0.5 - k, force=force)
+            for k in range(3)
+        )
+        for ms in (1, 5, 20):
+            physics = Physics(integrator="implicitfast")
+            run = Simulation(
+                World("w", time=TimeGrid(step_ns=ms * 1_000_000), bodies=arms, actuators=drives, physics=physics)
+            )
+            for _ in range(5):
+                run.step()
+            found = [float(run.joints[f"a{k}"].position[0]) for k in range(3)]
+            assert found == pytest.approx([5e-3 * ms * (0.5 - k) for k in range(3)], abs=1e-5)
 
 
 def test_a_stiff_spring_neither_diverges_nor_creeps() -> None:

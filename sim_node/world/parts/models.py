@@ -60,7 +60,7 @@ class Models(Kind[Model]):
 
 def _begins_at(start: Start, keyframe: Start) -> bool:
     """Return whether a start is a keyframe, apart from the state of joints."""
-    same = replace(start, q={}, qd={}) == replace(keyframe, q={}, qd={})
+    same = replace(start, q={}, qd={}, followers={}) == replace(keyframe, q={}, qd={})
     return same and keyframe.q.keys() <= start.q.keys() and keyframe.qd.keys() <= start.qd.keys()
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.world.coupled_positions import coupled
 from sim_node.world.joints import Q_SIZES, QD_SIZES, LinkJoint
-from sim_node.world.models import Link, Start
-from sim_node.world.mujoco_source import Source
+from sim_node.world.models import Link, Model, Start
+from sim_node.world.mujoco_source import Source, spec_of
 from sim_node.world.problems import Place, WorldError
 from sim_node.world.readers.report import Report
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from mujoco import MjModel
 
 _KINDS = tuple(Q_SIZES)
+# Where in MuJoCo's numbers of a joint those of q are, whose quaternions are x y z w.
+MUJOCO_ORDER = {"free": [0, 1, 2, 4, 5, 6, 3], "ball": [1, 2, 3, 0], "slide": [0], "hinge": [0]}
 _UNTURNED = np.array([0.0, 0.0, 0.0, 1.0])
 _FINITE = (
     "body_mass",
@@ -91,11 +94,47 @@ def keyframes_in(model: MjModel) -> dict[str, Start]:
             named = model.joint(joint).name
             kind = _KINDS[model.jnt_type[joint]]
             at, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-            q[named] = _q(kind, model.key_qpos[key], at)
+            q[named] = np.array(model.key_qpos[key][places_in_mujoco(kind, at)])
             qd[named] = np.array(model.key_qvel[key][dof : dof + QD_SIZES[kind]])
         name = model.key(key).name or str(key)
         found[name] = Start(q, qd, np.array(model.key_act[key]), np.array(model.key_ctrl[key]))
     return found
+
+
+def followers_of(model: Model, q: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return the initial positions of joints that are coupled with others, where these start at q.
+
+    Args:
+        model: The model, with its start.
+        q: Positions of some of its joints by name.
+
+    Raises:
+        ValueError: No positions satisfy what couples the joints.
+    """
+    import mujoco
+
+    compiled = spec_of(model.source).compile()
+    if not compiled.neq:
+        return {}
+    data = mujoco.MjData(compiled)
+    places = {}
+    for joint, begins in model.starts().items():
+        at = compiled.joint(joint)
+        places[joint] = places_in_mujoco(_KINDS[at.type[0]], int(at.qposadr[0]))
+        data.qpos[places[joint]] = begins
+    own = [compiled.joint(joint) for joint in q]
+    dofs = [int(at.dofadr[0]) + k for at in own for k in range(QD_SIZES[_KINDS[at.type[0]]])]
+    before = np.array(data.qpos)
+    with coupled(compiled, data, dofs):
+        for joint, position in q.items():
+            data.qpos[places[joint]] = position
+    others = ((joint, at) for joint, at in places.items() if joint not in q)
+    return {joint: data.qpos[at] for joint, at in others if not np.array_equal(data.qpos[at], before[at])}
+
+
+def places_in_mujoco(kind: str, at: int) -> IntArray:
+    """Return where in qpos the numbers of a joint's q are, which begin at an index: quaternions are w x y z there."""
+    return np.array(MUJOCO_ORDER[kind]) + at
 
 
 @contextmanager
@@ -133,16 +172,9 @@ def _joints(model: MjModel, body: int) -> Iterator[LinkJoint]:
             kind,
             np.array(model.jnt_axis[joint]),
             np.array(model.jnt_pos[joint]),
-            _q(kind, model.qpos0, int(model.jnt_qposadr[joint])),
+            np.array(model.qpos0[places_in_mujoco(kind, int(model.jnt_qposadr[joint]))]),
             (low, high) if limited else None,
         )
-
-
-def _q(kind: str, qpos: FloatArray, at: int) -> FloatArray:
-    """Return q of a joint, quaternions as [x y z w]."""
-    if kind == "free":
-        return np.concatenate([qpos[at : at + 3], _xyzw(qpos[at + 3 : at + 7])])
-    return _xyzw(qpos[at : at + 4]) if kind == "ball" else np.array(qpos[at : at + 1])
 
 
 def _xyzw(quaternion: FloatArray) -> FloatArray:

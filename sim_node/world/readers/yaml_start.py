@@ -16,6 +16,7 @@ from sim_node.world.model import MAX_DISTANCE, World
 from sim_node.world.models import Model, Start
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.keys import Keys, by_name, either, flag, listing, number, text
+from sim_node.world.readers.model_links import followers_of
 from sim_node.world.readers.yaml_models import set_floating
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
@@ -62,7 +63,7 @@ def read_start(world: World, table: Table) -> World:
     q, qd = (_read(values[key], joints, key) if key in values else {} for key in ("q", "qd"))
     return replace(
         world,
-        models=tuple(_started(model, q, qd) for model in world.models),
+        models=tuple(_started(model, q, qd, values.get("q")) for model in world.models),
         bodies=tuple(_placed(body, q, qd) for body in world.bodies),
         systems=tuple(_assembled(system, system.name, q, qd) for system in world.systems),
     )
@@ -154,13 +155,18 @@ def _position(value: Value, joint: _Joint) -> FloatArray | None:
     return q
 
 
-def _started(model: Model, q: Mapping[str, FloatArray], qd: Mapping[str, FloatArray]) -> Model:
+def _started(model: Model, q: Mapping[str, FloatArray], qd: Mapping[str, FloatArray], place: Value | None) -> Model:
     names = {model.full_name(joint.name): joint.name for joint in model.joints()}
     start = model.start
     for field, given in (("q", q), ("qd", qd)):
         mine = {names[name]: value for name, value in given.items() if name in names}
         if mine:
             changed: dict[str, Any] = {field: {**getattr(start, field), **mine}}
+            if field == "q" and place is not None:
+                try:
+                    changed["followers"] = followers_of(model, mine)
+                except ValueError as error:
+                    place.error(str(error))
             start = replace(start, **changed)
     return model if start is model.start else replace(model, start=start)
 

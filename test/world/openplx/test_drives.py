@@ -120,6 +120,24 @@ def test_a_motor_holds_its_speed(world: Callable[..., World]) -> None:
     assert run.joints["Rotor/bar"].position[0] == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.parametrize("milliseconds", [1, 2, 5, 7, 20])
+@pytest.mark.parametrize("gain", ["", "    gain: 1e6\n", "    gain: 1e12\n"])
+@pytest.mark.filterwarnings("ignore:.*is reduced to")
+def test_a_motor_turns_from_the_first_step_on_and_over_changes_of_its_target(
+    world: Callable[..., World], gain: str, milliseconds: int
+) -> None:
+    """The angle is the integral of the target."""
+    model = world(ROTOR, f"{MOTOR}    target_speed: 1\n{gain}")
+    run = Simulation(replace(model, time=replace(model.time, step_ns=milliseconds * 1_000_000)))
+    angle = 0.0
+    for target in (1.0, 0.5, 0.0, -0.5):
+        run.signals["Rotor/motor/target_angular_velocity_input"].value = target
+        for _ in range(3):
+            run.step()
+            angle += target * milliseconds * 1e-3
+            assert run.joints["Rotor/bar"].position[0] == pytest.approx(angle, abs=2e-5)
+
+
 def test_a_target_of_zero_is_a_brake(world: Callable[..., World]) -> None:
     held = run_of(world(ROTOR, MOTOR + f"    max_effort: {2 * WEIGHT}\n    min_effort: {-2 * WEIGHT}"), 10.0)
     assert abs(held.joints["Rotor/bar"].position[0]) < 1e-5
