@@ -145,7 +145,7 @@ def _orientation(number: int) -> tuple[str, Quaternion | None]:
     if not angles.keys() <= {"ROLL", "PITCH", "YAW"} or (number and not angles):
         return str(number), None
     roll, pitch, yaw = (math.radians(float(angles.get(axis, 0.0))) for axis in ("ROLL", "PITCH", "YAW"))
-    return _DIRECTIONS.get(entry, entry.lower()), AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu()
+    return _DIRECTIONS.get(entry, entry.lower()), AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu().xyzw
 
 
 def _custom(fields: Any) -> tuple[str, Quaternion | None]:
@@ -154,4 +154,4 @@ def _custom(fields: Any) -> tuple[str, Quaternion | None]:
     if not 0.9 < norm < 1.1:  # also False for NaN
         return f"custom_{fields.id}", None
     w, x, y, z = (number / norm for number in fields.quaternion)
-    return f"custom_{fields.id}", AttitudeFrd((w, x, y, z)).to_flu()
+    return f"custom_{fields.id}", AttitudeFrd((w, x, y, z)).to_flu().xyzw
