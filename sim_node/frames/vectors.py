@@ -56,6 +56,9 @@ class _Tagged:
     def __hash__(self) -> int:
         return hash((type(self), self._numbers))
 
+    def __len__(self) -> int:
+        return self._size
+
     def __iter__(self) -> Iterator[float]:
         return iter(self._numbers)
 

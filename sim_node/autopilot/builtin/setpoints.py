@@ -149,7 +149,8 @@ def _target(
     rate = 0.0 if mask & NO_YAW_RATE else Frd((0.0, 0.0, fields.yaw_rate)).to_flu()[2]
     if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
         raise Refused("yaw is not finite")
-    velocity = None if mask & NO_VELOCITY else _velocity(world(fields.vx, fields.vy, fields.vz).xyz, parameters.max_speed)
+    linear = world(fields.vx, fields.vy, fields.vz).xyz
+    velocity = None if mask & NO_VELOCITY else _velocity(linear, parameters.max_speed)
     acceleration = None if mask & NO_ACCELERATION else world(fields.afx, fields.afy, fields.afz).xyz
     if acceleration is not None and not math.isfinite(sum(acceleration)):
         raise Refused("acceleration is not finite")
