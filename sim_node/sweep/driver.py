@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.sweep.about import describe
-from sim_node.sweep.attempts import timed_out
+from sim_node.sweep.attempts import GRACE_S, timed_out
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.engine import SWEEP_ENGINES, SweepEngine
 from sim_node.sweep.job import CRASHED, OK, TIMEOUT_S, Cases, Keep, Outcome
@@ -136,7 +136,8 @@ class Driver:
             part = cases.part(slice(start, start + self._block))
             first = int(part.numbers[0])
             self._crashes[first] = self._crashes.get(first, 0) + alone
-            if alone and time.monotonic() - self._began >= self._timeout_s * len(part):  # it could not be interrupted
+            # Its worker ended after the grace for code that cannot be interrupted.
+            if alone and time.monotonic() - self._began >= self._timeout_s * len(part) + GRACE_S:
                 self._add([timed_out(case, self._timeout_s) for case in part])
             elif self._crashes[first] < MAX_CRASHES:
                 self._suspects.append(part)
