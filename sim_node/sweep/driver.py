@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.sweep.about import describe
-from sim_node.sweep.attempts import GRACE_S, timed_out
+from sim_node.sweep.attempts import GRACE_S
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.engine import SWEEP_ENGINES, SweepEngine
 from sim_node.sweep.job import CRASHED, OK, TIMEOUT_S, Cases, Keep, Outcome
@@ -136,14 +136,14 @@ class Driver:
             part = cases.part(slice(start, start + self._block))
             first = int(part.numbers[0])
             self._crashes[first] = self._crashes.get(first, 0) + alone
-            # Its worker ended after the grace for code that cannot be interrupted.
-            if alone and time.monotonic() - self._began >= self._timeout_s * len(part) + GRACE_S:
-                self._add([timed_out(case, self._timeout_s) for case in part])
-            elif self._crashes[first] < MAX_CRASHES:
+            took = time.monotonic() - self._began
+            # After this time, a worker ends that Python cannot interrupt. It would do so again.
+            is_late = alone and took >= self._timeout_s * len(part) + GRACE_S
+            if self._crashes[first] < MAX_CRASHES and not is_late:
                 self._suspects.append(part)
             else:
-                error = f"the worker process ended {MAX_CRASHES} times while it ran this case"
-                self._add([Outcome(case, CRASHED, error, {}, 0.0) for case in part])
+                error = f"the worker process ended while it ran this case, the last time after {took:.0f} s"
+                self._add([Outcome(case, CRASHED, error, {}, took) for case in part])
 
 
 def execute(

@@ -159,14 +159,14 @@ def _fault(world: World, of: Variation, value: float) -> Problem | None:
 
 def _check_measures(study: Study, world: World, job: Job) -> bool:
     """Check all measures on the world. Return whether none needs sensors, a session or a bag. Raises WorldError."""
-    made, problems, names = [], [], {}
+    made, problems, names = [], [], set[str]()
     for index, text in enumerate(job.measures):
         place = study.places.get(f"measures[{index}]", NO_PLACE)
         try:
             one = measure_of(text)
             if one.name in (*names, *job.paths, *OWN):
                 raise MeasureFault(f"two columns of the results would be named {one.name!r}; write NAME={text}")
-            names[one.name] = one
+            names.add(one.name)
             made.append((one, place))
         except MeasureFault as error:
             problems.append(Problem(place.where, place.key or f"measures[{index}]", str(error)))

@@ -246,7 +246,7 @@ def _design(dimensions: int, runs: int, seed: int, sampling: str) -> FloatArray:
         # Sobol points are balanced only for powers of two; any number of them is a sample.
         warnings.simplefilter("ignore", UserWarning)
         table = points.random(runs)
-    return np.minimum(table, np.nextafter(1.0, 0.0)).T
+    return np.asarray(np.minimum(table, np.nextafter(1.0, 0.0)).T)
 
 
 _HOW = f"allowed: {USAGE}"

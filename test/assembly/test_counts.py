@@ -18,7 +18,7 @@ from sim_node.world import Mate, MateConnector, RigidBody, System, World
 def points_of(assembly: Assembly, body: str, points: FloatArray) -> list[FloatArray]:
     """Where points (N, 3) of a body are, in each way to assemble."""
     row = assembly.table.names.index(f"s/{body}")
-    poses = [each.in_roots[row] for each in (assembly, *assembly.others)]
+    poses = [assembly.in_roots[row], *(other.in_roots[row] for other in assembly.others)]
     return [np.array([pose[:3] + turned(pose[3:], point) for point in points]) for pose in poses]
 
 

@@ -78,7 +78,7 @@ def test_what_a_measure_does_is_the_outcome_of_its_case_and_of_no_other(tmp_path
 def test_a_worker_that_ends_or_cannot_be_interrupted_costs_its_case_only(engine: str, tmp_path: Path) -> None:
     python = environment_of("ray") if engine == "ray" else sys.executable
     rows = hostile(tmp_path, engine, [1, 2, 3, 4, 5, 6, 7, 1], python)
-    check_hostile(tmp_path, rows, ["ok", "failed", "timeout", "failed", "failed", "crashed", "timeout", "ok"])
+    check_hostile(tmp_path, rows, ["ok", "failed", "timeout", "failed", "failed", "crashed", "crashed", "ok"])
 
 
 def check_hostile(folder: Path, rows: pl.DataFrame, statuses: list[str]) -> None:
@@ -86,11 +86,13 @@ def check_hostile(folder: Path, rows: pl.DataFrame, statuses: list[str]) -> None
     assert rows["case"].to_list() == list(range(len(statuses)))
     assert [value for value in rows["hostile"].to_list() if value is not None] == [1.0, 1.0]
     errors = rows["error"].to_list()
-    assert errors[1] == f"SystemExit ({folder}/hostile.py:9, in hostile)"
+    file = f"{folder}/hostile.py"  # Ray's workers have a copy, below a folder of their own
+    assert errors[1].startswith("SystemExit (/")
+    assert errors[1].endswith(f"{file}:9, in hostile)")
     assert errors[2] == "did not end within 6 s (--timeout)"
     reserved = "a value has the name 'case', which each row has already (case, seed, status, error, wall_s)"
-    assert errors[3] == f"{folder}/hostile.py:hostile: {reserved}"
-    assert errors[4].startswith(f"{folder}/hostile.py:hostile: returned <object object")
+    assert errors[3].endswith(f"{file}:hostile: {reserved}")
+    assert f"{file}:hostile: returned <object object" in errors[4]
 
 
 SCRIPT = """\

@@ -177,8 +177,8 @@ def kinematics_of(bases: Sequence[BaseType]) -> Kinematics:
     return found
 
 
-def _check(name: str, method: Callable[..., object], found: object, shape: tuple[int, ...]) -> None:
-    if np.shape(found) != shape:  # type: ignore[arg-type]
+def _check(name: str, method: Callable[..., object], found: Any, shape: tuple[int, ...]) -> None:
+    if np.shape(found) != shape:
         given = f"one of shape {found.shape}" if isinstance(found, np.ndarray) else f"{found!r:.60}"
         message = f"from {method.__name__}(), an array of shape {shape} is needed, found {given}"
         BASE_TYPES.refuse(name, message, method)
