@@ -39,9 +39,11 @@ class _Tagged:
     _size: ClassVar[int]
 
     def __init__(self, numbers: Sequence[float] | FloatArray) -> None:
-        if isinstance(numbers, _Tagged):
-            raise FrameMismatch(f"{self._what()} cannot be made of {numbers._what()}; convert it")
-        self._numbers = tuple(numbers)
+        if type(numbers) is not tuple:  # mostly it is one, and this is called for each message
+            if isinstance(numbers, _Tagged):
+                raise FrameMismatch(f"{self._what()} cannot be made of {numbers._what()}; convert it")
+            numbers = tuple(numbers)
+        self._numbers: _Numbers = numbers
         if len(self._numbers) != self._size:
             raise ValueError(f"{self._what()}: {self._size} numbers are needed, found {len(self._numbers)}")
 
@@ -183,7 +185,7 @@ class Ned(_Vector):
         Returns:
             The vector in ENU.
         """
-        north, east, down = self
+        north, east, down = self._numbers
         return Enu((east, north, -down))
 
 
@@ -214,7 +216,7 @@ class Enu(_Vector):
         Returns:
             The vector in NED.
         """
-        east, north, up = self
+        east, north, up = self._numbers
         return Ned((north, east, -up))
 
 
@@ -231,7 +233,7 @@ class Frd(_Vector):
         Returns:
             The vector in FLU.
         """
-        forward, right, down = self
+        forward, right, down = self._numbers
         return Flu((forward, -right, -down))
 
 
@@ -262,7 +264,7 @@ class Flu(_Vector):
         Returns:
             The vector in FRD.
         """
-        forward, left, up = self
+        forward, left, up = self._numbers
         return Frd((forward, -left, -up))
 
 
@@ -350,7 +352,7 @@ class AttitudeNed(_Attitude[Ned, Frd]):
     @property
     def yaw(self) -> YawNed:
         """The yaw about the world's z axis, clockwise from north, in [-pi, pi] rad."""
-        w, x, y, z = self
+        w, x, y, z = self._numbers
         return YawNed(_yaw(w, x, y, z))
 
 
@@ -393,13 +395,13 @@ class AttitudeEnu(_Attitude[Enu, Flu]):
         Returns:
             The attitude in NED, w first.
         """
-        x, y, z, w = self
+        x, y, z, w = self._numbers
         return AttitudeNed((-_S * (w + z), -_S * (x + y), _S * (y - x), _S * (z - w)))
 
     @property
     def yaw(self) -> YawEnu:
         """The yaw about the world's z axis, counterclockwise from east, in [-pi, pi] rad."""
-        x, y, z, w = self
+        x, y, z, w = self._numbers
         return YawEnu(_yaw(w, x, y, z))
 
 
@@ -421,7 +423,7 @@ class AttitudeFrd(_Attitude[Frd, Frd]):
         Returns:
             The attitude in the local FLU frame.
         """
-        w, x, y, z = self
+        w, x, y, z = self._numbers
         return AttitudeFlu((x, -y, -z, w))
 
 
@@ -437,7 +439,7 @@ class AttitudeFlu(_Attitude[Flu, Flu]):
         Returns:
             The attitude in the local FRD frame, w first.
         """
-        x, y, z, w = self
+        x, y, z, w = self._numbers
         return AttitudeFrd((w, x, -y, -z))
 
 
@@ -446,7 +448,7 @@ def _found(other: object) -> str:
 
 
 def _turned(x: float, y: float, z: float, w: float, vector: _Vector) -> _Numbers:
-    vx, vy, vz = vector
+    vx, vy, vz = vector._numbers
     tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
     return vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx
 
