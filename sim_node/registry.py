@@ -116,7 +116,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         """Return the plug-in that added an entry; None for shipped entries and those that a program added."""
         return next((plugin for plugin in self.plugins() if str(name) in plugin.names), None)
 
-    def blame(self, name: K, error: Exception) -> None:
+    def blame(self, name: K, error: Exception | SystemExit) -> None:
         """Raise PluginFault for an error in an entry's code if a plug-in added the entry; otherwise do nothing."""
         plugin = None if isinstance(error, PluginFault) else self.plugin_of(name)
         if plugin is not None:
@@ -148,7 +148,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
             yield
         except passing:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.blame(name, error)
             raise
 

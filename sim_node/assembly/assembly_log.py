@@ -156,7 +156,7 @@ def shown(pose: FloatArray | None) -> str:
 
 
 def _others(number: int, inside: int) -> str:
-    found = "1 other assembly exists" if number == 1 else f"{number} other assemblies exist"
+    found = "at least 1 other assembly exists" if number == 1 else f"at least {number} other assemblies exist"
     outside = "" if inside == number else f", {inside} of them within limits" if inside else ", beyond limits"
     return f"{found}{outside} (snap --all lists them; near chooses)"
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.assembly.assembly_log import Alternative, Step
 from sim_node.assembly.choice import STARTS, STARTS_FOR_ALL, ways
+from sim_node.assembly.configurations import Configurations
 from sim_node.assembly.loop_solvers import Mask, approach, solve
 from sim_node.assembly.mechanism import Mechanism, rank
 from sim_node.assembly.mobility import freedoms
@@ -34,11 +35,12 @@ class Closed:
     others: list[Alternative] = field(default_factory=list)
 
 
-def close(of: Mechanism, *, searched: bool, every: bool) -> Closed:
+def close(of: Mechanism, configurations: Configurations, *, searched: bool, every: bool) -> Closed:
     """Close what can be closed.
 
     Args:
         of: The mechanism. Its positions are changed.
+        configurations: Tells ways to assemble it apart.
         searched: Whether other ways to assemble it are looked for, and whether its configuration is singular.
         every: Whether they are looked for thoroughly, and described.
     """
@@ -53,7 +55,7 @@ def close(of: Mechanism, *, searched: bool, every: bool) -> Closed:
         free = np.array(of.free)
         if opened or astray:
             _determine(of, closed, free, done)
-        _choose(of, closed, free, done, starts, every=every)
+        _choose(of, configurations, closed, free, done, starts, every=every)
     done.moved = of.has_moved()
     _count(of, closed, done, thorough=searched or every)
     _log(of, closed, done)
@@ -105,12 +107,21 @@ def _determine(of: Mechanism, loops: list[int], free: Mask, done: Closed) -> Non
         done.steps.append(Step("held", of.name(of.unknowns[k][0]), value=(of.value(k),)))
 
 
-def _choose(of: Mechanism, loops: list[int], free: Mask, done: Closed, starts: int, *, every: bool) -> None:
+def _choose(
+    of: Mechanism,
+    configurations: Configurations,
+    loops: list[int],
+    free: Mask,
+    done: Closed,
+    starts: int,
+    *,
+    every: bool,
+) -> None:
     """Find the ways to assemble what is not held, and take the best."""
     if not starts and not of.near[of.in_tree :].any() and of.is_within_limits(of.wrapped(of.start)):
         return
     here = of.marks(of.start)
-    found = ways(of, loops, free, of.start, starts=starts)
+    found = ways(of, configurations, loops, free, of.start, starts=starts)
     best = found[0]
     if every:
         done.others += [Alternative(of.values_at(way.x), way.is_within_limits) for way in found[1:]]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sim_node.assembly.assembly_log import Alternative, Step
 from sim_node.assembly.closing import close
+from sim_node.assembly.configurations import Configurations, InRoots
 from sim_node.assembly.cycles import Path
 from sim_node.assembly.mechanism import Mechanism
 from sim_node.assembly.table import Table
@@ -37,12 +38,14 @@ def close_loops(
     solved_by: dict[int, int],
     values: dict[int, FloatArray],
     loops: Sequence[int],
+    in_roots: InRoots,
     *,
     every: bool = False,
 ) -> Closing:
     """Move `values` until the mates in `loops` are met.
 
-    poses (N, 7): local, at `values`; solved_by: the mate of each frame that a mate placed; every: whether all ways to
+    poses (N, 7): local, at `values`; solved_by: the mate of each frame that a mate placed; in_roots: places
+    all frames at other positions of mates; every: whether all ways to
     assemble are looked for and returned.
     """
     left = sum(table.mates[m].type.translations + table.mates[m].type.rotations for m in solved_by.values())
@@ -56,7 +59,8 @@ def close_loops(
         groups = _groups(loops, paths)
         for group in groups:
             mechanism = Mechanism(table, poses, values, {m: paths[m] for m in group}, order)
-            done = close(mechanism, searched=len(groups) <= MAX_SEARCHED, every=every)
+            configurations = Configurations(mechanism, table, in_roots)
+            done = close(mechanism, configurations, searched=len(groups) <= MAX_SEARCHED, every=every)
             moved |= done.moved
             steps += done.steps
             others += done.others

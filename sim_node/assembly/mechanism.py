@@ -39,6 +39,7 @@ class Mechanism:
     """Loops with common mates, and the positions (U,) that their mates leave free, in rad and parts of the size.
 
     Attributes:
+        mates: All mates of the loops, those in the tree first.
         loops: The mates that close the loops.
         values: Positions of all mates, m and rad.
         unknowns: What each position is of. Those of mates in the tree come first.
@@ -66,7 +67,7 @@ class Mechanism:
         self.loops = list(paths)
         on_paths = {index for path in paths.values() for kind, index, _ in path if kind == "mate"}
         mates = [*sorted(on_paths, key=order.__getitem__), *self.loops]
-        self._mates = mates
+        self.mates = mates
         rests = {m: np.array(values[m]) for m in mates}
         for m in self.loops:
             self._meet_halfway(m)
@@ -130,8 +131,8 @@ class Mechanism:
         return float(self.start[k] * self._unit[k])
 
     def take(self, x: FloatArray) -> None:
-        """Set the positions of all mates."""
-        self.restore(self.values_at(x))
+        """Set the positions of all mates: of hinges, the turn of `wrapped`."""
+        self.restore(self.values_at(self.wrapped(x)))
 
     def restore(self, values: Mapping[int, FloatArray] | None = None) -> None:
         """Set the positions of all mates, m and rad; by default to those at the beginning."""
@@ -141,7 +142,7 @@ class Mechanism:
 
     def values_at(self, x: FloatArray) -> dict[int, FloatArray]:
         """Return the positions of all mates, m and rad, for other positions than the present ones."""
-        found = {m: np.array(self.values[m]) for m in self._mates}
+        found = {m: np.array(self.values[m]) for m in self.mates}
         for k, (m, at) in enumerate(self.unknowns):
             if not self._is_ball[k]:
                 found[m][at] = x[k] * self._unit[k]
@@ -151,7 +152,7 @@ class Mechanism:
 
     def rates(self) -> dict[int, FloatArray]:
         """Return the rates of all mates from the given speeds, with loops closed; empty if no speed is given."""
-        given = {m: speeds for m in self._mates if (speeds := self._table.mates[m].speeds) is not None}
+        given = {m: speeds for m in self.mates if (speeds := self._table.mates[m].speeds) is not None}
         if not any(any(speeds) for speeds in given.values()):
             return {}
         rates = np.zeros(len(self.unknowns))
@@ -166,7 +167,7 @@ class Mechanism:
         free = ~fixed
         rates[free] = np.linalg.lstsq(matrix[:, free], -matrix[:, fixed] @ rates[fixed], rcond=RANK)[0]
         rates *= self._unit
-        return {m: rates[[k for k, (mate, _) in enumerate(self.unknowns) if mate == m]] for m in self._mates}
+        return {m: rates[[k for k, (mate, _) in enumerate(self.unknowns) if mate == m]] for m in self.mates}
 
     # Comparing
 
@@ -179,10 +180,14 @@ class Mechanism:
         return bool(np.all((x >= self.low - AT_LIMIT) & (x <= self.high + AT_LIMIT)))
 
     def wrapped(self, x: FloatArray) -> FloatArray:
-        """Return the same positions, with the turns of hinges nearest to rest, or those that are within limits."""
+        """Return the same positions, with hinges in (-pi, pi], or the turn that is within limits.
+
+        Those that are given, or near an angle beyond, are within half a turn of that.
+        """
         x = np.array(x)
         hinges = self.turning & ~self._is_ball
-        x[hinges] -= TURN * np.round((x[hinges] - self.rest[hinges]) / TURN)
+        middle = np.where(self.free & (np.abs(self.rest) <= np.pi), 0.0, self.rest)[hinges]
+        x[hinges] -= TURN * np.ceil((x[hinges] - middle) / TURN - 0.5)
         x += np.where(hinges & (x < self.low - AT_LIMIT), TURN, 0.0)
         x -= np.where(hinges & (x > self.high + AT_LIMIT), TURN, 0.0)
         return x
@@ -220,12 +225,12 @@ class Mechanism:
 
     def moved_steps(self) -> list[Step]:
         """Return a step for each mate in the tree that has moved."""
-        moved = (m for m in self._mates if m not in self._paths and self._moved_by(m) > self.tolerance)
+        moved = (m for m in self.mates if m not in self._paths and self._moved_by(m) > self.tolerance)
         return [Step("moved", self.name(m), value=tuple(self.values[m].tolist())) for m in moved]
 
     def has_moved(self) -> bool:
         """Return whether any mate stands elsewhere than at the beginning."""
-        return any(self._moved_by(m) > 0.0 for m in self._mates)
+        return any(self._moved_by(m) > 0.0 for m in self.mates)
 
     def _moved_by(self, m: int) -> float:
         return float(np.abs(self.values[m] - self._before[m]).max(initial=0.0))

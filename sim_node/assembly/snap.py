@@ -57,14 +57,20 @@ def _snap(table: Table, *, every: bool = False) -> Assembly:
     run = _Run(table)
     run.to_the_end()
     solved_by = {int(table.nodes[p.at]): p.mate for p in run.placed}
-    closing = close_loops(table, run.poses, solved_by, run.values, run.loops, every=every)
     frames = FrameTable(table.names, table.parents.astype(np.int32), np.ones(len(table.names), dtype=bool))
-    others = []
-    for other in closing.others:
-        before = {m: np.array(run.values[m]) for m in other.values}
-        run.put(other.values)
-        others.append(replace(other, in_roots=frames.in_root(run.poses)))
-        run.put(before)
+
+    def in_roots(values: Mapping[int, FloatArray]) -> FloatArray:
+        """Return the poses of all frames in their roots at other positions of mates, which are not changed."""
+        before, poses = {m: np.array(run.values[m]) for m in values}, np.array(run.poses)
+        run.put(values)
+        found = frames.in_root(run.poses)
+        for m, q in before.items():
+            run.values[m][:] = q
+        run.poses[:] = poses
+        return found
+
+    closing = close_loops(table, run.poses, solved_by, run.values, run.loops, in_roots, every=every)
+    others = [replace(other, in_roots=in_roots(other.values)) for other in closing.others]
     if closing.moved:
         run.put({})
     return Assembly(

@@ -65,11 +65,11 @@ class PoseStream:
 
     def add_position(self, stamp_ns: int, position: Enu) -> None:
         """Add a position in the map."""
-        self.positions.add(stamp_ns, position)
+        self.positions.add(stamp_ns, tuple(position))
 
     def add_attitude(self, stamp_ns: int, attitude: AttitudeEnu) -> None:
         """Add an attitude in the map."""
-        self.attitudes.add(stamp_ns, attitude)
+        self.attitudes.add(stamp_ns, attitude.xyzw)
 
     def newest_ns(self) -> int | None:
         """Return the newest stamp without extrapolation; None while position or attitude is missing."""

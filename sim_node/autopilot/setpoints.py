@@ -179,7 +179,7 @@ def _unit(q: Sequence[float]) -> AttitudeEnu:
     norm = math.hypot(*_finite("orientation", q))
     if abs(norm - 1.0) > 0.01:
         raise SetpointRefused(f"orientation: norm is {norm:.3g}, a rotation needs 1")
-    return AttitudeEnu(part / norm for part in q)
+    return AttitudeEnu([part / norm for part in q])
 
 
 def checked_thrust(thrust: float) -> float:

@@ -18,12 +18,12 @@ from sim_node.sweep.about import study_of
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.driver import execute
 from sim_node.sweep.engine import EngineFault
-from sim_node.sweep.job import Keep
+from sim_node.sweep.job import DIVERGED, OK, TIMEOUT_S, Keep
 from sim_node.sweep.study import Prepared, Study
 from sim_node.sweep.variations import SAMPLINGS, USAGE, Variation, variation
 from sim_node.world.problems import Place, Where, counted
 
-INTERRUPTED = 130
+FAILED, INTERRUPTED = 1, 130
 # Without a terminal, a line of progress is printed this often, s.
 LINE_EVERY_S = 10.0
 # Options that describe a sweep, which a file or results describe, too.
@@ -76,6 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_optional(where, "--resume", "DIR", lambda word: Path(word).is_dir(), type=Path, const=Path(), help=resume)
     where.add_argument("--plot", action="store_true", help="draw the results to plot.png in their folder")
     where.add_argument("--workers", metavar="N", type=_count, help="how many run at once (default: all cores)")
+    timeout = f"the longest time that a case may take, in seconds of this machine (default {TIMEOUT_S:g})"
+    where.add_argument("--timeout", metavar="S", type=span, default=TIMEOUT_S, help=timeout)
     where.add_argument("--engine", metavar="NAME", default="processes", help="processes (the default) or ray")
     where.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: RAY_ADDRESS, or none)")
     where.add_argument("--runtime-env", metavar="FILE", type=Path, help="Ray's runtime environment, as YAML or JSON")
@@ -83,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("sweep", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Run the cases. Return 0 if all of them ran, 130 if the sweep was interrupted."""
+    """Run the cases. Return 0 if all of them ran, 1 if some failed, crashed or took too long, 130 if interrupted."""
     resumed = arguments.resume is not None
     out = arguments.output if arguments.resume in (None, Path()) else arguments.resume
     if out is None:
@@ -101,12 +103,13 @@ def run(arguments: argparse.Namespace) -> int:
                 workers=arguments.workers,
                 engine=arguments.engine,
                 options=options,
+                timeout=arguments.timeout,
                 resume=resumed,
                 progress=bar.show,
                 stop=lambda: bool(arguments.interrupt.asked),
                 started=bar.start,
             )
-        _summarise(out)
+        is_sound = _summarise(out)
         if arguments.plot:
             from sim_node.sweep.plots import plot
 
@@ -116,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not is_complete:
         print(f"interrupted; go on with: sim_node sweep --resume {out}", file=sys.stderr)
         return INTERRUPTED
-    return 0
+    return 0 if is_sound else FAILED
 
 
 def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
@@ -155,8 +158,8 @@ def _variation(text: str) -> Variation:
     return variation(path.strip(), values, Place(Where("--vary"), path.strip()))
 
 
-def _summarise(out: Path) -> None:
-    """Print how many cases ended in which way, and the first errors."""
+def _summarise(out: Path) -> bool:
+    """Print how many cases ended in which way, and the first errors. Return whether all ran, to divergence or not."""
     rows = read(out)
     total = about_of(out)["runs"]
     counts = dict(sorted(rows.group_by("status").len().iter_rows()))
@@ -164,6 +167,7 @@ def _summarise(out: Path) -> None:
     print(f"{out}: {len(rows)} of {counted(total, 'case')}: {parts}")
     for row in rows.filter(rows["error"] != "").head(5).iter_rows(named=True):
         print(f"case {row['case']}: {row['error']}", file=sys.stderr)
+    return counts.keys() <= {OK, DIVERGED}
 
 
 class Bar:

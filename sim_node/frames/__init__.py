@@ -28,7 +28,7 @@ from sim_node.frames.conversions import (
     yaw_ned_from_enu,
 )
 from sim_node.frames.positions import convert_position
-from sim_node.frames.tagged import Orientation, Position, Transform, Velocity, convert
+from sim_node.frames.tagged import Displacement, Orientation, Position, Transform, Velocity, convert
 from sim_node.frames.tagged_altitudes import Altitude
 from sim_node.frames.tagged_covariances import Covariance
 from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frd, Ned
@@ -43,6 +43,7 @@ __all__ = [
     "AttitudeRequired",
     "Convention",
     "Covariance",
+    "Displacement",
     "Enu",
     "Flu",
     "Frame",

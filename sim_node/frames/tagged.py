@@ -11,8 +11,9 @@ file) and the conversion, a value is tagged, and the code that uses it states th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, overload
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,31 @@ from sim_node.frames.positions import convert_position
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, as_rows
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 Origin = tuple[float, float, float]
 
 
+class Tagged:
+    """Numbers with a tag: two are equal if both parts are. Subclasses define all other operators, NumPy none."""
+
+    values: FloatArray
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    def _tag(self) -> object:
+        """Return what says in what the numbers are."""
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name != "values")  # type: ignore[arg-type]
+
+    def __eq__(self, other: Self) -> bool:  # type: ignore[override]
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._tag() == other._tag() and np.array_equal(self.values, other.values)
+
+
 @dataclass(frozen=True, eq=False)
-class Position:
+class Position(Tagged):
     """Positions in a frame.
 
     Args:
@@ -43,7 +64,6 @@ class Position:
     values: FloatArray
     frame: Frame
     origin: Origin | None
-    __array_ufunc__ = None  # so that array + position raises TypeError, too
 
     def __init__(self, values: npt.ArrayLike, frame: Frame, origin: Iterable[float] | None = None) -> None:
         object.__setattr__(self, "values", _frozen(values, 3, "position", frame))
@@ -86,20 +106,105 @@ class Position:
         """
         return _expected(self, self.frame, frame)
 
-    def __sub__(self, other: Position) -> FloatArray:
-        """Return the displacement (..., 3) in metres along the frame's axes."""
+    def __sub__(self, other: Position) -> Displacement:
+        """Return the way from another position in the same frame to this one."""
         if not isinstance(other, Position):
             return NotImplemented
         if (self.frame, self.origin) != (other.frame, other.origin):
             raise FrameMismatch(f"position in {_place(self)} and position in {_place(other)}")
+        self._check_metric()
+        return Displacement(self.values - other.values, self.frame)
+
+    def __add__(self, other: Displacement) -> Position:
+        """Return the position after a displacement along the axes of the frame."""
+        if not isinstance(other, Displacement):
+            return NotImplemented
+        if self.frame is not other.frame:
+            raise FrameMismatch(f"position in {_place(self)} and displacement in {other.frame}")
+        self._check_metric()
+        return Position(self.values + other.values, self.frame, self.origin)
+
+    def _check_metric(self) -> None:
         if self.frame is Frame.LLA:
             raise FrameMismatch("the difference of positions in LLA is not a displacement in metres; convert to ECEF")
-        return np.asarray(self.values - other.values)
 
 
 @dataclass(frozen=True, eq=False)
-class Velocity:
-    """Velocities by their components along the axes of a frame.
+class _Free(Tagged):
+    """Vectors without a place, by their components along the axes of a frame."""
+
+    values: FloatArray
+    frame: Frame
+
+    def __init__(self, values: npt.ArrayLike, frame: Frame) -> None:
+        object.__setattr__(self, "values", _frozen(values, 3, self._what(), frame))
+        object.__setattr__(self, "frame", frame)
+
+    def to(self, frame: Frame, origin: Origin | None = None) -> Self:
+        """Convert to the axes of another frame, as convert_velocity does.
+
+        Args:
+            frame: The frame to convert to.
+            origin: LLA of the local frame's origin; needed between ECEF and ENU or NED.
+
+        Returns:
+            The converted vectors.
+
+        Raises:
+            OriginRequired: As in convert_velocity, and its other exceptions.
+        """
+        return type(self)(convert_velocity(self.values, self.frame, frame, origin), frame)
+
+    def in_frame(self, frame: Frame) -> FloatArray:
+        """Return the array if it is in `frame`.
+
+        Args:
+            frame: The expected frame.
+
+        Returns:
+            The vectors (..., 3), read-only.
+
+        Raises:
+            FrameMismatch: They are in another frame.
+        """
+        return _expected(self, self.frame, frame)
+
+    def __add__(self, other: Self) -> Self:
+        return self._made(self.values + self._same_axes(other)) if type(other) is type(self) else NotImplemented
+
+    def __sub__(self, other: Self) -> Self:
+        return self._made(self.values - self._same_axes(other)) if type(other) is type(self) else NotImplemented
+
+    def __neg__(self) -> Self:
+        return self._made(-self.values)
+
+    def __mul__(self, factor: float) -> Self:
+        if not isinstance(factor, Real):
+            return NotImplemented
+        return self._made(self.values * float(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Self:
+        if not isinstance(divisor, Real):
+            return NotImplemented
+        return self._made(self.values / float(divisor))
+
+    def _made(self, values: FloatArray) -> Self:
+        return type(self)(values, self.frame)
+
+    def _same_axes(self, other: Self) -> FloatArray:
+        if self.frame is not other.frame:
+            raise FrameMismatch(f"{self._what()} in {self.frame} and {self._what()} in {other.frame}")
+        return other.values
+
+    @classmethod
+    def _what(cls) -> str:
+        return cls.__name__.lower()
+
+
+class Velocity(_Free):
+    """Velocities by their components along the axes of a frame; or other vectors without a place.
 
     Args:
         values: Array-like (..., 3), usually in m/s. It is copied.
@@ -110,61 +215,26 @@ class Velocity:
         ValueError: The shape is wrong.
     """
 
-    values: FloatArray
-    frame: Frame
-    __array_ufunc__ = None
 
-    def __init__(self, values: npt.ArrayLike, frame: Frame) -> None:
-        object.__setattr__(self, "values", _frozen(values, 3, "velocity", frame))
-        object.__setattr__(self, "frame", frame)
+class Displacement(_Free):
+    """Ways from one position to another along the axes of a frame.
 
-    def to(self, frame: Frame, origin: Origin | None = None) -> Velocity:
-        """Convert to the axes of another frame, as convert_velocity does.
+    Args:
+        values: Array-like (..., 3), m. It is copied.
+        frame: The frame.
 
-        Args:
-            frame: The frame to convert to.
-            origin: LLA of the local frame's origin; needed between ECEF and ENU or NED.
-
-        Returns:
-            The converted velocity.
-
-        Raises:
-            OriginRequired: As in convert_velocity, and its other exceptions.
-        """
-        return Velocity(convert_velocity(self.values, self.frame, frame, origin), frame)
-
-    def in_frame(self, frame: Frame) -> FloatArray:
-        """Return the array if it is in `frame`.
-
-        Args:
-            frame: The expected frame.
-
-        Returns:
-            The velocities (..., 3), read-only.
-
-        Raises:
-            FrameMismatch: The velocity is in another frame.
-        """
-        return _expected(self, self.frame, frame)
-
-    def __add__(self, other: Velocity) -> Velocity:
-        if not isinstance(other, Velocity):
-            return NotImplemented
-        return Velocity(self.values + _same_axes(self, other), self.frame)
-
-    def __sub__(self, other: Velocity) -> Velocity:
-        if not isinstance(other, Velocity):
-            return NotImplemented
-        return Velocity(self.values - _same_axes(self, other), self.frame)
+    Raises:
+        TypeError: `frame` is not a Frame.
+        ValueError: The shape is wrong.
+    """
 
 
 @dataclass(frozen=True, eq=False)
-class _Between:
+class _Between(Tagged):
     """Values of one frame in another. A subclass states the width of a row and what the values are."""
 
     values: FloatArray
     frames: FramePair
-    __array_ufunc__ = None
     _width: ClassVar[int]
 
     def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
@@ -292,14 +362,18 @@ def convert(value: Position, target: Frame, origin: Origin | None = None) -> Pos
 @overload
 def convert(value: Velocity, target: Frame, origin: Origin | None = None) -> Velocity: ...
 @overload
+def convert(value: Displacement, target: Frame, origin: Origin | None = None) -> Displacement: ...
+@overload
 def convert(value: Orientation, target: FramePair, origin: Origin | None = None) -> Orientation: ...
 def convert(
-    value: Position | Velocity | Orientation, target: Frame | FramePair, origin: Origin | None = None
-) -> Position | Velocity | Orientation:
+    value: Position | Velocity | Displacement | Orientation,
+    target: Frame | FramePair,
+    origin: Origin | None = None,
+) -> Position | Velocity | Displacement | Orientation:
     """Convert a tagged value to another frame.
 
     Args:
-        value: The position, velocity or orientation.
+        value: The position, velocity, displacement or orientation.
         target: The frame to convert to; for an orientation, a pair (world, body).
         origin: LLA (degrees, degrees, m) of the local frame's origin; needed between ENU or NED and ECEF or LLA.
 
@@ -313,7 +387,7 @@ def convert(
         InvalidCoordinates: Likewise.
         FrameMismatch: The position has another origin.
     """
-    if not isinstance(value, Position | Velocity | Orientation):
+    if not isinstance(value, Position | Velocity | Displacement | Orientation):
         raise TypeError(
             f"a {type(value).__name__} does not say its frame; convert takes a Position, Velocity or Orientation, "
             "convert_position, convert_velocity and convert_orientation take arrays"
@@ -327,16 +401,10 @@ def convert(
     return value.to(target, origin)
 
 
-def _expected(value: Position | Velocity, found: Frame, expected: Frame) -> FloatArray:
+def _expected(value: Position | _Free, found: Frame, expected: Frame) -> FloatArray:
     if found is not expected:
         raise FrameMismatch(f"{type(value).__name__.lower()} is in {found}, {expected} was expected")
     return value.values
-
-
-def _same_axes(a: Velocity, b: Velocity) -> FloatArray:
-    if a.frame is not b.frame:
-        raise FrameMismatch(f"velocity in {a.frame} and velocity in {b.frame}")
-    return b.values
 
 
 def _place(position: Position) -> str:

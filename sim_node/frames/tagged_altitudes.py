@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from sim_node.frames.altitudes import VerticalDatum, convert_altitude
 from sim_node.frames.conventions import FrameMismatch
+from sim_node.frames.tagged import Tagged
 from sim_node.geometry.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Altitude:
+class Altitude(Tagged):
     """Altitudes above a vertical datum.
 
     Args:
@@ -23,7 +24,6 @@ class Altitude:
 
     values: FloatArray
     datum: VerticalDatum
-    __array_ufunc__ = None
 
     def __init__(self, values: npt.ArrayLike, datum: VerticalDatum) -> None:
         own = np.array(values, dtype=np.float64)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sim_node.frames.conventions import Frame, FrameMismatch
 from sim_node.frames.conversions import convert_covariance, per_block, rotated_covariance
+from sim_node.frames.tagged import Tagged
 from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -17,7 +18,7 @@ Frames = Frame | tuple[Frame, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Covariance:
+class Covariance(Tagged):
     """Covariances of position, orientation and so on, in blocks of three components.
 
     Args:
@@ -30,7 +31,6 @@ class Covariance:
 
     values: FloatArray
     frames: tuple[Frame, ...]
-    __array_ufunc__ = None
 
     def __init__(self, values: npt.ArrayLike, frames: Frames) -> None:
         own = np.array(values, dtype=np.float64)
@@ -66,11 +66,13 @@ class Covariance:
         Raises:
             FrameMismatch: The block is in another frame than the attitude.
         """
-        world = Frame.ENU if isinstance(attitude, AttitudeEnu) else Frame.FLU
+        if not isinstance(attitude, (AttitudeEnu, AttitudeFlu)):
+            raise FrameMismatch(f"an attitude of FLU in ENU or FLU is needed, found a {type(attitude).__name__}")
+        world = attitude.world.frame
         if self.frames[block] is not world:
             raise FrameMismatch(f"block {block} of the covariance is in {self.frames[block]}, {world} was expected")
         turns = [np.eye(3) for _ in self.frames]
-        turns[block] = quaternions.to_matrix(np.array(attitude)).T
+        turns[block] = quaternions.to_matrix(np.array(attitude.xyzw)).T
         frames = (*self.frames[:block], Frame.FLU, *self.frames[block + 1 :])
         return Covariance(rotated_covariance(self.values, turns), frames)
 

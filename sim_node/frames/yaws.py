@@ -17,6 +17,7 @@ class YawEnu:
     """
 
     radians: float
+    __array_ufunc__ = None
 
     def to_ned(self) -> YawNed:
         """Return the yaw clockwise from north.
@@ -42,6 +43,7 @@ class YawNed:
     """
 
     radians: float
+    __array_ufunc__ = None
 
     def to_enu(self) -> YawEnu:
         """Return the yaw counterclockwise from east.
@@ -67,6 +69,7 @@ class Heading:
     """
 
     degrees: float
+    __array_ufunc__ = None
 
     @staticmethod
     def of(yaw: YawNed | YawEnu) -> Heading:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_node.columns import Column, Columns
-from sim_node.control.bases import BaseType, Kinematics
+from sim_node.control.bases import BaseType, Kinematics, kinematics_of
 from sim_node.control.bases.motion import arcs
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.force_elements import force_element
@@ -201,7 +201,7 @@ class _Group:
     ) -> None:
         shape = bases[0].shape
         self.rows = np.array(rows)
-        self.kinematics: Kinematics = type(shape).kinematics([base.shape for base in bases])
+        self.kinematics: Kinematics = kinematics_of([base.shape for base in bases])
         self.is_kinematic = bases[0].drive == "kinematic"
         self.places: IntArray = np.zeros(0, dtype=np.int64)
         self.wheels, wheel_joints, driven, self._mean = _joints(bases, shape.driven, model)

@@ -29,7 +29,11 @@ class ForceElement(Protocol):
     """
 
     def reset(self, seed: int) -> None:
-        """Go back to the run's start, with random numbers drawn from `seed`."""
+        """Go back to the run's start.
+
+        Args:
+            seed: Of the random numbers.
+        """
 
     def act(self) -> None:
         """Add the wrenches of the next timestep to xfrc_applied, or write its own elements of qfrc_applied.

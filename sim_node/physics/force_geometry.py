@@ -18,12 +18,28 @@ F = TypeVar("F", bound=Force)
 
 
 def forces_of(world: World, kind: type[F]) -> list[F]:
-    """Return the forces of one kind, in the order of the world."""
+    """Return the forces of one kind.
+
+    Args:
+        world: The world.
+        kind: The class of the forces.
+
+    Returns:
+        The forces, in the order of the world.
+    """
     return [force for force in world.forces if isinstance(force, kind)]
 
 
 def pushed_bodies(model: MjModel, forces: Sequence[Force]) -> IntArray:
-    """Return the body that each force acts on, and the root of its tree (F, 2)."""
+    """Return the bodies that forces act on.
+
+    Args:
+        model: The compiled model.
+        forces: F forces.
+
+    Returns:
+        MuJoCo's number of each force's body, and of the root of its tree (F, 2).
+    """
     bodies = [int(model.body(force.body).id) for force in forces]
     return np.array([(body, int(model.body_rootid[body])) for body in bodies], dtype=np.int64)
 

@@ -19,9 +19,14 @@ _FILTER = ("along", "across", "across rate", "up", "up rate")
 class WindField:
     """The air's velocity at the present timestep, in the fixed frame, m/s.
 
-    air (11,): the argument of force_kernels.air_velocity, updated in place: the velocity at the reference height, its
-    mean, its gust, 1 / the reference height, and the exponent of the profile. current (3,): a view of the first; if the
-    world's wind has no exponent it is the velocity everywhere.
+    Args:
+        wind: The world's wind, or None.
+        timestep: s.
+
+    Attributes:
+        air: (11,), the argument of force_kernels.air_velocity, updated in place: the velocity at the reference height,
+            its mean, its gust, 1 / the reference height, and the exponent of the profile.
+        current: (3,), a view of the first; if the world's wind has no exponent it is the velocity everywhere.
     """
 
     def __init__(self, wind: Wind | None, timestep: float) -> None:
@@ -36,7 +41,11 @@ class WindField:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Go back to the run's start, with gusts drawn from `seed`."""
+        """Go back to the run's start.
+
+        Args:
+            seed: Of the gusts.
+        """
         if self._gusts is None:
             self.air[:3] = self.air[3:6] = self._mean
         else:
@@ -44,7 +53,11 @@ class WindField:
             self._moving[:] = self._gusts.table[0]
 
     def advance(self, timesteps: int = 1) -> None:
-        """Advance by whole timesteps; only gusts change."""
+        """Advance; only gusts change.
+
+        Args:
+            timesteps: By how many timesteps.
+        """
         gusts = self._gusts
         if gusts is not None:
             at = gusts.at = gusts.at + timesteps
@@ -53,14 +66,25 @@ class WindField:
             self._moving[:] = gusts.table[gusts.at]
 
     def velocity(self, positions: FloatArray) -> FloatArray:
-        """Return the velocity (S, 3) of the air at positions (S, 3) in the fixed frame, m/s."""
+        """Return the velocity of the air.
+
+        Args:
+            positions: In the fixed frame (S, 3), m.
+
+        Returns:
+            Velocities (S, 3) in the fixed frame, m/s.
+        """
         scale = np.ones(len(positions))
         if self.air[10] > 0.0:
             scale = (np.maximum(positions[:, 2], 0.0) * self.air[9]) ** self.air[10]
         return np.asarray(self.air[3:6] * scale[:, None] + self.air[6:9])
 
     def declare(self, columns: Columns) -> None:
-        """Declare the state of gusts: the number of the block, the position in it, and its initial state."""
+        """Declare the state of gusts: the number of the block, the position in it, and its initial state.
+
+        Args:
+            columns: The columns of the run.
+        """
         gusts = self._gusts
         if gusts is None:
             return

@@ -3,7 +3,7 @@
 from sim_node.sensors.air_data import Airspeed, Barometer
 from sim_node.sensors.banks import Group
 from sim_node.sensors.camera import Camera, DepthCamera
-from sim_node.sensors.context import SensorContext
+from sim_node.sensors.context import Environment, SensorContext
 from sim_node.sensors.gps import Gps
 from sim_node.sensors.imu import Imu
 from sim_node.sensors.joint_states import JointStates
@@ -30,6 +30,7 @@ __all__ = [
     "Channels",
     "Contact",
     "DepthCamera",
+    "Environment",
     "ForceTorque",
     "FrameState",
     "Gps",

@@ -73,30 +73,71 @@ class Environment(Protocol):
     """
 
     def wind(self, positions: FloatArray) -> FloatArray:
-        """Return the velocity (S, 3) of the air at positions (S, 3), m/s."""
+        """Return the velocity of the air.
+
+        Args:
+            positions: (S, 3), m.
+
+        Returns:
+            Velocities (S, 3), m/s.
+        """
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
-        """Return the first hits (S, R) within `reach` (m) from origins (S, 3) along unit directions (S, R, 3)."""
+        """Return the first hits of rays.
+
+        Args:
+            frames: The frame of each sensor (S,), whose own body its rays ignore.
+            origins: Where its rays begin (S, 3), m.
+            directions: Unit vectors (S, R, 3).
+            reach: The longest distance, m.
+
+        Returns:
+            The hits (S, R).
+        """
 
     def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """Return the wrenches (S, 6) [force, torque] of all contacts on each frame's body, N and N m.
+        """Return the wrenches of all contacts on the bodies of frames.
 
-        They are about points (S, 3) in the fixed frame.
+        Args:
+            frames: The frames (S,).
+            about: The points (S, 3) that torques are about, m.
+
+        Returns:
+            Wrenches (S, 6) [force, torque], N and N m.
         """
 
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """Return the wrenches (S, 6) on each frame's body through its joint, about points (S, 3), as `contact`."""
+        """Return the wrenches on the bodies of frames through their joints.
+
+        Args:
+            frames: The frames (S,).
+            about: The points (S, 3) that torques are about, m.
+
+        Returns:
+            Wrenches (S, 6) [force, torque], N and N m.
+        """
 
     def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
-        """Return cameras with these lenses, called before the first image; None where nothing can be seen."""
+        """Return cameras, before the first image.
+
+        Args:
+            lenses: Their lenses.
+
+        Returns:
+            The cameras; None where nothing can be seen.
+        """
 
     def close(self) -> None:
         """End the processes that render images. The next image starts them again."""
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """Return a function for the states (3, J) of joints: positions, velocities, efforts of actuators.
+        """Return a function for the states of joints.
 
-        Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as joints_below has them.
+        Args:
+            names: J hinges and slides, as joints_below names them.
+
+        Returns:
+            Returns (3, J): positions in rad or m, velocities, and efforts of actuators in N m or N.
         """
 
 
@@ -142,7 +183,9 @@ class SensorContext:
     Attributes:
         world: The world.
         frames: Names of the sensors' frames (S,).
-        environment: What they perceive besides the motion of their frames.
+        environment: What they perceive besides the motion of their frames, an Environment: `wind(positions)`,
+            `cast(frames, origins, directions, reach)`, `contact(frames, about)`, `joint(frames, about)`,
+            `joints(names)` and `cameras(lenses)`.
     """
 
     world: World

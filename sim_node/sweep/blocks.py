@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.sweep.attempts import TimedOut, attempted, time_limit, timed_out
 from sim_node.sweep.case_run import Run
 from sim_node.sweep.components import BLOCK, COMPONENT, component_at
 from sim_node.sweep.job import DIVERGED, OK, Case, Cases, Outcome
@@ -76,12 +78,17 @@ class BlockProgram:
         job, grid = self._runner.job, self._runner.world.time
         padded = [*cases, *[cases[-1]] * (BLOCK - len(cases))]
         live = self._live
-        live.reset()
-        for path, (pair, index) in self._at.items():
-            rows = live.writable(pair.component)
-            rows[:, pair.row].reshape(BLOCK, -1)[:, index] = [case.values[path] for case in padded]
         steps = grid.nearest_steps(job.duration_ns)[0]
-        times_ns, columns = self._record(steps)
+        try:
+            with time_limit(job.timeout_s * len(cases)):
+                live.reset()
+                for path, (pair, index) in self._at.items():
+                    rows = live.writable(pair.component)
+                    rows[:, pair.row].reshape(BLOCK, -1)[:, index] = [case.values[path] for case in padded]
+                times_ns, columns = self._record(steps)
+        except TimedOut:
+            yield from (timed_out(case, job.timeout_s) for case in cases)
+            return
         wall_s = (time.perf_counter() - began) / len(cases)
         final = {name: live.get(name) for name in self._program.changing}
         finite = np.array([all(np.isfinite(array[k]).all() for array in final.values()) for k in range(BLOCK)])
@@ -97,7 +104,11 @@ class BlockProgram:
             if not finite[k]:
                 run.diverged_at = steps * grid.step_ns * 1e-9
                 status, error = DIVERGED, f"diverged by {run.diverged_at:g} s"
-            yield Outcome(case, status, error, self._opened.measured(run), wall_s)
+            ended = Outcome(case, status, error, {}, wall_s)
+            yield attempted(case, job.timeout_s, partial(self._measured, ended, run))
+
+    def _measured(self, ended: Outcome, run: Run, began: float) -> Outcome:
+        return ended._replace(measures=self._opened.measured(run))
 
     def _record(self, steps: int) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
         """Run, and return the times and the recorded columns."""

@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.packages import how_to_install
-from sim_node.sweep.job import Outcome
+from sim_node.sweep.job import OWN, Outcome
 
 if TYPE_CHECKING:
     import polars
 
 ABOUT, ROWS, CASES, LOCK = "sweep.json", "rows", "cases", ".lock"
-# Columns that each row has beside its numbers and measures.
-OWN = ("case", "seed", "status", "error", "wall_s")
 # Rows are written when they have waited for this time (s), or this part of the time that the sweep has run: the number
 # of files grows only with the logarithm of the time.
 MIN_WAIT_S, WAIT_PART = 1.0, 0.02

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.sweep.about import describe
+from sim_node.sweep.attempts import GRACE_S
 from sim_node.sweep.dataset import Dataset, DatasetFault, about_of, read
 from sim_node.sweep.engine import SWEEP_ENGINES, SweepEngine
-from sim_node.sweep.job import CRASHED, OK, Cases, Keep, Outcome
+from sim_node.sweep.job import CRASHED, OK, TIMEOUT_S, Cases, Keep, Outcome
 from sim_node.sweep.study import Prepared, Study, prepare
 from sim_node.sweep.variations import Variation, variation
 from sim_node.text import did_you_mean
@@ -58,7 +61,7 @@ class Driver:
         progress: Progress = lambda done, failures: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._cases, self._block = prepared.cases, prepared.job.block
+        self._cases, self._block, self._timeout_s = prepared.cases, prepared.job.block, prepared.job.timeout_s
         self._engine, self._dataset = engine, dataset
         self._progress, self._stop = progress, stop
         self.failures = 0
@@ -67,6 +70,7 @@ class Driver:
         self._wall_s, self._measured = 0.0, 0
         # Cases of workers that ended: each runs alone, so that the one that is to blame is found.
         self._suspects: deque[Cases] = deque()
+        self._began = 0.0  # of the last batch, s
         self._crashes: dict[int, int] = {}
 
     def run(self) -> bool:
@@ -98,6 +102,7 @@ class Driver:
     def _submit(self, cases: Cases) -> None:
         self._engine.submit(cases)
         self._running += 1
+        self._began = time.monotonic()
 
     def _batch_size(self) -> int:
         """Return how many cases take about BATCH_S, but not more than leave work for all workers."""
@@ -131,11 +136,14 @@ class Driver:
             part = cases.part(slice(start, start + self._block))
             first = int(part.numbers[0])
             self._crashes[first] = self._crashes.get(first, 0) + alone
-            if self._crashes[first] < MAX_CRASHES:
+            took = time.monotonic() - self._began
+            # After this time, a worker ends that Python cannot interrupt. It would do so again.
+            is_late = alone and took >= self._timeout_s * len(part) + GRACE_S
+            if self._crashes[first] < MAX_CRASHES and not is_late:
                 self._suspects.append(part)
             else:
-                error = f"the worker process ended {MAX_CRASHES} times while it ran this case"
-                self._add([Outcome(case, CRASHED, error, {}, 0.0) for case in part])
+                error = f"the worker process ended while it ran this case, the last time after {took:.0f} s"
+                self._add([Outcome(case, CRASHED, error, {}, took) for case in part])
 
 
 def execute(
@@ -145,6 +153,7 @@ def execute(
     workers: int | None = None,
     engine: str = "processes",
     options: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT_S,
     resume: bool = False,
     progress: Progress = lambda done, failures: None,
     stop: Callable[[], bool] = lambda: False,
@@ -158,6 +167,7 @@ def execute(
         workers: How many batches run at once; None for the engine's own number.
         engine: One of SWEEP_ENGINES.
         options: Options of the engine by name.
+        timeout: The longest time that a case may take, s.
         resume: Whether to go on with the results in the folder.
         progress: Called with the number of cases that are done, and of those that are not ok.
         stop: Returns whether to stop before the end.
@@ -175,6 +185,7 @@ def execute(
         known = ", ".join(SWEEP_ENGINES)
         raise DatasetFault(f"no engine {engine!r}{did_you_mean(engine, SWEEP_ENGINES)} (known: {known})")
     prepared = prepare(study)
+    prepared = replace(prepared, job=replace(prepared.job, timeout_s=timeout))
     about = describe(study, prepared)
     if resume:
         _check_same(out, about)
@@ -206,6 +217,7 @@ def run(
     workers: int | None = None,
     engine: str = "processes",
     options: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT_S,
 ) -> polars.DataFrame:
     """Run many cases of a world, with numbers that differ, and return their results.
 
@@ -226,6 +238,7 @@ def run(
         workers: How many batches run at once; None for the engine's own number.
         engine: "processes" for this machine, or "ray".
         options: Options of the engine, such as {"address": "auto"} for Ray.
+        timeout: The longest time that a case may take, s; cases that take longer have the status "timeout".
 
     Returns:
         A row for each case: `case`, `seed`, the varied numbers, the measures, `status`, `error` and `wall_s`.
@@ -241,9 +254,9 @@ def run(
         if keep:
             raise DatasetFault("keep: needs a folder for the results, `out`")
         with TemporaryDirectory(prefix="sim_node_sweep_") as folder:
-            execute(study, Path(folder), workers=workers, engine=engine, options=options)
+            execute(study, Path(folder), workers=workers, engine=engine, options=options, timeout=timeout)
             return read(folder)
-    execute(study, Path(out), workers=workers, engine=engine, options=options, resume=resume)
+    execute(study, Path(out), workers=workers, engine=engine, options=options, timeout=timeout, resume=resume)
     return read(out)
 
 

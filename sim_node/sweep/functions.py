@@ -6,15 +6,17 @@ import hashlib
 import re
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from sim_node.plugins import error_line
 from sim_node.sweep.case_run import Run
-from sim_node.sweep.measures import MEASURES, Measure, Value
+from sim_node.sweep.job import OWN
+from sim_node.sweep.measures import MEASURES, Measure, Read, Value
 from sim_node.sweep.signals import MeasureFault
 from sim_node.text import did_you_mean
 
@@ -67,7 +69,7 @@ def measure_of(text: str) -> Measure:
     with MEASURES.blaming(kind, MeasureFault):
         made = MEASURES[kind](name, call["inside"].strip())
     MEASURES.expect(kind, made, Measure, "a Measure")
-    return made
+    return replace(made, source=kind)
 
 
 def located(text: str, place: Callable[[str], Path]) -> str:
@@ -112,32 +114,51 @@ def measure_in_file(text: str) -> Measure:
     def read(run: Run) -> Mapping[str, Value]:
         try:
             result = function(run)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise MeasureFault(error_line(error, module.__name__)) from error
-        values = dict(result) if isinstance(result, Mapping) else {name: result}
-        return {str(key): plain(value, f"{path}:{name}") for key, value in values.items()}
+        return result if isinstance(result, Mapping) else {name: result}
 
-    return Measure(name, read, columns=columns, sensors=sensors)
+    return Measure(name, read, columns=columns, sensors=sensors, source=f"{path}:{name}")
 
 
-def plain(value: object, owner: str) -> Value:
-    """Return a number, truth value, text or None of a measure, as Python's own.
+def measured(measure: Measure, read: Read, run: Run, taken: Collection[str]) -> dict[str, Value]:
+    """Return the values of a measure by name.
 
     Args:
-        value: The value, which may be NumPy's.
-        owner: What gave it, for messages.
+        measure: The measure.
+        read: Reads its values.
+        run: The run.
+        taken: Names of the varied numbers and of the values of other measures.
 
     Returns:
-        The value.
+        The values, as Python's own.
 
     Raises:
-        MeasureFault: It is something else.
+        MeasureFault: One is not a number, truth value, text or None, or has the name of another column.
+        PluginFault: The same, of a measure that a plug-in added.
     """
-    if isinstance(value, (np.generic, np.ndarray)) and np.ndim(value) == 0:
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    raise MeasureFault(f"{owner} returned {value!r:.60}; a number, a text, or a mapping of them is needed")
+    with MEASURES.blaming(measure.source, MeasureFault):
+        found = read(run)
+    if not isinstance(found, Mapping):
+        _refuse(measure, f"a mapping of values by name is needed, found {found!r:.60}")
+    values: dict[str, Value] = {}
+    for key, value in found.items():
+        if key in OWN:
+            _refuse(measure, f"a value has the name {key!r}, which each row has already ({', '.join(OWN)})")
+        if key in taken:
+            _refuse(measure, f"a value has the name {key!r}, which is that of a varied number or another measure")
+        if isinstance(value, (np.generic, np.ndarray)) and np.ndim(value) == 0:
+            value = value.item()
+        if value is not None and not isinstance(value, (bool, int, float, str)):
+            _refuse(measure, f"returned {value!r:.60}; a number, a text, or a mapping of them is needed")
+        values[str(key)] = value
+    return values
+
+
+def _refuse(measure: Measure, message: str) -> NoReturn:
+    if measure.source in MEASURES:
+        MEASURES.refuse(measure.source, f"{measure.name}: {message}", measure.read)
+    raise MeasureFault(f"{measure.source}: {message}")
 
 
 def _imported(path: Path) -> types.ModuleType:
@@ -158,8 +179,8 @@ def _imported(path: Path) -> types.ModuleType:
         exec(compile(source, str(path), "exec"), vars(module))
     except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, Exception):
-            raise MeasureFault(f"{path}: {type(error).__name__}: {error}") from None
+        if isinstance(error, (Exception, SystemExit)):
+            raise MeasureFault(f"{path}: {error_line(error, name)}") from None
         raise
     finally:
         sys.path.remove(str(path.resolve().parent))

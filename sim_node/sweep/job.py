@@ -14,8 +14,12 @@ from sim_node.sweep.measures import Value
 from sim_node.sweep.payload import Payload
 
 # How a case ended.
-OK, DIVERGED, FAILED, CRASHED = "ok", "diverged", "failed", "crashed"
-STATUSES = (OK, DIVERGED, FAILED, CRASHED)
+OK, DIVERGED, FAILED, TIMED_OUT, CRASHED = "ok", "diverged", "failed", "timeout", "crashed"
+STATUSES = (OK, DIVERGED, FAILED, TIMED_OUT, CRASHED)
+# Columns that each row has beside its numbers and measures.
+OWN = ("case", "seed", "status", "error", "wall_s")
+# The longest time that a case may take unless another is given, s.
+TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Job:
         keep: What is kept of each case.
         in_place: Where the numbers are in a compiled model, or None to compile the world for each case.
         block: How many cases run in one vmapped batch; 1 for worlds that do not.
+        timeout_s: The longest time that a case may take, s.
     """
 
     payload: Payload
@@ -61,6 +66,7 @@ class Job:
     keep: Keep = field(default_factory=Keep)
     in_place: InPlace | None = None
     block: int = 1
+    timeout_s: float = TIMEOUT_S
 
 
 class Case(NamedTuple):

@@ -39,6 +39,7 @@ class Measure:
         check: Checks that it fits a simulation of the world. Raises MeasureFault.
         watch: Attaches to a simulation what observes it as it steps, and returns what replaces `read`; or None.
         of_diverged: Whether it has a value for runs that diverged.
+        source: What it is by: its type in MEASURES, or FILE.py:FUNCTION. `measure_of` fills it in.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Measure:
     check: Callable[[Simulation], object] = field(default=lambda simulation: None)
     watch: Callable[[Simulation], Read | None] = field(default=_no_watch)
     of_diverged: bool = False
+    source: str = ""
 
 
 # Makes a measure of its name and the text between its parentheses. Raises MeasureFault.

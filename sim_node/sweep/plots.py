@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.packages import how_to_install
-from sim_node.sweep.dataset import OWN, DatasetFault, about_of, read
+from sim_node.sweep.dataset import DatasetFault, about_of, read
+from sim_node.sweep.job import OWN
 
 NAME = "plot.png"
 # More would not be legible.

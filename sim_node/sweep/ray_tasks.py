@@ -16,8 +16,9 @@ from sim_node.plugins import offered
 from sim_node.sweep.engine import EngineFault, Finished, sweep_engine
 from sim_node.sweep.job import Cases, Job
 
-# Ray runs a task again this often if its worker or its node ends.
-MAX_RETRIES = 5
+# Ray runs a task again this often if its worker or its node ends. After that, the driver runs its cases alone: one of
+# them may be to blame.
+MAX_RETRIES = 1
 
 
 class RayTasks:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.history import History
+from sim_node.sweep.attempts import attempted
 from sim_node.sweep.case_run import Run
 from sim_node.sweep.components import varied
-from sim_node.sweep.functions import located, measure_of
+from sim_node.sweep.functions import located, measure_of, measured
 from sim_node.sweep.in_place import Writer
-from sim_node.sweep.job import DIVERGED, FAILED, OK, Case, Cases, Job, Outcome
+from sim_node.sweep.job import DIVERGED, OK, TIMED_OUT, Case, Cases, Job, Outcome
 from sim_node.sweep.keeping import kept_of
-from sim_node.sweep.measures import Measure, Read, Value
+from sim_node.sweep.measures import MEASURES, Measure, Read, Value
 from sim_node.sweep.signals import MeasureFault
-from sim_node.world import Diverged, World, WorldError
-from sim_node.world.problems import RunFailed
+from sim_node.world import Diverged, World
 
 # Steps between two checks for divergence.
 CHECK_STEPS = 1000
@@ -40,7 +41,10 @@ class Opened:
         if columns:
             every_ns = max(every_ns, simulation.world.time.step_ns)
             self.history = simulation.history(*columns, every=every_ns * 1e-9)
-        self.reads: list[tuple[Measure, Read]] = [(each, each.watch(simulation) or each.read) for each in measures]
+        self.reads: list[tuple[Measure, Read]] = []
+        for each in measures:
+            with MEASURES.blaming(each.source, MeasureFault):
+                self.reads.append((each, each.watch(simulation) or each.read))
 
     def run_steps(self, steps: int) -> None:
         """Advance, and check now and then that the run has not diverged. Raises Diverged."""
@@ -55,7 +59,7 @@ class Opened:
         values: dict[str, Value] = {}
         for measure, read in self.reads:
             if run.diverged_at is None or measure.of_diverged:
-                values.update(read(run))
+                values.update(measured(measure, read, run, {*run.values, *values}))
         return values
 
 
@@ -80,9 +84,7 @@ class Runner:
         self._opened: Opened | None = None
         self._writer: Writer | None = None
         self._varied: Mapping[str, float] | None = None
-        if job.in_place is not None and not self.sensors:
-            self._opened = self._open(self.world)
-            self._writer = Writer(self._opened.simulation, job.in_place)
+        self._prepare()
 
     def run(self, cases: Cases) -> Iterator[Outcome]:
         """Run cases.
@@ -94,16 +96,15 @@ class Runner:
             The outcome of each.
         """
         for case in cases:
-            yield self._alone(case)
+            outcome = attempted(case, self.job.timeout_s, partial(self._alone, case))
+            if outcome.status == TIMED_OUT:  # the simulation may have been interrupted in the middle of a step
+                self._prepare()
+            yield outcome
 
-    def _alone(self, case: Case) -> Outcome:
-        began = time.perf_counter()
-        try:
-            opened = self._with(case.values)
-            opened.simulation.reset(case.seed)
-            return self.finish(opened, case, began, self.advance(opened))
-        except Exception as error:
-            return failed(case, error, began)
+    def _alone(self, case: Case, began: float) -> Outcome:
+        opened = self._with(case.values)
+        opened.simulation.reset(case.seed)
+        return self.finish(opened, case, began, self.advance(opened))
 
     def advance(self, opened: Opened) -> float | None:
         """Advance a simulation to its end. Return the time (s) since the start at which it had diverged, or None."""
@@ -149,6 +150,13 @@ class Runner:
         """Return the world with the numbers of a case. Raises WorldError."""
         return varied(self.world, values)
 
+    def _prepare(self) -> None:
+        """Open the simulation whose numbers are written in place, if there is one."""
+        self._opened = self._writer = None
+        if self.job.in_place is not None and not self.sensors:
+            self._opened = self._open(self.world)
+            self._writer = Writer(self._opened.simulation, self.job.in_place)
+
     def _with(self, values: Mapping[str, float]) -> Opened:
         """Return the simulation with the numbers of a case."""
         if self._writer is not None and self._opened is not None:
@@ -166,14 +174,3 @@ class Runner:
     def observe(self, simulation: Simulation) -> Opened:
         """Return a simulation with what observes it."""
         return Opened(simulation, self.measures, self.columns, self.job.every_ns)
-
-
-def failed(case: Case, error: Exception, began: float) -> Outcome:
-    """Return the outcome of a case that raised an error."""
-    if isinstance(error, (WorldError, MeasureFault, RunFailed)):
-        reason = " ".join(str(error).split())
-    else:
-        from sim_node.plugins import error_line
-
-        reason = error_line(error, "sim_node")
-    return Outcome(case, FAILED, reason, {}, time.perf_counter() - began)

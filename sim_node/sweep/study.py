@@ -12,9 +12,9 @@ from sim_node.simulation import Simulation
 from sim_node.sweep.components import cases_at_once, check_components, is_component_world, varied
 from sim_node.sweep.functions import located, measure_of
 from sim_node.sweep.in_place import find_in_place
-from sim_node.sweep.job import Cases, Job, Keep
+from sim_node.sweep.job import OWN, Cases, Job, Keep
 from sim_node.sweep.keeping import check_kept, needs_session
-from sim_node.sweep.measures import Measure
+from sim_node.sweep.measures import MEASURES, Measure
 from sim_node.sweep.payload import payload_of
 from sim_node.sweep.signals import MeasureFault
 from sim_node.sweep.variations import SAMPLINGS, SEED, Values, Variation, points_of, seeds_of, values_of
@@ -159,14 +159,14 @@ def _fault(world: World, of: Variation, value: float) -> Problem | None:
 
 def _check_measures(study: Study, world: World, job: Job) -> bool:
     """Check all measures on the world. Return whether none needs sensors, a session or a bag. Raises WorldError."""
-    made, problems, names = [], [], {}
+    made, problems, names = [], [], set[str]()
     for index, text in enumerate(job.measures):
         place = study.places.get(f"measures[{index}]", NO_PLACE)
         try:
             one = measure_of(text)
-            if one.name in names or one.name in job.paths:
+            if one.name in (*names, *job.paths, *OWN):
                 raise MeasureFault(f"two columns of the results would be named {one.name!r}; write NAME={text}")
-            names[one.name] = one
+            names.add(one.name)
             made.append((one, place))
         except MeasureFault as error:
             problems.append(Problem(place.where, place.key or f"measures[{index}]", str(error)))
@@ -189,7 +189,8 @@ def _misfit(measure: Measure, simulation: Simulation) -> str:
         for column in measure.columns:
             if column not in simulation.columns:
                 return f"{measure.name}: no column {column!r}{did_you_mean(column, simulation.columns)}"
-        measure.check(simulation)
+        with MEASURES.blaming(measure.source, MeasureFault):
+            measure.check(simulation)
     except MeasureFault as error:
         return str(error)
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -191,9 +191,10 @@ def points_of(variations: Sequence[Variation]) -> int:
 def values_of(variations: Sequence[Variation], runs: int, seed: int, sampling: str) -> dict[str, Values]:
     """Return the values (runs,) of each path.
 
-    Lists and grids are combined: the last one varies fastest, and the combinations repeat if there are more runs.
-    Without Latin hypercube or Sobol sampling, the values of a path do not depend on the others, nor on the number of
-    runs.
+    Lists and grids are combined: the last one varies fastest, and the combinations repeat if there are more runs. If
+    distributions are sampled by Latin hypercube or Sobol, the combinations are one more dimension of their design:
+    Sobol's points have the order of binary digits, with which the order of the combinations would be confounded.
+    With random sampling, the values of a path do not depend on the others, nor on the number of runs.
 
     Args:
         variations: The variations, of different paths.
@@ -205,15 +206,21 @@ def values_of(variations: Sequence[Variation], runs: int, seed: int, sampling: s
         The values by path, in the order of the variations.
     """
     drawn = [each for each in variations if not each.is_axis]
-    samples = dict(zip((each.path for each in drawn), _samples(drawn, runs, seed, sampling), strict=True))
-    cases = np.arange(runs)
+    if sampling == "random" or not drawn:
+        rows = [stream(seed, each.path, "sweep").random(runs) for each in drawn]
+        combinations = np.arange(runs)
+    else:
+        rows = [*_design(len(drawn) + (len(drawn) < len(variations)), runs, seed, sampling)]
+        ranks = rows[-1].argsort().argsort()
+        combinations = ranks * points_of(variations) // runs
+    samples = dict(zip((each.path for each in drawn), rows, strict=False))
     table: dict[str, Values] = {}
     repeat = 1
     for each in reversed(variations):
         kind = KINDS[each.kind]
         if kind.points is not None:
             points = kind.points(each.numbers)
-            table[each.path] = points[cases // repeat % len(points)]
+            table[each.path] = points[combinations // repeat % len(points)]
             repeat *= len(points)
         elif kind.values is not None:
             table[each.path] = kind.values(each.numbers, samples[each.path])
@@ -225,25 +232,21 @@ def seeds_of(seed: int, runs: int) -> npt.NDArray[np.int64]:
     return stream(seed, "sweep", "seeds").integers(0, MAX_SEED, runs, dtype=np.int64, endpoint=True)
 
 
-def _samples(drawn: Sequence[Variation], runs: int, seed: int, sampling: str) -> Iterator[FloatArray]:
-    """Yield samples (runs,) in [0, 1) for each variation."""
-    if sampling == "random" or not drawn:
-        for each in drawn:
-            yield stream(seed, each.path, "sweep").random(runs)
-        return
+def _design(dimensions: int, runs: int, seed: int, sampling: str) -> FloatArray:
+    """Return samples (dimensions, runs) in [0, 1) that cover their range together."""
     from scipy.stats import qmc
 
     sampler = {"latin_hypercube": qmc.LatinHypercube, "sobol": qmc.Sobol}[sampling]
     random = stream(seed, "sweep", sampling)
     try:
-        points = sampler(len(drawn), rng=random)
+        points = sampler(dimensions, rng=random)
     except TypeError:  # scipy before 1.15
-        points = sampler(len(drawn), seed=random)
+        points = sampler(dimensions, seed=random)
     with warnings.catch_warnings():
         # Sobol points are balanced only for powers of two; any number of them is a sample.
         warnings.simplefilter("ignore", UserWarning)
         table = points.random(runs)
-    yield from np.minimum(table, np.nextafter(1.0, 0.0)).T
+    return np.asarray(np.minimum(table, np.nextafter(1.0, 0.0)).T)
 
 
 _HOW = f"allowed: {USAGE}"

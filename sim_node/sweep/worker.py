@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from sim_node.sweep.attempts import GRACE_S, attempted, last_limit
 from sim_node.sweep.job import OK, Case, Cases, Job, Outcome
 from sim_node.sweep.keeping import BAG, needs_session
-from sim_node.sweep.runner import Runner, failed
+from sim_node.sweep.runner import Runner
 from sim_node.world import Diverged
 
 # Workers of one machine choose ports of autopilots at the same moment.
@@ -66,27 +68,29 @@ def run_in_session(runner: Runner, case: Case) -> Outcome:
     Returns:
         Its outcome.
     """
-    from sim_node.autopilot.ports import PortInUse
-
-    began = time.perf_counter()
     keep = runner.job.keep
     with TemporaryDirectory(prefix="sim_node_case_") as folder:
-        for attempt in range(ATTEMPTS):
-            bag = Path(folder, f"{attempt}", BAG) if keep.topics else None
-            try:
-                outcome = _outcome(runner, case, began, bag)
-            except PortInUse as error:  # another worker was faster: the next attempt finds other ports
-                outcome = failed(case, error, began)
-                time.sleep(random.uniform(0.0, LONGEST_PAUSE_S))
-            except Exception as error:
-                outcome = failed(case, error, began)
-                break
-            else:
-                break
-        if keep.failures_only and outcome.status == OK:
+        outcome = attempted(case, runner.job.timeout_s, partial(_tried, runner, case, Path(folder)))
+        if not keep.topics or (keep.failures_only and outcome.status == OK):
             return outcome
-        files = {} if bag is None else {f"{BAG}/{path.name}": path.read_bytes() for path in sorted(bag.glob("*"))}
-        return outcome._replace(files={**outcome.files, **files}, wall_s=time.perf_counter() - began)
+        attempt = max(Path(folder).iterdir(), key=lambda path: int(path.name), default=Path(folder))
+        files = {f"{BAG}/{path.name}": path.read_bytes() for path in sorted((attempt / BAG).glob("*"))}
+        return outcome._replace(files={**outcome.files, **files})
+
+
+def _tried(runner: Runner, case: Case, folder: Path, began: float) -> Outcome:
+    """Run a session, again if another worker takes its ports. Each attempt has a folder of its own for its bag."""
+    from sim_node.autopilot.ports import PortInUse
+
+    for attempt in range(ATTEMPTS):
+        bag = folder / f"{attempt}" / BAG if runner.job.keep.topics else None
+        try:
+            return _outcome(runner, case, began, bag)
+        except PortInUse:  # another worker was faster: the next attempt finds other ports
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(random.uniform(0.0, LONGEST_PAUSE_S))
+    raise AssertionError
 
 
 def _outcome(runner: Runner, case: Case, began: float, bag: Path | None) -> Outcome:
@@ -120,7 +124,9 @@ _WORKER: dict[str, Any] = {}
 
 
 def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
-    """Run cases in this process, which keeps what it has opened for the next batch.
+    """Run cases in this process, which is a worker: it keeps what it has opened for the next batch.
+
+    It ends if a case does not end in time and cannot be interrupted.
 
     Args:
         key: Identifies the job.
@@ -133,4 +139,9 @@ def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
     if _WORKER.get("key") != key:
         _WORKER.clear()
         _WORKER.update(key=key, worker=Worker(job))
-    return list(_WORKER["worker"].run(cases))
+    outcomes = _WORKER["worker"].run(cases)
+    done: list[Outcome] = []
+    while len(done) < len(cases):
+        with last_limit(job.timeout_s * job.block + GRACE_S):
+            done.append(next(outcomes))
+    return done

@@ -42,9 +42,13 @@ class Force:
     __hash__ = None  # type: ignore[assignment]
 
     def data(self) -> dict[str, Any]:
-        """Return the force as data of a world file: its type, and its fields. None stands for a missing one.
+        """Return the force as data of a world file.
 
-        Raises NotImplementedError for a type that world files cannot express.
+        Returns:
+            Its type, and its fields. None stands for a missing one.
+
+        Raises:
+            NotImplementedError: World files cannot express this type.
         """
         raise NotImplementedError
 

@@ -16,6 +16,7 @@ import numpy as np
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry, calling_module
+from sim_node.text import did_you_mean
 from sim_node.world.fields import same
 
 Axis = tuple[float, float, float]
@@ -140,6 +141,18 @@ class JointType:
     draw: Callable[[np.random.Generator], FloatArray] | None = None
     x_xy_order: tuple[int, ...] | None = None
     redundant: bool = False
+
+    def __post_init__(self) -> None:
+        for k, part in enumerate(self.parts):
+            fault = ""
+            if part.kind not in ("slide", "hinge", "ball"):
+                fault = f"kind {part.kind!r}{did_you_mean(part.kind, QD_SIZES)}; allowed: slide, hinge, ball"
+            elif part.axis is not None and np.shape(part.axis) != (3,):
+                fault = f"axis {part.axis!r}; three numbers are needed"
+            elif part.axis is not None and not 0.0 < np.linalg.norm(part.axis) < np.inf:
+                fault = f"axis {part.axis!r}; a direction is needed, finite and not zero"
+            if fault:
+                raise ValueError(f"joint type {self.name!r}: part {k} has the {fault}")
 
     @property
     def q_size(self) -> int:

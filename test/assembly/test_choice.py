@@ -35,6 +35,27 @@ def test_near_chooses_on_the_mate_that_closes_the_loop_whatever_the_order(phi: f
         assert abs(wrapped(heading(assembly, "s/rocker") - phi)) < 1e-9, order
 
 
+@pytest.mark.parametrize("near", [(2.5, 2.5), (-2.5, 2.5), None])
+def test_hinges_are_within_half_a_turn_or_their_limits(near: tuple[float, float] | None) -> None:
+    """An angle of 4.38 is -1.9: from `near`, solvers went on beyond half a turn."""
+    beyond = 0
+    for theta in np.linspace(-3.1, 3.1, 7).tolist():
+        system = four_bar(*LENGTHS, theta, near=near)
+        assembly = snapped(system)
+        for m, values in assembly.values.items():
+            assert -np.pi < values[0] <= np.pi
+            # The same angle, a turn on, if its limits say so; the crank's is given.
+            mate = system.mates[m]
+            if mate.name == "output" and values[0] < -0.1:
+                on = values[0] + 2 * np.pi
+                limited = replace(mate, limits=((on - 0.05, on + 0.05),), near=None)
+                turned = snapped(replace(system, mates=(*system.mates[:2], limited, system.mates[3])))
+                assert turned.conflicts == ()
+                assert turned.values[m][0] == pytest.approx(on)
+                beyond += 1
+    assert beyond
+
+
 def test_what_is_free_is_held_where_near_wants_it() -> None:
     wanted = closing_angle(freudenstein(*LENGTHS, THETA)[0])
     system = four_bar(*LENGTHS, None)

@@ -64,7 +64,7 @@ def test_goto_counts_from_home(xyz: tuple[float, float, float]) -> None:
     setpoint = setpoints.goto("map", xyz, AT_REST, "map", Limits(), HOME)
     assert setpoint.ned is not None
     assert HOME.ned is not None
-    np.testing.assert_allclose(setpoint.ned, ENU_NED @ xyz + HOME.ned, atol=1e-12)
+    np.testing.assert_allclose(setpoint.ned, ENU_NED @ xyz + np.array(HOME.ned), atol=1e-12)
 
 
 @given(st.tuples(*[st.floats(-5, 5)] * 3), st.floats(-1, 1))

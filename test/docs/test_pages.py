@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from page_blocks import BLOCK, COMMAND, run, shows
 
+from sim_node.control.bases import BASE_TYPES
 from sim_node.physics.engine import ENGINES
+from sim_node.physics.force_elements import FORCE_ELEMENTS
+from sim_node.registry import Registry
 from sim_node.sensors.registry import SENSORS
+from sim_node.tools.registry import TOOLS
+from sim_node.world.joints import JOINTS
+from sim_node.world.readers.registry import READERS
+from sim_node.world.readers.yaml_forces import FORCES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -77,7 +85,12 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     # What a page registers is not there for the tests that follow in this process.
-    with SENSORS.extended({}), ENGINES.extended({}):
+    registries: tuple[Registry[Any, Any], ...] = (
+        *(SENSORS, ENGINES, JOINTS, FORCES, FORCE_ELEMENTS, BASE_TYPES, READERS, TOOLS),
+    )
+    with ExitStack() as stack:
+        for registry in registries:
+            stack.enter_context(registry.extended({}))
         for block in blocks("python"):
             if block.page == page:
                 padded = "\n" * block.line + block.text  # a failure names the line of the page

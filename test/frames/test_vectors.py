@@ -99,7 +99,8 @@ def test_a_wrong_argument_is_found_by_type_checkers() -> None:
         goto("map", (1, 2, 3), (0, 0, 0, 1), "map", Limits(), home)
     attitude: AttitudeEnu = AttitudeNed((1.0, 0.0, 0.0, 0.0))  # type: ignore[assignment]
     level = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
-    level.to_body(Flu((1.0, 0.0, 0.0)))  # type: ignore[arg-type]
+    with pytest.raises(FrameMismatch, match="attitude of FLU in ENU turns a vector in ENU; found vector in FLU"):
+        level.to_body(Flu((1.0, 0.0, 0.0)))  # type: ignore[arg-type]
     assert isinstance(attitude, AttitudeNed)
 
 

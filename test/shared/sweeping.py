@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import psutil
 
+import sim_node
 from sim_node.sweep import read
 from sim_node.sweep.engine import Finished
 from sim_node.sweep.job import Cases, Job
@@ -50,6 +52,15 @@ def start(words: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*SIM_NODE, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
+
+
+def environment(python: Path | str) -> dict[str, str]:
+    """Of a program by another Python: sim_node and its packages are those of this one."""
+    variables = dict(os.environ)
+    if python != sys.executable:
+        paths = [str(Path(sim_node.__file__).parents[1]), *(path for path in sys.path if path.endswith("-packages"))]
+        variables["PYTHONPATH"] = os.pathsep.join(paths)
+    return variables
 
 
 def family(process: subprocess.Popen[str]) -> list[psutil.Process]:

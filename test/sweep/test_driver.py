@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from sweeping import WORLD, Here
+from strangers import environment_of
+from sweeping import WORLD, Here, environment
 
 from sim_node import loads
 from sim_node.sweep import SWEEP_ENGINES, DatasetFault, read, run
@@ -21,29 +24,75 @@ from sim_node.sweep.variations import variation
 from sim_node.sweep.worker import Worker
 from sim_node.world import Body, Geometry, World, WorldError
 
-DEADLY = """\
+HOSTILE = """\
 import os
+import signal
+import sys
+import threading
 
-def deadly(run):
-    if run.values["bodies[ball].joint.qd[0]"] == 3.0:
+def hostile(run):
+    what = run.values["bodies[ball].joint.qd[0]"]
+    if what == 2.0:
+        sys.exit()
+    if what == 3.0:
+        threading.Event().wait()
+    if what == 4.0:
+        return {"case": 17}
+    if what == 5.0:
+        return {"hostile": object()}
+    if what == 6.0:
         os._exit(9)
-    return run.values["bodies[ball].joint.qd[0]"]
+    if what == 7.0:  # as code that Python cannot interrupt
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        threading.Event().wait()
+    return what
 """
 
 
-@pytest.mark.peers  # five processes start
-def test_a_case_that_ends_its_worker_is_found_and_costs_no_other(tmp_path: Path) -> None:
-    file = tmp_path / "deadly.py"
-    file.write_text(DEADLY)
-    rows = run(
-        loads(WORLD),
-        duration=0.02,
-        vary={"bodies[ball].joint.qd[0]": [1, 3, 4]},
-        measures=[str(file)],
-        workers=1,
+def hostile(folder: Path, engine: str, whats: list[float], python: Path | str = sys.executable) -> pl.DataFrame:
+    """The rows of a sweep whose measure does `whats`, by one worker of an engine, in a process of its own."""
+    (folder / "hostile.py").write_text(HOSTILE)
+    (folder / "thrown.yaml").write_text(WORLD)
+    vary = f"bodies[ball].joint.qd[0]={','.join(map(str, whats))}"
+    words = ["sweep", "thrown.yaml", "--duration", "0.02", "--vary", vary, "--measure", "hostile.py", "-o", "out"]
+    options = ["--engine", engine, "--workers", "1", "--timeout", "6"]
+    done = subprocess.run(
+        [str(python), "-m", "sim_node.cli.main", *words, *options],
+        cwd=folder,
+        env=environment(python),
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert rows["status"].to_list() == ["ok", "crashed", "ok"]
-    assert rows["deadly"].to_list() == [1.0, None, 4.0]
+    assert done.returncode == 1, done.stdout + done.stderr
+    return read(folder / "out")
+
+
+def test_what_a_measure_does_is_the_outcome_of_its_case_and_of_no_other(tmp_path: Path) -> None:
+    rows = hostile(tmp_path, "processes", [1, 2, 3, 4, 5, 1])
+    check_hostile(tmp_path, rows, ["ok", "failed", "timeout", "failed", "failed", "ok"])
+
+
+@pytest.mark.peers  # processes start, or a cluster, and time passes
+@pytest.mark.parametrize("engine", ["processes", "ray"])
+def test_a_worker_that_ends_or_cannot_be_interrupted_costs_its_case_only(engine: str, tmp_path: Path) -> None:
+    python = environment_of("ray") if engine == "ray" else sys.executable
+    rows = hostile(tmp_path, engine, [1, 2, 3, 4, 5, 6, 7, 1], python)
+    check_hostile(tmp_path, rows, ["ok", "failed", "timeout", "failed", "failed", "crashed", "crashed", "ok"])
+
+
+def check_hostile(folder: Path, rows: pl.DataFrame, statuses: list[str]) -> None:
+    assert rows["status"].to_list() == statuses
+    assert rows["case"].to_list() == list(range(len(statuses)))
+    assert [value for value in rows["hostile"].to_list() if value is not None] == [1.0, 1.0]
+    errors = rows["error"].to_list()
+    file = f"{folder}/hostile.py"  # Ray's workers have a copy, below a folder of their own
+    assert errors[1].startswith("SystemExit (/")
+    assert errors[1].endswith(f"{file}:9, in hostile)")
+    assert errors[2] == "did not end within 6 s (--timeout)"
+    reserved = "a value has the name 'case', which each row has already (case, seed, status, error, wall_s)"
+    assert errors[3].endswith(f"{file}:hostile: {reserved}")
+    assert f"{file}:hostile: returned <object object" in errors[4]
 
 
 SCRIPT = """\

@@ -95,7 +95,7 @@ def test_numbers_written_in_place_equal_a_fresh_compile_to_the_bit(data: st.Data
     samples, values = {}, {}
     for path in chosen:
         base = float(world.at(path))
-        low, high = (base * 0.7 - 0.01, base * 1.3 + 0.02) if base <= 0.0 else (base * 0.7, base * 1.3)
+        low, high = sorted((base * 0.7, base * 1.3)) if base else (-0.01, 0.02)
         samples[path] = [low, high]
         values[path] = data.draw(st.floats(low, high))
     try:

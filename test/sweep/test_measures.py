@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +93,7 @@ def landing(run):
     '''Where the ball comes down to its start, by the parabola through three instants.'''
     z, x = run.signal("pose[ball].z"), run.signal("pose[ball].x")
     first = int((z[1:] <= 1e-12).argmax()) + 1
-    return {"x": x[first], "t": run.times[first], "name": run.simulation.world.name, "seed": run.seed}
+    return {"x": x[first], "t": run.times[first], "name": run.simulation.world.name}
 
 def broken(run):
     return 1 / 0
@@ -130,6 +132,7 @@ def test_functions_of_a_file_are_measures(tmp_path: Path) -> None:
         ("final_pose(bal)", "did you mean ball"),
         ("nowhere.py", "No such file"),
         ("max", "is not a measure"),
+        ("case=max(pose[ball].z)", "two columns of the results would be named 'case'"),
     ],
 )
 def test_a_wrong_measure_is_refused_before_anything_runs(text: str, reported: str) -> None:
@@ -151,6 +154,26 @@ def test_a_measure_can_be_added() -> None:
     with MEASURES.extended({"steps": steps}):
         prepared = prepare(Study(loads(BALL), 0.5, runs=1, measures=("steps()",)))
         assert next(iter(Runner(prepared.job).run(prepared.cases))).measures == {"steps()": 50}
+
+
+def test_what_an_added_measure_gives_is_checked() -> None:
+    def gives(value: object) -> Callable[[str, str], Measure]:
+        return lambda name, inside: Measure(name, lambda run: value)  # type: ignore[arg-type, return-value]
+
+    def leaves(name: str, inside: str) -> Measure:
+        return Measure(name, lambda run: sys.exit())
+
+    for maker, reported in (
+        (gives({"seed": 1}), "measure 'm': m(): a value has the name 'seed', which each row has already"),
+        (gives({"up()": 1}), "measure 'm': m(): a value has the name 'up()', which is that of a varied number or an"),
+        (gives(3), "measure 'm': m(): a mapping of values by name is needed, found 3"),
+        (gives({"m": [1]}), r"measure 'm': m(): returned [1]; a number"),
+        (leaves, "SystemExit"),
+    ):
+        with MEASURES.extended({"m": maker, "up": lambda name, inside: Measure(name, lambda run: {name: 1})}):
+            found = outcome(["up()", "m()"], duration=0.01)
+        assert found.status == "failed"
+        assert reported in found.error
 
 
 def test_the_scatter_of_a_ballistic_landing_agrees_with_the_closed_form() -> None:

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 from strangers import environment_of
-from sweeping import SIM_NODE, arguments, contents, family, parts, start
+from sweeping import SIM_NODE, arguments, contents, environment, family, parts, start
 from waiting import until, until_ended
-
-import sim_node
 
 pytestmark = pytest.mark.peers
 RUNS = 60
@@ -21,12 +19,7 @@ HERE = Path(__file__).parent
 
 
 def run(words: list[str], python: Path | str = sys.executable) -> None:
-    environment = dict(os.environ)
-    if python != sys.executable:
-        # sim_node and its packages are those of this Python; Ray is that of the other.
-        paths = [str(Path(sim_node.__file__).parents[1]), *(path for path in sys.path if path.endswith("-packages"))]
-        environment["PYTHONPATH"] = os.pathsep.join(paths)
-    done = subprocess.run([str(python), *words], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run([str(python), *words], capture_output=True, text=True, env=environment(python), check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections import Counter
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -64,11 +65,11 @@ def test_seeds_are_whole_numbers(text: str) -> None:
 def test_lists_and_grids_are_combined_and_repeat(sizes: list[int], runs: int) -> None:
     axes = [[float(10 * axis + point) for point in range(size)] for axis, size in enumerate(sizes)]
     varied = [Variation(f"p{axis}", "list", tuple(points)) for axis, points in enumerate(axes)]
-    combinations = list(product(*axes))
-    assert points_of(varied) == len(combinations)
+    every = list(product(*axes))
+    assert points_of(varied) == len(every)
     table = values_of(varied, runs, 0, "random")
     found = list(zip(*(table[each.path].tolist() for each in varied), strict=True))
-    assert found == [combinations[case % len(combinations)] for case in range(runs)]
+    assert found == [every[case % len(every)] for case in range(runs)]
 
 
 def test_a_grid_is_evenly_spaced() -> None:
@@ -117,3 +118,42 @@ def test_choice_draws_each_of_its_values() -> None:
     numbers, counts = np.unique(drawn, return_counts=True)
     assert numbers.tolist() == [1.0, 2.0, 7.0]
     assert stats.chisquare(counts).pvalue > 1e-3
+
+
+# Every way to give the values of a number, and where the boundary between its halves is.
+HALVES = {
+    "0.1,0.2": 0.15,
+    "grid(0,10,4)": 5.0,
+    "uniform(1,3)": 2.0,
+    "normal(-3,0.5)": -3.0,
+    "loguniform(0.01,100)": 1.0,
+    "choice(1,2,7,9)": 4.0,
+}
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_no_two_variations_of_a_design_are_confounded(sampling: str) -> None:
+    """A chi-square test of the halves of each pair in designs of three, of any kinds in any order.
+
+    Three, as the second dimension of Sobol's points is in the upper half for every other point.
+    """
+    for design in permutations((variation(text, text) for text in HALVES), 3):
+        table = values_of(design, 64, 2, sampling)
+        for one, other in combinations(design, 2):
+            upper = [(table[each.path] > HALVES[each.path]).astype(int) for each in (one, other)]
+            counts = np.bincount(upper[0] + 2 * upper[1], minlength=4).reshape(2, 2)
+            assert stats.chi2_contingency(counts).pvalue > 1e-5, (one.path, other.path, design, counts)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS[1:])
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(1, 60), st.integers(0, 99))
+@settings(deadline=None)
+def test_designs_have_all_combinations_of_lists_equally_often(
+    sampling: str, sizes: list[int], runs: int, seed: int
+) -> None:
+    varied = [Variation(f"p{axis}", "list", tuple(map(float, range(size)))) for axis, size in enumerate(sizes)]
+    table = values_of([*varied, variation("u", "uniform(0,1)")], runs, seed, sampling)
+    found = Counter(zip(*(table[each.path].tolist() for each in varied), strict=True))
+    counts = [found[combination] for combination in product(*(each.numbers for each in varied))]
+    assert sum(counts) == runs
+    assert max(counts) - min(counts) <= 1

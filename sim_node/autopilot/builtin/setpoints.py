@@ -154,8 +154,9 @@ def _target(
     rate = 0.0 if mask & NO_YAW_RATE else Frd((0.0, 0.0, fields.yaw_rate)).to_flu()[2]
     if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
         raise Refused("yaw is not finite")
-    velocity = None if mask & NO_VELOCITY else _velocity(world(fields.vx, fields.vy, fields.vz), parameters.max_speed)
-    acceleration = None if mask & NO_ACCELERATION else world(fields.afx, fields.afy, fields.afz)
+    linear = world(fields.vx, fields.vy, fields.vz).xyz
+    velocity = None if mask & NO_VELOCITY else _velocity(linear, parameters.max_speed)
+    acceleration = None if mask & NO_ACCELERATION else world(fields.afx, fields.afy, fields.afz).xyz
     if acceleration is not None and not math.isfinite(sum(acceleration)):
         raise Refused("acceleration is not finite")
     if not mask & NO_POSITION:
@@ -202,11 +203,11 @@ def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     if mask & NO_ATTITUDE:
         task = flight.task
         attitude = task.attitude if isinstance(task, Tilt) else np.array(flight.states[0, 3:7])
-        return Tilt(attitude, rates, fields.thrust)
+        return Tilt(attitude, rates.xyz, fields.thrust)
     norm = math.hypot(*fields.q)
     if not abs(norm - 1.0) < 0.01:
         raise Refused("q is not a rotation")
-    turned = AttitudeNed(part / norm for part in fields.q).to_enu()
+    turned = AttitudeNed([part / norm for part in fields.q]).to_enu()
     return Tilt(np.array(turned), (0.0, 0.0, 0.0), fields.thrust)
 
 

@@ -138,7 +138,7 @@ class SimulatorLink:
             self.steps += 1
             self.measurements.record(fields)
             rate = Frd((fields.xgyro, fields.ygyro, fields.zgyro))
-            if _are_below(MAX_SHOWN, rate):
+            if _are_below(MAX_SHOWN, rate.xyz):
                 self._rate[:] = rate.to_flu()
             else:
                 self.invalid += 1

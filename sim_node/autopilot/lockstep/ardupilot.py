@@ -6,6 +6,7 @@ import math
 import select
 import socket
 import struct
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import ClassVar, NamedTuple
 
@@ -75,7 +76,7 @@ def reply(sample: Sample, time_ns: int) -> bytes:
     return f"\n{{{','.join(parts)}}}\n".encode("ascii")
 
 
-def _list(numbers: tuple[float, ...]) -> str:
+def _list(numbers: Iterable[float]) -> str:
     return f"[{','.join(map(repr, numbers))}]"
 
 

@@ -201,11 +201,11 @@ def _orientation(number: int) -> tuple[str, Quaternion | None]:
     if not angles.keys() <= {"ROLL", "PITCH", "YAW"} or (number and not angles):
         return str(number), None
     roll, pitch, yaw = (math.radians(float(angles.get(axis, 0.0))) for axis in ("ROLL", "PITCH", "YAW"))
-    return _DIRECTIONS.get(entry, entry.lower()), AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu()
+    return _DIRECTIONS.get(entry, entry.lower()), AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu().xyzw
 
 
 def _custom(fields: Any, vehicle: Telemetry) -> tuple[str, Quaternion | None]:
     """Return the name of a sensor whose message contains its orientation, and that orientation if it is a rotation."""
     name = f"custom_{vehicle.component}_{fields.id}" if vehicle.component else f"custom_{fields.id}"
     unit = unit_quaternion(*fields.quaternion)
-    return name, None if unit is None else AttitudeFrd(unit).to_flu()
+    return name, None if unit is None else AttitudeFrd(unit).to_flu().xyzw

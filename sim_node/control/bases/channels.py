@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim_node.control.bases.ackermann import STANDING, Ackermann
-from sim_node.control.bases.registry import BaseType
+from sim_node.control.bases.registry import BaseType, kinematics_of
 from sim_node.geometry.arrays import FloatArray
 
 
@@ -29,7 +29,7 @@ class Channels:
     def __init__(self, roles: Sequence[str], shape: BaseType, linear: float, angular: float) -> None:
         self.count = len(roles)
         self._linear, self._angular, self._shape = linear, angular, shape
-        self._kinematics = type(shape).kinematics([shape])
+        self._kinematics = kinematics_of([shape])
         ahead = np.array([[linear, 0.0, 0.0]])
         # Of a mecanum base's or an omni's, some wheels stand still when it drives straight ahead.
         self._fastest = float(np.abs(self._kinematics.inverse(ahead)[0]).max())

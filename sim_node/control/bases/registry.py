@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 
 
+@runtime_checkable
 class Kinematics(Protocol):
     """The kinematics of K bases of one kind, whose wheels roll without slipping.
 
@@ -118,7 +119,7 @@ class BaseType(ABC):
         Returns:
             Whether they do.
         """
-        return bool(self.kinematics([self]).nearest(np.array([[0.0, 1.0, 0.0]]))[0, 1])
+        return bool(kinematics_of([self]).nearest(np.array([[0.0, 1.0, 0.0]]))[0, 1])
 
     @classmethod
     @abstractmethod
@@ -142,3 +143,42 @@ BASE_TYPES: Registry[str, type[BaseType]] = Registry(
 )
 # Decorator that registers a kind under the name that world files give as `type`.
 base = BASE_TYPES.add
+
+
+def kinematics_of(bases: Sequence[BaseType]) -> Kinematics:
+    """Return the kinematics of bases of one kind, whose results have the right shapes.
+
+    Args:
+        bases: K bases.
+
+    Returns:
+        Their kinematics.
+
+    Raises:
+        PluginFault: The kind is of a plug-in, and its code raises an error or gives something else.
+        TypeError: Another kind does.
+    """
+    of = type(bases[0])
+    name = next((name for name, each in BASE_TYPES.items() if each is of), "")
+    if not name:  # never registered: its maker sees its own errors
+        return of.kinematics(bases)
+    with BASE_TYPES.blaming(name):
+        found = of.kinematics(bases)
+        BASE_TYPES.expect(name, found, Kinematics, "from kinematics(), a Kinematics")
+        twists = np.zeros((len(bases), 3))
+        _check(name, found.nearest, found.nearest(twists), twists.shape)
+        wheels = found.inverse(twists)
+        if not (isinstance(wheels, tuple) and len(wheels) == 2):
+            message = f"from inverse(), a tuple is needed, found a {type(wheels).__name__}"
+            BASE_TYPES.refuse(name, message, found.inverse)
+        for each, names in zip(wheels, (of.driven, of.steered), strict=True):
+            _check(name, found.inverse, each, (len(bases), len(names)))
+        _check(name, found.forward, found.forward(*wheels), twists.shape)
+    return found
+
+
+def _check(name: str, method: Callable[..., object], found: Any, shape: tuple[int, ...]) -> None:
+    if np.shape(found) != shape:
+        given = f"one of shape {found.shape}" if isinstance(found, np.ndarray) else f"{found!r:.60}"
+        message = f"from {method.__name__}(), an array of shape {shape} is needed, found {given}"
+        BASE_TYPES.refuse(name, message, method)

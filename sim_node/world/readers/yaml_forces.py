@@ -50,7 +50,15 @@ F = TypeVar("F", bound=ForceReader)
 
 
 def force(type: str, keys: Keys | None = None) -> Callable[[F], F]:
-    """Return a decorator that registers the reader of forces of a `type`, and their keys."""
+    """Return a decorator that registers the reader of a type of force.
+
+    Args:
+        type: The type, as world files give it.
+        keys: The keys of an entry, for the JSON Schema; None if they may be anything.
+
+    Returns:
+        The decorator, of a function that reads an entry and adds the force to the context.
+    """
     module = calling_module()
 
     def enter(read: F) -> F:
