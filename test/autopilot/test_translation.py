@@ -40,6 +40,7 @@ from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.autopilot.topics import TOPICS, Deviations, FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.autopilot.translation.state import publish_overdue_texts
+from sim_node.frames import Ned
 from sim_node.nodes.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
@@ -497,7 +498,7 @@ def test_home_and_origin() -> None:
     got = heard.give(home)
     assert xyz(got["home_position/local"][0].pose.position) == [2.0, 1.0, 3.0]
     assert heard.vehicle.home is not None
-    assert tuple(heard.vehicle.home.ned) == (1.0, 2.0, -3.0)
+    assert heard.vehicle.home.ned == Ned((1.0, 2.0, -3.0))
     assert got["home_position/home"][0].latitude == pytest.approx(47.397742)
     origin = heard.give(mavlink.MAVLink_gps_global_origin_message(473977420, 85455940, 488_000))
     assert origin["global_position/gp_origin"][0].longitude == pytest.approx(8.545594)
