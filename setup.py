@@ -36,16 +36,16 @@ EXTRAS: "dict[str, list[str]]" = {
     "physics": ["mujoco>=3.3,!=4.0.0", "pycollada>=0.8"],
     # MAVLink: what `sim_node bridge` talks to autopilots with.
     "autopilot": ["pymavlink>=2.4.41", "fastcrc>=0.3", "pyserial>=3.5"],
-    # Bags: recording, replay and what reads them.
-    "recording": ["mcap>=1.2", "rosbags>=0.11.2"],
+    # Bags need no extra any more: their packages are small, and everything records.
+    "recording": [],
     # Bags as Parquet.
     "export": ["pyarrow>=14"],
     # The browser viewer, plots, films.
     "view": ["viser>=1.0", "msgspec>=0.18", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
     # Runs and bags in Foxglove.
-    "foxglove": ["foxglove-sdk>=0.14", "mcap>=1.2", "rosbags>=0.11.2", "pillow>=10.1", "trimesh>=4"],
+    "foxglove": ["foxglove-sdk>=0.14", "pillow>=10.1", "trimesh>=4"],
     # Bags as recordings of Rerun.
-    "rerun": ["rerun-sdk>=0.23", "mcap>=1.2", "rosbags>=0.11.2", "pillow>=10.1", "trimesh>=4"],
+    "rerun": ["rerun-sdk>=0.23", "pillow>=10.1", "trimesh>=4"],
     # Worlds in Python.
     "ecs": ["jax>=0.6.2", "polars>=1", "typing_extensions; python_version < '3.11'"],
     # Environments for learning, and datasets.
@@ -135,6 +135,9 @@ setup(
         "tqdm>=4.60",
         "lark>=0.12",
         "scipy>=1.11",
+        # PyPI alone has these; commands for worlds run without them.
+        "mcap>=1.2",
+        "rosbags>=0.11.2",
     ],
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"]},

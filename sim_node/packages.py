@@ -42,10 +42,14 @@ class RosNotStarted(Exception):
 
 def how_to_install(error: ImportError) -> str:
     """Return which package an import lacks and the command that installs it; the error itself if none is missing."""
-    module = (error.name or "").partition(".")[0]
-    if not module or importlib.util.find_spec(module) is not None:
-        return str(error)
-    return missing_message(module)
+    module = missing_module(error)
+    return missing_message(module) if module else str(error)
+
+
+def missing_module(error: BaseException) -> str:
+    """Return the top-level module that an import lacks; empty for any other error."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    return "" if not module or importlib.util.find_spec(module) is not None else module
 
 
 def missing_message(module: str) -> str:

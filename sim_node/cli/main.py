@@ -52,7 +52,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.colours import print_error
     from sim_node.cli.terminal import print_warning
-    from sim_node.packages import RosNotStarted
+    from sim_node.packages import RosNotStarted, missing_message, missing_module
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
     from sim_node.world.problems import RunFailed, WorldError, counted
@@ -87,10 +87,13 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         return 0, False
     except Exception as error:
         fault = blamed(error)
-        if fault is None:
+        if fault is not None:
+            print_error(str(fault))
+            return FAILED, False
+        module = missing_module(error)
+        if not module:
             raise
-        print_error(str(fault))
-        return FAILED, False
+        print_error(f"{missing_message(module)}; see `sim_node doctor`")
     return USER_MISTAKE, False
 
 

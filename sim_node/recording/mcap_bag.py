@@ -10,7 +10,7 @@ from pathlib import Path
 from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
-from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
 from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
@@ -22,7 +22,6 @@ _ALL_TIMES = (0, 2**64)
 _time = itemgetter(1)
 
 
-@storage("mcap", ".mcap")
 class McapBag:
     """Reads messages by the file's index, or by scanning all records if the index is missing or damaged.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.qos import is_readable
 from sim_node.text import printable
@@ -146,7 +146,6 @@ def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int
 _SIGNATURE = b"SQLite format 3\0"
 
 
-@storage("sqlite3", ".db3")
 class SqliteBag:
     """Reads messages in the order of time; topics of one name and type are merged.
 
