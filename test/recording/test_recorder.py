@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import threading
 from collections import Counter
@@ -81,20 +82,51 @@ def test_each_publisher_of_a_latched_topic_is_received_in_each_file(tmp_path: Pa
     assert [message.data for message in second if message.topic == "/map"] == [b"map 0", b"map 1", b"map 2"]
 
 
-def test_patterns_without_a_match_are_reported_once(tmp_path: Path) -> None:
+def test_patterns_without_a_match_are_reported_once_and_fail_at_the_end(tmp_path: Path) -> None:
     """Names, globs and expressions; excluded topics match, and so does one that comes after the first report."""
     patterns = ("/numbrs", "/num*", "re:/ma.", "/drone/*", "/later")
-    made, reported = recorder(tmp_path / "bag", topics=patterns, exclude=("/numbers",))
+    made, reported = recorder(tmp_path / "bag", topics=patterns, exclude=("/numbers", "/mapp"))
     made.advertise(MAP), made.advertise(NUMBERS)
     made.open()
     assert reported == []
     made.advertise(Topic("/later", NUMBERS.type, Qos()))
     made.report_unmatched()
-    made.close()
+    made.report_unmatched()
+    lacking = f"{tmp_path / 'bag'}: lacks topics: nothing has matched /numbrs /drone/*"
+    with pytest.raises(RecordingStopped) as stopped:
+        made.close()
+    assert str(stopped.value) == lacking
     assert reported == [
         "recording: no topic matches /numbrs; did you mean /numbers?",
         "recording: no topic matches /drone/*; there are /later, /map, /numbers",
+        "recording: no topic to exclude matches /mapp; did you mean /map?",
+        lacking,
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"topics": ("/tf", "/tff")}, "no topic matches /tff; did you mean /tf?"),
+        ({"topics": ("/nothing/*", "re:/none.*")}, "no topic matches /nothing/*; there are /clock, "),
+        ({"exclude": ("/*",)}, "--exclude leaves no topic to record; there are /clock, "),
+        ({"topics": ("/tf",), "exclude": ("/tf",)}, "--exclude leaves no topic to record; there are /clock, "),
+    ],
+)
+def test_a_run_without_the_topics_that_it_is_asked_for_is_refused(
+    settings: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BagError, match=re.escape(line)):
+        record("orbit", tmp_path / "bag", Settings(spare_bytes=0, **settings))
+    assert not (tmp_path / "bag").exists()
+
+
+def test_a_pattern_of_a_run_may_match_what_comes_later(tmp_path: Path) -> None:
+    """Its bag is complete, and its end tells of the pattern that nothing has matched."""
+    with pytest.raises(RecordingStopped, match=r"nothing has matched /later/\*$"):
+        record("orbit", tmp_path / "bag", Settings(spare_bytes=0, topics=("/tf*", "/later/*")))
+    with Reader(tmp_path / "bag") as reader:
+        assert set(reader.topics) == {"/tf", "/tf_static"}
 
 
 RELIABLE, EFFORT = Qos(), Qos(reliability="best_effort")
