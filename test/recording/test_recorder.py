@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 from mcap.reader import make_reader
-from recorded_runs import Read, files, messages, record
+from recorded_runs import Read, files, messages, record, run
 from rosbags.rosbag2 import Reader
 from waiting import PATIENCE
 
@@ -27,7 +27,7 @@ from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
 from sim_node.recording.settings import Settings
 from sim_node.recording.writer import BagWriter
-from sim_node.session.publishing import sinks_into
+from sim_node.session.publishing import Publishing, published, sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.wire.topic import LATCHED, Qos, Topic
 from sim_node.world import load
@@ -127,6 +127,22 @@ def test_a_pattern_of_a_run_may_match_what_comes_later(tmp_path: Path) -> None:
         record("orbit", tmp_path / "bag", Settings(spare_bytes=0, topics=("/tf*", "/later/*")))
     with Reader(tmp_path / "bag") as reader:
         assert set(reader.topics) == {"/tf", "/tf_static"}
+
+
+def test_all_messages_of_a_bag_have_times_of_the_clock_that_stamps_are_of(tmp_path: Path) -> None:
+    """Where that is not the simulation's: also latched messages, markers, paths, scene graphs, rotors."""
+    year_2033 = 2_000_000_000 * SECOND
+    how = Publishing(stamp=lambda at_ns: year_2033 + at_ns, clock=False, scene_graph_rate=10.0, rotor_frame_rate=10.0)
+    published_types: set[str] = set()
+    for world in ("quadrotor", "sensor_rig"):
+        made, _ = recorder(tmp_path / world)
+        simulation = Simulation(load(world))
+        run(Loop(simulation, published(how, made).sinks, real_time_factor=0.0, duration_ns=SECOND))
+        simulation.close()
+        with Reader(tmp_path / world) as reader:
+            assert year_2033 <= reader.start_time < reader.end_time <= year_2033 + 2 * SECOND
+            published_types |= {each.msgtype for each in reader.connections}
+    assert {"nav_msgs/msg/Path", "visualization_msgs/msg/MarkerArray", "std_msgs/msg/String"} <= published_types
 
 
 RELIABLE, EFFORT = Qos(), Qos(reliability="best_effort")
