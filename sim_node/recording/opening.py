@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -91,25 +92,27 @@ def _suffix(path: Path) -> str:
 
 
 def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, limit: int) -> SplitBag:
-    missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
+    missing = [file for file in files if not file.is_file()]
     if not there:
         what = f"{FILE} names {missing[0].name}, which is missing" if missing else f"{FILE} names no file"
         raise BagError(f"{bag_path}: {what}")
     damage = [f"{file}: is missing, though {FILE} names it" for file in missing]
-    with ExitStack() as owned:
-        bags: list[Bag] = []
-        for file in there:
-            name = metadata.storage if metadata else _suffix(file)
-            open_file = opener(name, file)
-            try:
-                bag = open_file(_plain(file, owned, limit), limit)
-            except OSError as error:
-                raise BagError(f"{file}: cannot be read: {error.strerror}") from None
-            owned.callback(bag.close)
-            bags.append(bag)
-        decompress = _decompressor(metadata, bag_path, limit)
-        return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
+    once = dict.fromkeys(there)
+    if len(once) < len(there):
+        damage.append(f"{bag_path}: {FILE} names {len(there)} files, but {len(once)} different ones")
+    opens = [partial(_opened_file, file, metadata.storage if metadata else _suffix(file), limit) for file in once]
+    return SplitBag(opens, metadata, _decompressor(metadata, bag_path, limit), damage, limit)
+
+
+def _opened_file(file: Path, storage: str, limit: int, owned: ExitStack) -> Bag:
+    open_file = opener(storage, file)
+    try:
+        bag = open_file(_plain(file, owned, limit), limit)
+    except OSError as error:
+        raise BagError(f"{file}: cannot be read: {error.strerror}") from None
+    owned.callback(bag.close)
+    return bag
 
 
 def _plain(file: Path, owned: ExitStack, limit: int) -> Path:

@@ -77,7 +77,7 @@ def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes
     done = Repaired(folder)
     files: list[_File] = []
     with open_bag(source, max_bytes) as bag:
-        for number, source_file in enumerate(bag.files):
+        for number, source_file in enumerate(bag.files()):
             file = _File(f"{folder.name}_{number}.mcap", done, progress)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):

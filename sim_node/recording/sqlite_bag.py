@@ -189,9 +189,8 @@ class SqliteBag:
             topics[key] = topic if known is None else replace(known, count=known.count + topic.count)
         keys = sorted(topics)
         self.topics = tuple(topics[key] for key in keys)
-        self._places = {
-            connection.id: keys.index((connection.topic, connection.msgtype)) for connection in self._connections
-        }
+        rows = {key: row for row, key in enumerate(keys)}
+        self._places = {each.id: rows[each.topic, each.msgtype] for each in self._connections}
         self.count = self._reader.message_count
         self.start_ns = self._reader.start_time if self.count else 0
         self.end_ns = self._reader.end_time - 1 if self.count else 0
