@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -81,6 +83,8 @@ def _note(note: dict[str, Any]) -> TopicNote:
 
 VERSION = 9
 FILE = "metadata.yaml"
+# Of topics and files, whose YAML is kept.
+MAX_TEXTS = 4096
 
 
 @dataclass(frozen=True)
@@ -113,38 +117,61 @@ class BagInformation:
 
     def text(self) -> str:
         """Return the YAML of metadata.yaml, identical for identical content."""
-        return _dumped({"rosbag2_bagfile_information": self._content()})
+        return "rosbag2_bagfile_information:\n" + indent(self.record(), "  ")
 
     def record(self) -> str:
         """Return the YAML of the metadata record within a file, without the outermost key."""
-        return _dumped(self._content())
-
-    def _content(self) -> dict[str, Any]:
         spans = [each for each in self.files if each.count]
         start = min((each.start_ns for each in spans), default=0)
         end = max((each.end_ns for each in spans), default=0)
-        return {
-            "version": VERSION,
-            "storage_identifier": "mcap",
-            **_span(start, end),
-            "message_count": sum(each.count for each in self.files),
-            "topics_with_message_count": [
-                {"topic_metadata": _topic(topic), "message_count": count} for topic, count in self.topics
-            ],
-            "compression_format": "",
-            "compression_mode": "",
-            "relative_file_paths": [each.name for each in self.files],
-            "files": [
-                {"path": each.name, **_span(each.start_ns, each.end_ns), "message_count": each.count}
-                for each in self.files
-            ],
-            "custom_data": dict(self.custom) or None,
-            "ros_distro": DISTRIBUTION,
-        }
+        begin = {"version": VERSION, "storage_identifier": "mcap", **_span(start, end)}
+        names = [_scalar(each.name) for each in self.files]
+        return "".join(
+            (
+                _dumped({**begin, "message_count": sum(each.count for each in self.files)}),
+                _listed("topics_with_message_count", (_topic_text(topic, count) for topic, count in self.topics)),
+                _dumped({"compression_format": "", "compression_mode": ""}),
+                _listed("relative_file_paths", (f"  - {name}\n" for name in names)),
+                _listed("files", map(_file_text, names, self.files)),
+                _dumped({"custom_data": dict(self.custom) or None, "ros_distro": DISTRIBUTION}),
+            )
+        )
+
+
+def _listed(key: str, entries: Iterable[str]) -> str:
+    text = "".join(entries)
+    return f"{key}:\n{text}" if text else f"{key}: []\n"
+
+
+def _topic_text(topic: TopicInformation, count: int) -> str:
+    return f"{_topic_metadata(topic)}    message_count: {count}\n"
+
+
+# Texts are kept because a bag writes them with each of its files, and PyYAML takes a millisecond for a topic.
+@lru_cache(MAX_TEXTS)
+def _topic_metadata(topic: TopicInformation) -> str:
+    return _dumped({"topics": [{"topic_metadata": _topic(topic)}]}).partition("\n")[2]
+
+
+@lru_cache(MAX_TEXTS)
+def _scalar(text: str) -> str:
+    return _dumped([text]).strip().removeprefix("- ")
+
+
+def _file_text(name: str, file: FileInformation) -> str:
+    return (
+        f"  - path: {name}\n    duration:\n      nanoseconds: {file.end_ns - file.start_ns}\n    starting_time:\n"
+        f"      nanoseconds_since_epoch: {file.start_ns}\n    message_count: {file.count}\n"
+    )
 
 
 def qos_text(offered: Iterable[Qos]) -> str:
     """Return QoS profiles as MCAP channels contain them."""
+    return _profiles_text(tuple(offered))
+
+
+@lru_cache(MAX_TEXTS)
+def _profiles_text(offered: tuple[Qos, ...]) -> str:
     return _dumped([_qos(each) for each in offered]).strip()
 
 
