@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
 from collections import Counter
@@ -19,6 +20,8 @@ from recorded_runs import Read, files, messages, record, run
 from rosbags.rosbag2 import Reader
 from waiting import PATIENCE
 
+from sim_node.cli.recording import snapshots_on_signal
+from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.channels import MAX_CHANNELS, RecordedTopic
 from sim_node.recording.definitions import definition_of
@@ -127,6 +130,26 @@ def test_a_pattern_of_a_run_may_match_what_comes_later(tmp_path: Path) -> None:
         record("orbit", tmp_path / "bag", Settings(spare_bytes=0, topics=("/tf*", "/later/*")))
     with Reader(tmp_path / "bag") as reader:
         assert set(reader.topics) == {"/tf", "/tf_static"}
+
+
+def test_a_snapshot_that_is_asked_for_early_is_written_once_it_can_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SIGUSR1 would end the process where nothing handles it."""
+    with Interrupt() as interrupt:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        made, _ = recorder(tmp_path / "bag", snapshot_ns=SECOND)
+        send = made.advertise(NUMBERS)
+        made.open()
+        send(0, b"12345678")
+        made.commit(0)
+        with snapshots_on_signal(made, interrupt):
+            for thread in threading.enumerate():
+                if thread.name == "snapshot":
+                    thread.join(PATIENCE)
+        made.close()
+    assert capsys.readouterr().out == f"snapshot: 1 messages to {tmp_path / 'bag'}\n"
+    assert made.kept == 1
 
 
 def test_all_messages_of_a_bag_have_times_of_the_clock_that_stamps_are_of(tmp_path: Path) -> None:
