@@ -57,7 +57,7 @@ class Interrupt:
     SIGHUP is ignored under nohup. A signal more than PATIENCE_S after the first one, or after `wait` has ended, raises
     KeyboardInterrupt as usual. Signals arrive through a pipe, so that no work happens inside a handler.
 
-    SIGUSR1 asks for a snapshot of a recording. It is noted until something listens for it, instead of ending the process.
+    SIGUSR1 asks for a snapshot of a recording. It is noted until something listens for it.
 
     While work is `held`, KeyboardInterrupt is raised at its end. Before `wait` the first signal is enough for that, and
     raises StartEnded: a first start compiles for a while, and has not started anything yet.

@@ -14,6 +14,7 @@ MAX_BYTES = 256 * 1024 * 1024
 FILE_FACTOR = 32
 # Disk space that is left free.
 SPARE_BYTES = 256 * 1024 * 1024
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 HINT = "--chunk-limit MB allows more"
 _STEP = 1 << 20
 _INPUT_STEP = 1 << 16

@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 
 from sim_node.recording.bag import BagTopic
+from sim_node.recording.yaml_text import loaded
 from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
 # Maximum length of the profiles of a topic, and of their number: some hundred publishers.
 MAX_TEXT, MAX_PROFILES = 65_536, 1000
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
@@ -51,7 +51,7 @@ def _parsed(text: str) -> Any:
     if len(text) > MAX_TEXT:
         return None
     try:
-        return yaml.load(text, _Loader)
+        return loaded(text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
 

@@ -31,7 +31,7 @@ class _File(NamedTuple):
     open: OpenFile
     start_ns: int
     end_ns: int
-    count: int
+    messages: int
     held_bytes: int
     places: tuple[int, ...]
 
@@ -88,10 +88,10 @@ class SplitBag:
         places = {id(names): tuple(rows[name] for name in names) for names in known}
         summaries = [_File(open_file, *facts, places[id(names)]) for open_file, facts, names in found]
         self._files = tuple(sorted(summaries, key=lambda file: file.start_ns))
-        filled = [file for file in self._files if file.count]
+        filled = [file for file in self._files if file.messages]
         self.start_ns = min((file.start_ns for file in filled), default=0)
         self.end_ns = max((file.end_ns for file in filled), default=0)
-        self.count = sum(file.count for file in filled)
+        self.count = sum(file.messages for file in filled)
 
     @property
     def damage(self) -> list[str]:
@@ -120,12 +120,12 @@ class SplitBag:
         sources = [
             source(file)
             for file in self._files
-            if file.count
+            if file.messages
             and (stop_ns is None or file.start_ns < stop_ns)
             and (start_ns is None or file.end_ns >= start_ns)
             and (names is None or not names.isdisjoint(file.places))
         ]
-        return merged(sources, 2 * self._max_bytes, lambda: self._note(UNORDERED.format("files")))
+        return merged(sources, 2 * self._max_bytes, lambda: self.note(UNORDERED.format("files")))
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those of all files, without duplicates."""
@@ -193,10 +193,11 @@ class SplitBag:
             self._left_out += 1
             if self._left_out > _MAX_REPORTED:
                 line = f"more than {_MAX_REPORTED} messages are left out for the same reason"
-            self._note(line)
+            self.note(line)
         return None
 
-    def _note(self, line: str) -> None:
+    def note(self, line: str) -> None:
+        """Add a line to the damage."""
         self._damage[line] = None
 
 
