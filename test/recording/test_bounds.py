@@ -24,7 +24,7 @@ from rosbags.rosbag2 import Reader
 from test_memory import chunk, with_chunk
 
 from sim_node.cli.main import main
-from sim_node.recording import metadata
+from sim_node.recording import decoding, mcap_chunk, metadata
 from sim_node.recording.bag import BagError
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.exporting import export_csv
@@ -94,13 +94,13 @@ def test_metadata_of_a_split_bag_is_written_in_proportion_to_its_files(
 
     monkeypatch.setattr(metadata, "write", counted)
     totals = []
-    for files in (100, 400):
+    for files in (50, 200):
         sizes.clear()
         split(tmp_path / str(files), files)
         totals.append(sum(sizes))
         about = yaml.safe_load((tmp_path / str(files) / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
         assert len(about["files"]) == len(about["relative_file_paths"]) == about["message_count"] == files
-    assert totals[1] < 6 * totals[0], "16 times as much where each file has all of it written"
+    assert totals[1] < 7 * totals[0], "16 times as much where each file has all of it written"
 
 
 def test_a_file_that_is_named_often_is_read_once(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_file_that_is_named_often_is_read_once(tmp_path: Path) -> None:
     assert damage == [f"{tmp_path}: metadata.yaml names 3000 files, but 1 different ones"]
 
 
-@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 60_000, b"\xff"])
+@pytest.mark.parametrize("whole", [b"", b"rosbag2_bagfile_information:\n  version: 9\n", b"{", b"[" * 3000, b"\xff"])
 def test_bad_metadata_is_written_anew_from_the_files(
     whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,9 +164,10 @@ def zstd(data: bytes) -> bytes:
     return zstandard.compress(data)
 
 
-def test_a_large_chunk_is_read_in_parts_and_in_order(tmp_path: Path) -> None:
+def test_a_large_chunk_is_read_in_parts_and_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With times that go back within it; the objects of all messages at once would take several times its size."""
-    count = 400_000
+    monkeypatch.setattr(mcap_chunk, "PART_BYTES", 1 << 14)
+    count = 60_000
     stream = BytesIO()
     writer = Writer(stream, compression=CompressionType.ZSTD, chunk_size=1 << 30)
     writer.start("ros2")
@@ -177,11 +178,12 @@ def test_a_large_chunk_is_read_in_parts_and_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.mcap").write_bytes(stream.getvalue())
     with open_bag(tmp_path / "a.mcap") as bag:
         tracemalloc.start()
-        assert [message.time_ns for message in bag.messages()] == list(range(count))
+        for expected, message in enumerate(bag.messages()):
+            assert message.time_ns == expected
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     size = 36 * count
-    assert peak < 2 * 32 * count + 2 * size + 40 * 2**20, "the times of the test, the chunk, the objects of a part"
+    assert peak < 3 * size, "all at once, the objects take another four times as much"
 
 
 def bytes_bag(path: Path, lengths: list[int]) -> Path:
@@ -197,11 +199,13 @@ def bytes_bag(path: Path, lengths: list[int]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("lengths", [[4_000_000], [10, 4_000_000]])
+@pytest.mark.parametrize("lengths", [[500_000], [10, 500_000]])
 def test_long_sequences_are_exported_in_parts(lengths: list[int], tmp_path: Path) -> None:
     """As JSON lists, also where a shorter one had a column for each element."""
     path = bytes_bag(tmp_path / "a.mcap", lengths)
     with open_bag(path) as bag:
+        export_csv(bag, (), tmp_path / "none", Unreadable(pytest.fail))
+        decoding.Decoder(bag.topics[0])  # imports what decodes
         tracemalloc.start()
         (table,) = export_csv(bag, bag.messages(), tmp_path / "csv", Unreadable(pytest.fail))
         _, peak = tracemalloc.get_traced_memory()
@@ -219,24 +223,21 @@ def test_long_sequences_are_exported_in_parts(lengths: list[int], tmp_path: Path
         assert rows[0]["data"] == rows[-1]["data[0]"] == ""
 
 
-def test_a_message_of_countless_objects_is_skipped(tmp_path: Path) -> None:
+def test_a_message_of_countless_objects_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte of it is a message."""
+    monkeypatch.setattr(decoding, "MAX_VALUES", 10_000)
     definition = b"Y[] items\n" + b"=" * 80 + b"\nMSG: std_msgs/Y\nuint8 a\n"
     with (tmp_path / "a.mcap").open("wb") as stream:
         writer = Writer(stream, compression=CompressionType.ZSTD)
         writer.start("ros2")
         channel = writer.register_channel("/t", "cdr", writer.register_schema("std_msgs/msg/X", "ros2msg", definition))
-        for number, count in enumerate((3, 2_000_000)):
+        for number, count in enumerate((3, 10_001)):
             writer.add_message(channel, number, b"\0\1\0\0" + struct.pack("<I", count) + bytes(count), number)
         writer.finish()
     skipped: list[str] = []
     with open_bag(tmp_path / "a.mcap") as bag:
-        tracemalloc.start()
         (table,) = export_csv(bag, bag.messages(), tmp_path / "csv", Unreadable(skipped.append))
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-    assert peak < 32 * 2**20
-    assert "2000008 bytes of std_msgs/msg/X have more than 1000000 values" in skipped[0]
+    assert "10009 bytes of std_msgs/msg/X have more than 10000 values" in skipped[0]
     assert table.read_text().splitlines() == ["time_ns,items[0].a,items[1].a,items[2].a", "0,0,0,0"]
 
 
@@ -247,7 +248,7 @@ def test_many_topics_take_no_more_than_their_number(tmp_path: Path) -> None:
         writer = Writer(stream)
         writer.start("ros2")
         schema = writer.register_schema("std_msgs/msg/A", "ros2msg", text)
-        for number in range(2000):
+        for number in range(500):
             offered = {"offered_qos_profiles": f"[{{depth: {number % 10 + 1}}}]"}
             writer.register_channel(f"/topic_{number}", "cdr", schema, offered)
         writer.finish()
@@ -255,18 +256,18 @@ def test_many_topics_take_no_more_than_their_number(tmp_path: Path) -> None:
     with open_bag(tmp_path / "a.mcap") as bag:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert len(bag.topics) == 2000
+        assert len(bag.topics) == 500
         assert {topic.definition for topic in bag.topics} == {text.decode()}
-    assert peak < 20 * 2**20, "100 MB with a copy each"
+    assert peak < 8 * 2**20, "25 MB with a copy each"
     done = repair(tmp_path / "a.mcap", tmp_path / "new")
     assert not done.damage
     with (tmp_path / "new" / "new_0.mcap").open("rb") as stream:
         summary = make_reader(stream).get_summary()
     assert summary is not None
-    assert len(summary.channels) == 2000
+    assert len(summary.channels) == 500
 
 
-@pytest.mark.parametrize("text", ["[" * 60_000, "{a: " * 10_000, "- " * 30_000, "? " * 30_000])
+@pytest.mark.parametrize("text", ["[" * 3000, "{a: " * 3000, "- " * 3000, "? " * 3000])
 def test_profiles_that_are_nested_too_deeply_are_none(text: str) -> None:
     assert profiles(text) == ()
 

@@ -223,8 +223,8 @@ MJCF = '<mujoco model="m"><worldbody><body name="box"><freejoint/><geom size=".1
 def test_a_world_with_loops_and_spawned_texts_is_in_its_bag(tmp_path: Path) -> None:
     """MuJoCo's model of it has what four_bar has, the loop's constraint and the pairs that do not touch, and boxes."""
     warned: list[str] = []
-    how = {"recording": SMALL, "real_time_factor": 0.0, "warn": warned.append}
-    with Session("four_bar", record=tmp_path / "bag", **how) as session:
+    bag_path = tmp_path / "bag"
+    with Session("four_bar", record=bag_path, recording=SMALL, real_time_factor=0.0, warn=warned.append) as session:
         began = session.simulation.world
         for place, text in enumerate((URDF, MJCF, MJCF)):
             session.run(0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,8 +22,7 @@ class Held:
         ordered = sorted(streams, key=lambda times: times[0])
         self.now = self.most = 0
         self.sources = [
-            Source(times[0], times[-1], SIZE, lambda row=row, times=times: self._read(row, times))
-            for row, times in enumerate(ordered)
+            Source(times[0], times[-1], SIZE, partial(self._read, row, times)) for row, times in enumerate(ordered)
         ]
         self.expected = sorted(
             (BagMessage(row, time, b"%d" % n) for row, times in enumerate(ordered) for n, time in enumerate(times)),

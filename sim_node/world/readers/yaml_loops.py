@@ -48,7 +48,8 @@ def read_loop_closures(value: Value, context: Context) -> None:
         if name is not None and kind is not None and len(entry.report.errors) == errors:
             texts = name.text(), kind.text()
             if len(entry.report.errors) == errors:
-                context.add(LoopClosure(*texts, (frames[0], frames[1]), np.array(poses), *amounts, entry.place))
+                between_frames = frames[0], frames[1]
+                context.add(LoopClosure(*texts, between_frames, np.array(poses), distance, relaxation, entry.place))
 
 
 @section("contact_exclusions", listing("Pairs of bodies that do not touch.", listing("", _FRAME, 2, 2)))
