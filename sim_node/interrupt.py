@@ -8,8 +8,8 @@ import threading
 import time
 from types import FrameType, TracebackType
 
-# SIGHUP is sent when the terminal is closed.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# SIGHUP is sent when the terminal is closed, SIGQUIT by Ctrl-\\: a recording is completed then, too.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 # A terminal, `timeout` and `ros2 launch` each send one Ctrl-C twice; only a later one is a second request.
 PATIENCE_S = 1.0
 _WAKE = 0
@@ -52,10 +52,12 @@ held = Held()
 
 
 class Interrupt:
-    """While entered, SIGINT, SIGTERM and SIGHUP end `wait` instead of the process. Main thread only.
+    """While entered, SIGINT, SIGTERM, SIGHUP and SIGQUIT end `wait` instead of the process. Main thread only.
 
     SIGHUP is ignored under nohup. A signal more than PATIENCE_S after the first one, or after `wait` has ended, raises
     KeyboardInterrupt as usual. Signals arrive through a pipe, so that no work happens inside a handler.
+
+    SIGUSR1 asks for a snapshot of a recording. It is noted until something listens for it.
 
     While work is `held`, KeyboardInterrupt is raised at its end. Before `wait` the first signal is enough for that, and
     raises StartEnded: a first start compiles for a while, and has not started anything yet.
@@ -68,6 +70,9 @@ class Interrupt:
         os.set_blocking(self._write, False)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         self._handlers = {number: signal.signal(number, self._handle) for number in _handled_signals()}
+        self.snapshot_asked = False
+        if signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL:
+            self._handlers[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, self._note_snapshot)
         return self
 
     def __exit__(
@@ -95,6 +100,9 @@ class Interrupt:
     def wake(self) -> None:
         """End `wait`, from any thread."""
         os.write(self._write, bytes([_WAKE]))
+
+    def _note_snapshot(self, number: int, frame: FrameType | None) -> None:
+        self.snapshot_asked = True
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()

@@ -15,7 +15,7 @@ from waiting import PATIENCE
 
 from sim_node.interrupt import Interrupt
 
-EACH = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+EACH = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 PRELUDE = """
 import os, signal, sys, threading

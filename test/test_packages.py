@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,54 @@ def test_commands_of_the_graph_name_what_is_missing(words: list[str]) -> None:
     assert ran.returncode == 2
     assert missing_message("rclpy") in ran.stderr
     assert len(ran.stderr.splitlines()) == 1
+
+
+# Runs commands where no package for bags is installed, nor any that comes with them.
+WITHOUT_BAGS = """
+import contextlib, importlib.util, io, json, sys
+gone = {"apsw", "lz4", "mcap", "rosbags", "ruamel", "zstandard"}
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in gone:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Gone())
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in gone else found(name, package)
+from sim_node.cli.main import main
+for words in json.loads(sys.argv[1]):
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        code = main(words)
+    print(json.dumps([code, errors.getvalue()]))
+"""
+
+
+def test_worlds_need_no_package_for_bags_and_bags_name_theirs(tmp_path: Path) -> None:
+    bag = tmp_path / "bag.mcap"
+    bag.write_bytes(b"MCAP")
+    of_worlds = [
+        ["tree", "orbit"],
+        ["lookup", "orbit", "map", "drone/base_link"],
+        ["check", "orbit"],
+        ["rviz", "orbit"],
+    ]
+    of_bags = [["info"], ["tree"], ["repair"], ["lookup", "map", "drone"], ["export", "--csv", str(tmp_path / "csv")]]
+    commands = [*of_worlds, *([words[0], str(bag), *words[1:]] for words in of_bags)]
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_BAGS, json.dumps(commands)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    results = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert results[: len(of_worlds)] == [[0, ""]] * len(of_worlds)
+    assert len(results) == len(commands), ran.stderr
+    for code, errors in results[len(of_worlds) :]:
+        assert code == 2
+        assert "mcap is not installed: " in errors
+        assert "internal error" not in errors
+        assert len(errors.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("module", "code"), [("pymavlink", 0), ("geometry_msgs", 1), ("launch_ros", 0), ("jax", 0)])

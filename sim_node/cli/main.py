@@ -87,13 +87,12 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         return 0, False
     except Exception as error:
         fault = blamed(error)
-        if fault is None and isinstance(error, ImportError) and is_of_others(error):
-            print_error(f"{how_to_install(error)}; see `sim_node doctor`")
-            return USER_MISTAKE, False
-        if fault is None:
+        if fault is not None:
+            print_error(str(fault))
+            return FAILED, False
+        if not (isinstance(error, ImportError) and is_of_others(error)):
             raise
-        print_error(str(fault))
-        return FAILED, False
+        print_error(f"{how_to_install(error)}; see `sim_node doctor`")
     return USER_MISTAKE, False
 
 

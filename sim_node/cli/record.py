@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"recording to {arguments.record}; stop with Ctrl-C", flush=True)
         signals.callback(_report_missed, node)
         signals.callback(report_recording, node.recorder)
-        signals.enter_context(snapshots_on_signal(node.recorder))
+        signals.enter_context(snapshots_on_signal(node.recorder, arguments.interrupt))
         return node
 
     with signals:

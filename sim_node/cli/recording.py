@@ -13,6 +13,7 @@ from typing import Any
 from sim_node.cli.arguments import UsageError, not_negative, positive, span
 from sim_node.cli.parser import add_list, flag_of, formerly
 from sim_node.cli.views import session_faults
+from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.settings import SPARE_BYTES, Settings, from_options, is_topic_pattern
 
@@ -81,22 +82,26 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
 
 @contextmanager
-def snapshots_on_signal(recorder: Any) -> Iterator[None]:
-    """While entered, SIGUSR1 makes a recording in snapshot mode write its buffer. Main thread only."""
-    if recorder is None or not recorder.settings.snapshot_ns:
-        yield
-        return
+def snapshots_on_signal(recorder: Any, interrupt: Interrupt) -> Iterator[None]:
+    """While entered, SIGUSR1 makes a recording in snapshot mode write its buffer. Main thread only.
+
+    So does one that came before, which `interrupt` noted. Without such a recording, a message says so.
+    """
 
     def write() -> None:
         try:
+            if recorder is None:
+                raise RecordingStopped("nothing is recorded; it needs --record DIR --snapshot S")
             print(f"snapshot: {recorder.snapshot()} messages to {recorder.folder}", flush=True)
         except RecordingStopped as refusal:
             print(f"snapshot: {refusal}", file=sys.stderr, flush=True)
 
     def handle(number: int, frame: object) -> None:
-        threading.Thread(target=write, name="snapshot").start()
+        threading.Thread(target=write, name="snapshot", daemon=True).start()
 
     before = signal.signal(signal.SIGUSR1, handle)
+    if interrupt.snapshot_asked:
+        handle(signal.SIGUSR1, None)
     try:
         yield
     finally:

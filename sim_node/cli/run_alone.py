@@ -42,7 +42,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     code = 0
-    with session_faults(), session, snapshots_on_signal(session.recorder):
+    with session_faults(), session, snapshots_on_signal(session.recorder, arguments.interrupt):
         print_page(session, view_of(arguments))
         started = time.monotonic()
         session.start(ended=arguments.interrupt.wake)

@@ -36,7 +36,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
         print_page(node.session, view)
         print("\n".join(banner(node)), flush=True)
         signals.callback(report_recording, node.session.recorder)
-        signals.enter_context(snapshots_on_signal(node.session.recorder))
+        signals.enter_context(snapshots_on_signal(node.session.recorder, arguments.interrupt))
         return node
 
     with session_faults(), signals:

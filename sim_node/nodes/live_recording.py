@@ -27,6 +27,8 @@ from sim_node.wire.topic import Qos, Send, Topic
 
 # How often to look for new topics and publishers, and to commit received messages to the bag.
 POLL_S, COMMIT_S = 0.25, 0.1
+# When to report patterns that have matched no topic so far, s.
+REPORT_S = 5.0
 # Minimum depth of a subscription, for messages that are received while this process is busy.
 MIN_DEPTH = 1000
 
@@ -59,6 +61,7 @@ class LiveRecordingNode(LoopNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(POLL_S, self.update, clock=steady)
         self.create_timer(COMMIT_S, self._commit, clock=steady)
+        self.create_timer(REPORT_S, self.recorder.report_unmatched, clock=steady)
 
     def update(self) -> None:
         """Subscribe to new topics, and add new publishers."""

@@ -14,6 +14,7 @@ from sim_node.registry import Registry
 from sim_node.world.bodies import LoopClosure
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError, quoted
 
 # Distance between the two points that hold a hinge, m.
 HINGE_LENGTH = 0.1
@@ -34,7 +35,7 @@ loop_closure = LOOP_CLOSURES.add
 
 
 def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
-    """Add a world's loop closures to its model. Raises ValueError for a kind without a constraint here."""
+    """Add a world's loop closures to its model. Raises WorldError for a kind without a constraint here."""
     if world.loop_closures and spec.option.integrator != mujoco.mjtIntegrator.mjINT_RK4:
         # Islands have copies of the rows that loop_drift writes.
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
@@ -44,13 +45,15 @@ def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: 
     for held in world.loop_closures:
         rows = [layout.frames.index(name) for name in held.frames]
         if any(row not in offsets for row in rows):
-            raise ValueError(
-                f"{held.name!r}: keyframes carry one of {', '.join(held.frames)}; loop closures are between bodies"
-            )
+            raise _fault(held, f"keyframes carry one of {', '.join(held.frames)}; loop closures are between bodies")
         ends = np.array([poses.compose(offsets[row][1], end) for row, end in zip(rows, held.poses, strict=True)])
         if held.kind not in LOOP_CLOSURES:
-            raise ValueError(f"{held.name!r}: no loop closure {held.kind!r}; allowed: {', '.join(LOOP_CLOSURES)}")
+            raise _fault(held, f"no loop closure {quoted(held.kind)}; allowed: {', '.join(LOOP_CLOSURES)}")
         LOOP_CLOSURES[held.kind](spec, held, (nodes[offsets[rows[0]][0]], nodes[offsets[rows[1]][0]]), ends)
+
+
+def _fault(held: LoopClosure, message: str) -> WorldError:
+    return WorldError([Problem(held.place.where, held.place.key or held.name, message)])
 
 
 def has_sliders(world: World) -> bool:

@@ -136,7 +136,7 @@ Opener = Callable[[Path, int], Bag]
 
 # By rosbag2's storage_identifier, and by suffix.
 STORAGES: Registry[str, Opener] = Registry(
-    "storage", shipped=("sim_node.recording.mcap_bag", "sim_node.recording.sqlite_bag"), group="sim_node.storages"
+    "storage", shipped=("sim_node.recording.storages",), group="sim_node.storages"
 )
 # Registers a function that opens files of a storage.
 storage = STORAGES.add

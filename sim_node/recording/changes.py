@@ -9,6 +9,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -71,7 +72,7 @@ class WorldChanges:
         worlds = []
         reason = ""
         try:
-            text = to_yaml(world, refer).encode()
+            text = to_yaml(_drawn(world), refer).encode()
             worlds.append(Attached(f"{_FOLDER}{self._count}.yaml", media_type(".yaml"), text))
         except WorldError as error:
             facts["unwritten"] = error.lines()
@@ -80,6 +81,16 @@ class WorldChanges:
             f"{_FOLDER}{self._count}.json", "application/json", json.dumps(facts, indent=2).encode() + b"\n"
         )
         return (about, *worlds, *stored), reason
+
+
+def _drawn(world: World) -> World:
+    """Return a world without what no run uses: what other seeds are drawn from, x_xy's markers and outlines."""
+    plain = {"position_range": None, "draws_axes": False, "marker": None}
+    bodies = (
+        replace(body, **plain, geometry=tuple(replace(shape, edge_colour=None) for shape in body.geometry))
+        for body in world.bodies
+    )
+    return replace(world, bodies=tuple(bodies))
 
 
 def _content(path: Path) -> bytes | None:

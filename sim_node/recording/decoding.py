@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # A number, text or array of a message.
 Leaf = Any
+# Numbers, texts and arrays in a message. Each takes some hundred bytes as an object, with the message that it is in.
+MAX_VALUES = 1_000_000
 # Added by rosbags to messages without fields.
 PLACEHOLDER = "structure_needs_at_least_one_member"
 _STEP = re.compile(r"\.?([A-Za-z]\w*)|\[(\d+)\]")
@@ -41,14 +44,32 @@ class Decoder:
         if topic.type not in self.store.fielddefs:
             named = topic.type or "its type"
             raise BagError(f"{topic.name}: the bag has no definition of {named}, which is required to decode it")
+        self._check: Callable[[bytes, int], None] | None = None
 
     def __call__(self, data: bytes) -> Any:
         """Decode a message."""
+        if len(data) > MAX_VALUES:
+            self._check_values(data)
         try:
             return self.store.deserialize_cdr(data, self.topic.type)
         except Exception as error:
             reason = str(error) or type(error).__name__
             raise UnreadableMessage(f"{len(data)} bytes are not a valid {self.topic.type}: {reason}") from None
+
+    def _check_values(self, data: bytes) -> None:
+        """Raise UnreadableMessage if a large message would take far more memory as objects than as CDR."""
+        # Imported here because the import takes longer than most commands.
+        from sim_node.recording.stamps import NoDefinition, TooManyValues, value_counter
+
+        with suppress(NoDefinition, ValueError):  # what cannot be walked through is refused when it is decoded
+            if self._check is None:
+                types = {name: fields for name, (_, fields) in self.store.fielddefs.items()}
+                self._check = value_counter(self.topic.type, types)
+            try:
+                self._check(data, MAX_VALUES)
+            except TooManyValues:
+                name = self.topic.type
+                raise UnreadableMessage(f"{len(data)} bytes of {name} have more than {MAX_VALUES} values") from None
 
 
 # By the class of the messages. Each bag has classes of its own, which go with it.
@@ -106,13 +127,13 @@ def value_at(message: Any, path: Sequence[str | int]) -> float | None:
                 return None
             value, so_far = value[step], f"{so_far}[{step}]"
             continue
-        known = field_names(value) if _is_message(value) else ()
+        known = field_names(value) if is_message(value) else ()
         if step not in known:
             raise BagError(_no_field(so_far, step, value, known))
         value, so_far = getattr(value, step), f"{so_far}.{step}" if so_far else step
     if isinstance(value, bool | int | float | np.number | np.bool_):
         return float(value)
-    numbers = [name for name, leaf in leaves(value, so_far) if _is_number(leaf)] if _is_message(value) else []
+    numbers = [name for name, leaf in leaves(value, so_far) if _is_number(leaf)] if is_message(value) else []
     if numbers:
         raise BagError(f"{so_far} is not a number, but contains some: {', '.join(numbers[:8])}")
     if isinstance(value, list | np.ndarray):
@@ -128,7 +149,8 @@ def _no_field(so_far: str, step: str, value: Any, known: Sequence[str]) -> str:
     return f"{so_far or 'the message'} has no field {step}{did_you_mean(step, known)} (known: {', '.join(known)})"
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
+    """Return whether a value is a message rather than a number, text, array or list."""
     return hasattr(value, "__dataclass_fields__")
 
 

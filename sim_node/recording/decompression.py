@@ -8,15 +8,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-import zstandard
-from lz4 import frame as lz4_frame
-
 # Default limit of a chunk, or of a message that is compressed by itself; rosbag2 writes chunks of 0.8 MB.
 MAX_BYTES = 256 * 1024 * 1024
 # A file that is compressed as a whole is written to disk, and may have this many times as much.
 FILE_FACTOR = 32
 # Disk space that is left free.
 SPARE_BYTES = 256 * 1024 * 1024
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 HINT = "--chunk-limit MB allows more"
 _STEP = 1 << 20
 _INPUT_STEP = 1 << 16
@@ -93,6 +91,9 @@ def pieces(compression: str, data: memoryview) -> Iterator[bytes | memoryview]:
 
 def _zstd(source: IO[bytes]) -> Iterator[bytes]:
     """Yield the content of all frames in a source."""
+    # Imported here because worlds, and bags without compression, do not need it.
+    import zstandard
+
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
     try:
         with decompressor.stream_reader(source, read_across_frames=True) as stream:
@@ -103,7 +104,10 @@ def _zstd(source: IO[bytes]) -> Iterator[bytes]:
 
 
 def _lz4(data: memoryview) -> Iterator[bytes]:
-    decompressor = lz4_frame.LZ4FrameDecompressor()
+    # Imported here for the same reason.
+    from lz4 import frame
+
+    decompressor = frame.LZ4FrameDecompressor()
     try:
         # In small steps: each one copies the input that is not consumed yet.
         for at in range(0, len(data), _INPUT_STEP):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
@@ -14,12 +14,17 @@ import numpy as np
 
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
-from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, leaves
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, is_message
 from sim_node.wire.tf_message_reader import Unreadable
 
 TIME = "time_ns"
 # A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
 _MAX_COLUMNS = 64
+# Elements of a sequence of messages, or of one that was shorter before, for which columns are made.
+_MAX_ELEMENTS = 1024
+# Elements that are formatted at once, and tables whose files are open.
+_PART, _PART_BYTES, _MAX_OPEN = 4096, 1 << 20, 64
+_QUOTED = re.compile(r'[",\r\n]')
 # Characters not used in file names; topics of other programs may contain anything.
 _NO_NAME = re.compile(r"[^\w-]")
 _MAX_NAME = 200
@@ -29,6 +34,8 @@ _ROWS, _BYTES = 5000, 16 << 20
 
 class _Table(Protocol):
     def add(self, message: BagMessage, decoded: Any) -> None: ...
+
+    def pause(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -69,6 +76,8 @@ def _export(
 ) -> list[Path]:
     tables: dict[int, _Table] = {}
     decoders: dict[int, Decoder] = {}
+    # The one that was written to last at the end.
+    open_tables: OrderedDict[int, None] = OrderedDict()
     names = _file_names(bag.topics)
     paths = [folder / f"{name}{suffix}" for name in names]
     parts = [folder / f".{name}{suffix}.part" for name in names]
@@ -86,6 +95,10 @@ def _export(
             if place not in tables:
                 tables[place] = kind(parts[place], decoders[place])
             tables[place].add(message, decoded)
+            open_tables[place] = None
+            open_tables.move_to_end(place)
+            if len(open_tables) > _MAX_OPEN:
+                tables[open_tables.popitem(last=False)[0]].pause()
         for place, table in tables.items():
             table.close()
             parts[place].replace(paths[place])
@@ -99,75 +112,113 @@ def _export(
 
 def _file_names(topics: Sequence[BagTopic]) -> list[str]:
     """Return file names such as `drone_imu_data` for /drone/imu/data; duplicates are numbered."""
-    names: list[str] = []
+    names: dict[str, None] = {}
+    last: dict[str, int] = {}
     for topic in topics:
         name = plain = _NO_NAME.sub("_", topic.name.strip("/"))[:_MAX_NAME] or "root"
-        number = 1
         while name in names:
-            number += 1
-            name = f"{plain}_{number}"
-        names.append(name)
-    return names
+            last[plain] = last.get(plain, 1) + 1
+            name = f"{plain}_{last[plain]}"
+        names[name] = None
+    return list(names)
 
 
 class _CsvTable:
-    """Writes rows as they come; columns that appear later are added to the header and all rows at the end."""
+    """Writes rows as they come; columns that appear later are added to the header and all rows at the end.
+
+    A sequence has a column for each element. One that is first long, or is later longer than columns are made for, is
+    one cell, a JSON list, which is written in parts.
+    """
 
     def __init__(self, path: Path, decoder: Decoder) -> None:
         self._path = path
         self._file = path.open("w", encoding="utf-8", newline="")
-        self._writer = csv.writer(self._file)
         self._columns: dict[str, int] = {TIME: 0}
         self._header_columns = 0
+        # From which row on rows have how many columns.
+        self._rows, self._widths = 0, [(0, 0)]
         self._whole: set[str] = set()
         self._split: set[str] = set()
 
     def add(self, message: BagMessage, decoded: Any) -> None:
-        row: list[Any] = [""] * len(self._columns)
-        row[0] = message.time_ns
-        for column, value in self._cells(decoded):
-            place = self._columns.setdefault(column, len(self._columns))
-            if place == len(row):
-                row.append(value)
-            else:
-                row[place] = value
+        row: dict[str, Any] = {TIME: message.time_ns, **dict(self._cells(decoded))}
+        for column in row:
+            self._columns.setdefault(column, len(self._columns))
         if not self._header_columns:
-            self._writer.writerow(self._columns)
+            self._file.write(",".join(map(_cell, self._columns)) + "\r\n")
             self._header_columns = len(self._columns)
-        self._writer.writerow(row)
+        if self._file.closed:
+            self._file = self._path.open("a", encoding="utf-8", newline="")
+        end = 0
+        for place, column in enumerate(self._columns):
+            if column in row:
+                self._file.write("," * (place - end))
+                for part in _cell_parts(row[column]):
+                    self._file.write(part)
+                end = place
+        self._file.write("," * (len(self._columns) - 1 - end) + "\r\n")
+        if self._widths[-1][1] < len(self._columns):
+            self._widths.append((self._rows, len(self._columns)))
+        self._rows += 1
+
+    def pause(self) -> None:
+        """Close the file until the next row."""
+        self._file.close()
 
     def close(self) -> None:
         self._file.close()
         if len(self._columns) > self._header_columns:
             self._widen()
 
-    def _cells(self, message: Any) -> Iterator[tuple[str, Any]]:
-        for path, value in leaves(message):
-            if not isinstance(value, np.ndarray | list):
-                yield path, value
-                continue
-            if path not in self._split and len(value) > _MAX_COLUMNS:
-                self._whole.add(path)
-            values = value.tolist() if isinstance(value, np.ndarray) else value
-            if path in self._whole:
-                yield path, json.dumps(values)
+    def _cells(self, message: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+        """Yield the columns of a message and their values; lists and arrays for whole sequences."""
+        for name in field_names(message):
+            value = getattr(message, name)
+            below = f"{path}.{name}" if path else name
+            if is_message(value):
+                yield from self._cells(value, below)
+            elif not isinstance(value, np.ndarray | list):
+                if name != PLACEHOLDER:
+                    yield below, value
+            elif self._is_whole(below, value):
+                yield below, value
             else:
-                if values:
-                    self._split.add(path)
-                yield from ((f"{path}[{i}]", each) for i, each in enumerate(values))
+                for i, each in enumerate(value if isinstance(value, list) else value.tolist()):
+                    if is_message(each):
+                        yield from self._cells(each, f"{below}[{i}]")
+                    else:
+                        yield f"{below}[{i}]", each
+
+    def _is_whole(self, path: str, value: Any) -> bool:
+        if path in self._whole or not len(value):
+            return path in self._whole
+        of_messages = is_message(value[0])
+        if path not in self._split and len(value) > (_MAX_ELEMENTS if of_messages else _MAX_COLUMNS):
+            self._whole.add(path)
+            return True
+        self._split.add(path)
+        return len(value) > _MAX_ELEMENTS
 
     def _widen(self) -> None:
+        """Write the header anew, and add empty cells to the rows that are shorter."""
         narrow = self._path.with_name(f"{self._path.name}.narrow")
         self._path.rename(narrow)
         try:
-            with (
-                narrow.open(encoding="utf-8", newline="") as source,
-                self._path.open("w", encoding="utf-8", newline="") as target,
-            ):
-                rows, writer = csv.reader(source), csv.writer(target)
-                next(rows)
-                writer.writerow(self._columns)
-                writer.writerows([*row, *[""] * (len(self._columns) - len(row))] for row in rows)
+            with narrow.open("rb") as source, self._path.open("wb") as target:
+                source.readline()  # the header: names have no line ends
+                target.write(",".join(map(_cell, self._columns)).encode() + b"\r\n")
+                row, inside, widths = 0, False, deque(self._widths)
+                while part := source.readline(_PART_BYTES):
+                    if part.endswith(b"\r"):
+                        part += source.read(1)
+                    inside ^= part.count(b'"') % 2 == 1
+                    if inside or not part.endswith(b"\r\n"):
+                        target.write(part)
+                        continue
+                    while len(widths) > 1 and widths[1][0] <= row:
+                        widths.popleft()
+                    target.write(part[:-2] + b"," * (len(self._columns) - widths[0][1]) + b"\r\n")
+                    row += 1
         finally:
             narrow.unlink()
 
@@ -196,11 +247,17 @@ class _ParquetTable:
         if len(self._times) >= _ROWS or self._bytes > _BYTES:
             self._write()
 
+    def pause(self) -> None:
+        """Write what there is; Parquet needs its file until the end."""
+        self._write()
+
     def close(self) -> None:
         self._write()
         self._writer.close()
 
     def _write(self) -> None:
+        if not self._times:
+            return
         columns = zip([self._times, *self._values], self._schema, strict=True)
         arrays = [self._pa.array(values, field.type) for values, field in columns]
         self._writer.write_table(self._pa.Table.from_arrays(arrays, schema=self._schema))
@@ -208,6 +265,26 @@ class _ParquetTable:
         for values in self._values:
             values.clear()
         self._bytes = 0
+
+
+def _cell(value: Any) -> str:
+    """Return a cell as the csv module writes it."""
+    text = "" if value is None else str(value)
+    return f'"{text.replace(chr(34), 2 * chr(34))}"' if _QUOTED.search(text) else text
+
+
+def _cell_parts(value: Any) -> Iterator[str]:
+    """Yield the parts of a cell; of a sequence, which becomes a JSON list, a few elements at a time."""
+    if not isinstance(value, np.ndarray | list):
+        yield _cell(value)
+        return
+    yield '"['
+    for at in range(0, len(value), _PART):
+        part = value[at : at + _PART]
+        plain = part.tolist() if isinstance(part, np.ndarray) else [_plain(each) for each in part]
+        text = json.dumps(plain, default=np.ndarray.tolist)[1:-1].replace('"', '""')
+        yield f"{', ' if at else ''}{text}"
+    yield ']"'
 
 
 def _columns(pa: Any, decoder: Decoder, type_name: str) -> Iterator[tuple[tuple[str, ...], Any]]:

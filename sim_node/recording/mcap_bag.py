@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterator
-from operator import itemgetter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
-from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
-from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
+from sim_node.recording.decompression import HINT, MAX_BYTES
+from sim_node.recording.mcap_chunk import (
+    Block,
+    BrokenChunk,
+    RawMessage,
+    block_bytes,
+    block_messages,
+    foreign_records,
+    raw_messages_in,
+)
 from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
-from sim_node.recording.mcap_scan import chunk_damage, scanned
+from sim_node.recording.mcap_scan import chunk_damage, nested_damage, scanned
+from sim_node.recording.merging import UNORDERED, Source, merged, most_held
 from sim_node.recording.qos import all_profiles, profiles
 
 _ALL_TIMES = (0, 2**64)
-_time = itemgetter(1)
 
 
-@storage("mcap", ".mcap")
 class McapBag:
     """Reads messages by the file's index, or by scanning all records if the index is missing or damaged.
 
@@ -46,12 +53,14 @@ class McapBag:
         self.damage = [f"{path}: {line}" for line in self.layout.damage]
         self.start_ns, self.end_ns = self.layout.start_ns, self.layout.end_ns
         self.count = sum(topic.count for topic in self.topics)
-        self._broken: set[int] = set()
+        self._noted: set[str] = set(self.damage)
+        # Bytes that reading all messages takes at once.
+        self.held_bytes = most_held(self._sources(self.layout.blocks, lambda block: iter(())))
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """Yield messages in the order of time; equal times in file order. One chunk at a time is in memory."""
+        """Yield messages in the order of time; equal times in file order. Overlapping chunks are in memory together."""
         start = _ALL_TIMES[0] if start_ns is None else start_ns
         stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
         wanted = {
@@ -66,21 +75,15 @@ class McapBag:
             and block.end_ns >= start
             and (block.channels is None or not block.channels.isdisjoint(wanted))
         ]
-        blocks.sort(key=lambda block: block.start_ns)
-        held: list[BagMessage] = []
-        for i, block in enumerate(blocks):
-            held += self._read(block, wanted, start, stop)
-            # Both parts are nearly in order, for which this sort is fast.
-            held.sort(key=_time)
-            if i + 1 == len(blocks) or not held or held[-1].time_ns < blocks[i + 1].start_ns:
-                yield from held
-                held = []
-                continue
-            until = blocks[i + 1].start_ns
-            ready = next(n for n, message in enumerate(held) if message.time_ns >= until)
-            yield from held[:ready]
-            del held[:ready]
-        yield from held
+        sources = self._sources(blocks, lambda block: self._stream(block, wanted, start, stop))
+        return merged(sources, 2 * self._max_bytes, lambda: self._note(0, UNORDERED.format("chunks")))
+
+    def _sources(self, blocks: Iterable[Block], stream: Callable[[Block], Iterator[BagMessage]]) -> list[Source]:
+        ordered = sorted(blocks, key=lambda block: block.start_ns)
+        return [
+            Source(block.start_ns, block.end_ns, min(block.bytes_held, self._max_bytes), partial(stream, block))
+            for block in ordered
+        ]
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those whose checksum is correct; the others are listed in `damage`."""
@@ -92,7 +95,10 @@ class McapBag:
     def raw_messages(self, block: Block) -> Iterator[RawMessage]:
         """Yield the messages of a block unchanged; none, with a line in `damage`, if it is broken."""
         try:
-            yield from raw_messages_in(block_bytes(self.file, block, self._max_bytes))
+            content = block_bytes(self.file, block, self._max_bytes)
+            yield from raw_messages_in(content)
+            if foreign_records(content):
+                self._note(block.at, nested_damage(content))
         except BrokenChunk as broken:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
 
@@ -107,6 +113,11 @@ class McapBag:
 
     def attachment(self, place: Record) -> AttachmentRecord | None:
         """Return an attachment; None, with a line in `damage`, if it is invalid."""
+        if place.length > self._max_bytes:
+            self._note(
+                place.at, f"an attachment of {place.length} bytes exceeds the limit of {self._max_bytes}; {HINT}"
+            )
+            return None
         body = self.file.body(place)
         crc = int.from_bytes(body[-4:], "little")
         try:
@@ -150,22 +161,35 @@ class McapBag:
                 f"rosbags-convert --src {self.file.path} --dst NEW_FOLDER"
             )
 
-    def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[BagMessage]:
+    def _stream(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> Iterator[BagMessage]:
+        others: set[int] = set()
         try:
-            return messages_in(block_bytes(self.file, block, self._max_bytes), wanted, start, stop)
+            content = block_bytes(self.file, block, self._max_bytes)
+            yield from block_messages(
+                content,
+                wanted,
+                start,
+                stop,
+                self._max_bytes,
+                lambda: self._note(block.at, UNORDERED.format("parts of a chunk")),
+                others,
+            )
+            if others:
+                self._note(block.at, nested_damage(content))
         except BrokenChunk as broken:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
-            return []
 
     def _note(self, at: int, what: str) -> None:
         """List damage once, however often it is met."""
-        if at not in self._broken:
-            self._broken.add(at)
-            self.damage.append(f"{self.file.path}: byte {at}: {what}")
+        line = f"{self.file.path}: byte {at}: {what}"
+        if line not in self._noted:
+            self._noted.add(line)
+            self.damage.append(line)
 
 
 def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
     """Return the topics by name, and the topic of each channel: a topic may have several channels."""
+    definitions = {number: schema.data.decode(errors="replace") for number, schema in layout.schemas.items()}
     found: dict[tuple[str, str, str], BagTopic] = {}
     of_channel: dict[int, tuple[str, str, str]] = {}
     for channel in layout.channels.values():
@@ -177,7 +201,7 @@ def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
         offered = profiles(channel.metadata.get("offered_qos_profiles"))
         count = layout.counts.get(channel.id, 0)
         if known is None:
-            definition = schema.data.decode(errors="replace") if schema else ""
+            definition = definitions.get(channel.schema_id, "")
             type_hash = channel.metadata.get("topic_type_hash", "")
             found[key] = BagTopic(
                 channel.topic, type_name, count, offered, definition, type_hash, channel.message_encoding

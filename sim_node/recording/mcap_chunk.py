@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 from mcap.opcode import Opcode
@@ -12,12 +15,20 @@ from mcap.opcode import Opcode
 from sim_node.recording.bag import BagMessage
 from sim_node.recording.decompression import HINT, MAX_BYTES, BrokenContent, beginning_of, content_of
 from sim_node.recording.mcap_records import CHUNK, HEADER, MESSAGE, Record, RecordFile, records_in
+from sim_node.recording.merging import Source, merged
 
 _MESSAGE_BODY = MESSAGE.size - HEADER.size
 # Maximum length of a compression's name; a longer one is damage.
 _MAX_NAME = 40
 # Maximum size of a chunk's header.
 _MAX_FRAME = 1 << 16
+# Content beyond which messages are read in parts, and the most bytes of objects for each byte of messages.
+PART_BYTES, _OBJECT_SIZE = 4 << 20, 6
+_NEVER = 2**64
+# What a chunk may contain, and what MCAP knows besides.
+INSIDE = tuple(map(int, (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE)))
+_KINDS = {int(kind): kind.name.lower().replace("_", " ") for kind in Opcode}
+_time = itemgetter(1)
 
 
 class Block(NamedTuple):
@@ -37,6 +48,11 @@ class Block(NamedTuple):
     size: int
     channels: frozenset[int] | None = None
     cut: bool = False
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes of its content in memory."""
+        return max(self.size, self.end - self.at)
 
 
 class RawMessage(NamedTuple):
@@ -61,7 +77,7 @@ def block_bytes(file: RecordFile, block: Block, limit: int = MAX_BYTES) -> bytes
     """Return the uncompressed records of a block, of at most `limit` bytes. Raises BrokenChunk if it is damaged."""
     # Compressed data exceeds its content by at most 1/255 in lz4, and less in zstd.
     longest = limit + limit // 128 + _MAX_FRAME
-    size = max(block.size, block.end - block.at)
+    size = block.bytes_held
     if size > longest and not block.cut:
         raise BrokenChunk(f"it has {size} bytes, more than the limit of {limit}; {HINT}")
     if block.size < 0:
@@ -88,16 +104,93 @@ def block_bytes(file: RecordFile, block: Block, limit: int = MAX_BYTES) -> bytes
     return content
 
 
-def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int) -> list[BagMessage]:
-    """Return the messages of wanted channels in [start_ns, stop_ns), in file order.
+def block_messages(
+    data: bytes,
+    topic_of: Mapping[int, int],
+    start_ns: int,
+    stop_ns: int,
+    limit: int,
+    unordered: Callable[[], None],
+    others: set[int],
+) -> Iterator[BagMessage]:
+    """Yield the messages of wanted channels in [start_ns, stop_ns), in the order of time.
 
-    BagMessage.topic is topic_of[channel]. Raises BrokenChunk if a record extends beyond the end.
+    Large content is read in parts: its messages as objects would take several times its size.
+
+    Args:
+        data: The content of a block.
+        topic_of: BagMessage.topic of each wanted channel.
+        start_ns: First time.
+        stop_ns: Time before which to stop.
+        limit: Bytes that the objects of parts whose times overlap may take.
+        unordered: Called if they take more.
+        others: Receives the opcodes of records that are not allowed in chunks.
+
+    Yields:
+        Each message.
+
+    Raises:
+        BrokenChunk: A record extends beyond the end.
+    """
+
+    def part(at: int, end: int) -> Iterator[BagMessage]:
+        return iter(sorted(messages_in(data, topic_of, start_ns, stop_ns, at, end, others), key=_time))
+
+    if len(data) <= PART_BYTES:
+        return part(0, len(data))
+    sources = [
+        Source(first_ns, last_ns, _OBJECT_SIZE * (end - at), partial(part, at, end))
+        for at, end, first_ns, last_ns in _parts_of(data)
+    ]
+    sources.sort(key=lambda source: source.start_ns)
+    return merged(sources, limit, unordered)
+
+
+def _parts_of(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the begin and the end of each part with messages, and their first and last time."""
+    begin, first_ns, last_ns = 0, _NEVER, -1
+    for record in _checked_records(data):
+        if record.opcode == Opcode.MESSAGE:
+            if record.at + MESSAGE.size > record.end:
+                raise BrokenChunk(f"a message of {record.length} bytes is too short")
+            time_ns = MESSAGE.unpack_from(data, record.at)[4]
+            first_ns, last_ns = min(first_ns, time_ns), max(last_ns, time_ns)
+        if record.end - begin >= PART_BYTES or record.end == len(data):
+            if last_ns >= 0:
+                yield begin, record.end, first_ns, last_ns
+            begin, first_ns, last_ns = record.end, _NEVER, -1
+
+
+def foreign_records(data: bytes) -> str:
+    """Return what a block contains that MCAP does not allow in chunks, such as other chunks; empty for nothing."""
+    found: Counter[str] = Counter()
+    for record in _checked_records(data):
+        if record.opcode not in INSIDE and record.opcode in _KINDS:
+            found[_KINDS[record.opcode]] += 1
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+
+
+def _checked_records(data: bytes) -> Iterator[Record]:
+    try:
+        yield from records_in(data)
+    except ValueError as error:
+        raise BrokenChunk(f"inside it {error}") from None
+
+
+def messages_in(
+    data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int, at: int, end: int, others: set[int]
+) -> list[BagMessage]:
+    """Return the messages of wanted channels in [start_ns, stop_ns) between two records, in file order.
+
+    BagMessage.topic is topic_of[channel]; others receives opcodes that do not belong there. Raises BrokenChunk if a
+    record extends beyond the end.
     """
     found: list[BagMessage] = []
-    at, end = 0, len(data)
     unpack, is_message = MESSAGE.unpack_from, int(Opcode.MESSAGE)
     while at < end:
         if data[at] != is_message:
+            if data[at] in _KINDS and data[at] not in INSIDE:
+                others.add(data[at])
             at = _skipped(data, at)
             continue
         if at + MESSAGE.size > end:
@@ -138,7 +231,7 @@ def _whole_records(data: bytes) -> bytes:
     end = 0
     try:
         for record in records_in(data):
-            if record.opcode not in (Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE):
+            if record.opcode not in INSIDE:
                 break
             end = record.end
     except ValueError:

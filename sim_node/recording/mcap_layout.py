@@ -116,7 +116,7 @@ def _check_complete(layout: McapLayout, statistics: Statistics) -> None:
         and len(layout.schemas) == statistics.schema_count
         and len(layout.attachments) == statistics.attachment_count
         and len(layout.metadata) == statistics.metadata_count
-        and all(channel.schema_id in (0, *layout.schemas) for channel in layout.channels.values())
+        and all(channel.schema_id == 0 or channel.schema_id in layout.schemas for channel in layout.channels.values())
     )
     if not complete:
         raise NoIndex

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import struct
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -64,20 +66,36 @@ class Record(NamedTuple):
         return self.at + HEADER.size + self.length
 
 
+# Files with an open descriptor, the one that was read last at the end. Many files may be read at once.
+MAX_DESCRIPTORS = 64
+_descriptors: OrderedDict[RecordFile, BinaryIO] = OrderedDict()
+_lock = threading.Lock()
+
+
 class RecordFile:
-    """Random access to the bytes of a file."""
+    """Random access to the bytes of a file. Its descriptor is closed while others need theirs."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: BinaryIO = path.open("rb")
-        self.size = os.fstat(self._file.fileno()).st_size
+        with _lock:
+            self.size = os.fstat(self._descriptor().fileno()).st_size
 
     def read(self, at: int, length: int) -> bytes:
         """Return up to `length` bytes from `at`."""
         if not 0 <= at < self.size:
             return b""
-        self._file.seek(at)
-        return self._file.read(min(length, self.size - at))
+        with _lock:
+            file = self._descriptor()
+            file.seek(at)
+            return file.read(min(length, self.size - at))
+
+    def _descriptor(self) -> BinaryIO:
+        file = _descriptors.get(self) or self.path.open("rb")
+        _descriptors[self] = file
+        _descriptors.move_to_end(self)
+        if len(_descriptors) > MAX_DESCRIPTORS:
+            _descriptors.popitem(last=False)[1].close()
+        return file
 
     def record(self, at: int) -> Record | None:
         """Return the bytes at `at` as a record, however broken; None if not even its header fits."""
@@ -90,7 +108,10 @@ class RecordFile:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with _lock:
+            file = _descriptors.pop(self, None)
+        if file is not None:
+            file.close()
 
 
 def records_in(data: bytes, at: int = 0) -> Iterator[Record]:

@@ -11,7 +11,7 @@ from mcap.opcode import Opcode
 from mcap.records import Channel, DataEnd, Header, Schema
 
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
+from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes, foreign_records
 from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import (
     CHUNK,
@@ -216,6 +216,8 @@ class _Scan:
                     self._add_definition(record.opcode, content[record.body : record.end])
         except (ValueError, struct.error) as error:
             raise BrokenChunk(f"inside it {error}") from None
+        if foreign_records(content):
+            self._damage(block.at, nested_damage(content))
         if counts:
             self._counts.update(counts)
             self._reach(start_ns, end_ns)
@@ -265,6 +267,11 @@ def chunk_damage(file: RecordFile, block: Block, why: str) -> str:
     lost = indexed_messages(file, block.end)
     count = f"{lost} messages" if lost else "its messages"
     return f"a chunk of {block.start_ns / 1e9:.3f} s to {block.end_ns / 1e9:.3f} s is left out, {why}; {count} are lost"
+
+
+def nested_damage(content: bytes) -> str:
+    """Describe what a chunk contains that does not belong there."""
+    return f"a chunk contains {foreign_records(content)} inside, which MCAP does not allow; it is left out"
 
 
 def indexed_messages(file: RecordFile, at: int) -> int:

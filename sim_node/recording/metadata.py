@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
+from textwrap import indent
 from typing import Any
 
 import yaml
@@ -14,6 +17,7 @@ import yaml
 from sim_node.recording.bag import BagError
 from sim_node.recording.definitions import DISTRIBUTION
 from sim_node.recording.qos import profiles
+from sim_node.recording.yaml_text import loaded
 from sim_node.wire.topic import Qos
 
 
@@ -35,6 +39,7 @@ class Metadata:
         compression_mode: file, message or empty.
         compression_format: Such as zstd, or empty.
         topics: Notes by name.
+        count: Number of messages.
     """
 
     storage: str
@@ -42,17 +47,26 @@ class Metadata:
     compression_format: str
     compression_mode: str
     topics: dict[str, TopicNote]
+    count: int
+
+
+class UnreadableMetadata(BagError):
+    """A metadata.yaml cannot be read."""
 
 
 def read_metadata(path: Path) -> Metadata:
-    """Read a metadata.yaml. Raises BagError, with advice."""
-    advice = "move it away to read the files by themselves, or run `sim_node repair`"
+    """Read a metadata.yaml. Raises UnreadableMetadata, with advice."""
+    advice = "`sim_node repair` writes it anew from the files"
     try:
-        whole = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > MAX_SIZE:
+            raise UnreadableMetadata(
+                f"{path}: has {path.stat().st_size} bytes, more than the limit of {MAX_SIZE}; {advice}"
+            )
+        whole = loaded(path.read_text(encoding="utf-8"))
         found = whole["rosbag2_bagfile_information"]
         version = int(found["version"])
         if version > VERSION:
-            raise BagError(f"{path}: has version {version}; known: 1 to {VERSION}; {advice}")
+            raise UnreadableMetadata(f"{path}: has version {version}; known: 1 to {VERSION}; {advice}")
         notes = [entry["topic_metadata"] for entry in found.get("topics_with_message_count") or ()]
         mode = str(found.get("compression_mode") or "").lower()
         return Metadata(
@@ -62,16 +76,17 @@ def read_metadata(path: Path) -> Metadata:
             str(found.get("compression_format") or ""),
             "" if mode == "none" else mode,
             {str(note["name"]): _note(note) for note in notes},
+            int(found.get("message_count") or 0),
         )
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f"{mark.line + 1}:{mark.column + 1}: "
-        raise BagError(f"{path}:{line or ' '}is not valid YAML; {advice}") from None
+        raise UnreadableMetadata(f"{path}:{line or ' '}is not valid YAML; {advice}") from None
     except RecursionError:
-        raise BagError(f"{path}: is nested too deeply for rosbag2 metadata; {advice}") from None
+        raise UnreadableMetadata(f"{path}: is nested too deeply for rosbag2 metadata; {advice}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         missing = f"{error} is missing" if isinstance(error, KeyError) else "entries have the wrong form"
-        raise BagError(f"{path}: is not rosbag2 metadata: {missing}; {advice}") from None
+        raise UnreadableMetadata(f"{path}: is not rosbag2 metadata: {missing}; {advice}") from None
 
 
 def _note(note: dict[str, Any]) -> TopicNote:
@@ -81,6 +96,12 @@ def _note(note: dict[str, Any]) -> TopicNote:
 
 VERSION = 9
 FILE = "metadata.yaml"
+# What is read takes some ten times its size in memory.
+MAX_SIZE = 16 << 20
+# Of names, whose YAML is kept.
+MAX_TEXTS = 4096
+# Names that YAML takes for nothing but text.
+_PLAIN = re.compile(r"[A-Za-z/]\w*[/_][\w/.]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -113,39 +134,60 @@ class BagInformation:
 
     def text(self) -> str:
         """Return the YAML of metadata.yaml, identical for identical content."""
-        return _dumped({"rosbag2_bagfile_information": self._content()})
+        return "rosbag2_bagfile_information:\n" + indent(self.record(), "  ")
 
     def record(self) -> str:
         """Return the YAML of the metadata record within a file, without the outermost key."""
-        return _dumped(self._content())
-
-    def _content(self) -> dict[str, Any]:
         spans = [each for each in self.files if each.count]
         start = min((each.start_ns for each in spans), default=0)
         end = max((each.end_ns for each in spans), default=0)
-        return {
-            "version": VERSION,
-            "storage_identifier": "mcap",
-            **_span(start, end),
-            "message_count": sum(each.count for each in self.files),
-            "topics_with_message_count": [
-                {"topic_metadata": _topic(topic), "message_count": count} for topic, count in self.topics
-            ],
-            "compression_format": "",
-            "compression_mode": "",
-            "relative_file_paths": [each.name for each in self.files],
-            "files": [
-                {"path": each.name, **_span(each.start_ns, each.end_ns), "message_count": each.count}
-                for each in self.files
-            ],
-            "custom_data": dict(self.custom) or None,
-            "ros_distro": DISTRIBUTION,
-        }
+        begin = {"version": VERSION, "storage_identifier": "mcap", **_span(start, end)}
+        names = [_scalar(each.name) for each in self.files]
+        return "".join(
+            (
+                _dumped({**begin, "message_count": sum(each.count for each in self.files)}),
+                _listed("topics_with_message_count", (_topic_text(topic, count) for topic, count in self.topics)),
+                _dumped({"compression_format": "", "compression_mode": ""}),
+                _listed("relative_file_paths", (f"  - {name}\n" for name in names)),
+                _listed("files", map(_file_text, names, self.files)),
+                _dumped({"custom_data": dict(self.custom) or None, "ros_distro": DISTRIBUTION}),
+            )
+        )
+
+
+def _listed(key: str, entries: Iterable[str]) -> str:
+    text = "".join(entries)
+    return f"{key}:\n{text}" if text else f"{key}: []\n"
+
+
+def _topic_text(topic: TopicInformation, count: int) -> str:
+    return f"{_topic_metadata(topic)}    message_count: {count}\n"
+
+
+def _topic_metadata(topic: TopicInformation) -> str:
+    profiles = "".join(indent(_profile_text(qos), " " * 8) for qos in topic.qos)
+    return (
+        f"  - topic_metadata:\n      name: {_scalar(topic.name)}\n      type: {_scalar(topic.type)}\n"
+        f"      serialization_format: cdr\n      {_listed('offered_qos_profiles', [profiles])}"
+        f"      type_description_hash: {_scalar(topic.type_hash)}\n"
+    )
+
+
+@lru_cache(MAX_TEXTS)
+def _scalar(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else _dumped([text]).strip().removeprefix("- ")
+
+
+def _file_text(name: str, file: FileInformation) -> str:
+    return (
+        f"  - path: {name}\n    duration:\n      nanoseconds: {file.end_ns - file.start_ns}\n    starting_time:\n"
+        f"      nanoseconds_since_epoch: {file.start_ns}\n    message_count: {file.count}\n"
+    )
 
 
 def qos_text(offered: Iterable[Qos]) -> str:
     """Return QoS profiles as MCAP channels contain them."""
-    return _dumped([_qos(each) for each in offered]).strip()
+    return "".join(map(_profile_text, offered)).strip() or "[]"
 
 
 def write(folder: Path, information: BagInformation) -> None:
@@ -177,32 +219,16 @@ def _span(start_ns: int, end_ns: int) -> dict[str, Any]:
     }
 
 
-def _topic(topic: TopicInformation) -> dict[str, Any]:
-    return {
-        "name": topic.name,
-        "type": topic.type,
-        "serialization_format": "cdr",
-        "offered_qos_profiles": [_qos(each) for each in topic.qos],
-        "type_description_hash": topic.type_hash,
-    }
+def _profile_text(qos: Qos) -> str:
+    def time(key: str, nanoseconds: int) -> str:
+        return f"  {key}:\n    sec: {nanoseconds // 1_000_000_000}\n    nsec: {nanoseconds % 1_000_000_000}\n"
 
-
-def _qos(qos: Qos) -> dict[str, Any]:
-    return {
-        "history": qos.history,
-        "depth": qos.depth,
-        "reliability": qos.reliability,
-        "durability": qos.durability,
-        "deadline": _duration(qos.deadline_ns),
-        "lifespan": _duration(qos.lifespan_ns),
-        "liveliness": qos.liveliness,
-        "liveliness_lease_duration": _duration(qos.liveliness_lease_ns),
-        "avoid_ros_namespace_conventions": qos.avoid_ros_namespace_conventions,
-    }
-
-
-def _duration(nanoseconds: int) -> dict[str, int]:
-    return {"sec": nanoseconds // 1_000_000_000, "nsec": nanoseconds % 1_000_000_000}
+    return (
+        f"- history: {qos.history}\n  depth: {qos.depth}\n  reliability: {qos.reliability}\n"
+        f"  durability: {qos.durability}\n{time('deadline', qos.deadline_ns)}{time('lifespan', qos.lifespan_ns)}"
+        f"  liveliness: {qos.liveliness}\n{time('liveliness_lease_duration', qos.liveliness_lease_ns)}"
+        f"  avoid_ros_namespace_conventions: {str(qos.avoid_ros_namespace_conventions).lower()}\n"
+    )
 
 
 class _Dumper(yaml.SafeDumper):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sim_node.recording.bag import Bag, BagError, opener, suffixes
-from sim_node.recording.decompression import MAX_BYTES, BrokenContent, decompress_file, message_of
-from sim_node.recording.metadata import FILE, Metadata, read_metadata
+from sim_node.recording.decompression import MAX_BYTES, ZSTD_MAGIC, BrokenContent, decompress_file, message_of
+from sim_node.recording.metadata import FILE, Metadata, UnreadableMetadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.text import nearest, shown
 from sim_node.world.locate import special
 from sim_node.world.problems import quoted_path
 
 _COMPRESSED = (".zstd", ".zst")
+# The number of a file: run_12.mcap.
+_NUMBERED = re.compile(r"_(\d{1,9})(?=\.)")
 
 
 def open_bag(path: str | Path, max_bytes: int = MAX_BYTES) -> SplitBag:
@@ -46,11 +50,57 @@ def _opened_at(path: Path, max_bytes: int) -> SplitBag:
         return _opened([path], None, path, max_bytes)
     if (path / FILE).is_file():
         metadata = read_metadata(path / FILE)
-        return _opened([path / name for name in metadata.files], metadata, path, max_bytes)
-    files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
+        listed = [path / name for name in metadata.files]
+        later = _later_than(listed)
+        bag = _opened([*listed, *later], metadata, path, max_bytes)
+        if later or metadata.count < bag.count:
+            bag.note(f"{path / FILE}: states {metadata.count} of {bag.count} messages: its writer was stopped")
+        return bag
+    files = _files_in(path)
     if not files:
         raise BagError(f"{path}: is not a bag: it contains neither {FILE} nor .mcap or .db3 files")
     return _opened(files, None, path, max_bytes)
+
+
+def open_to_repair(path: Path, max_bytes: int = MAX_BYTES) -> SplitBag:
+    """Open a bag as `open_bag` does; without its metadata.yaml, which is then in its damage, if that is unreadable.
+
+    Messages that are compressed one by one are recognised then: CDR does not begin as zstd does.
+    """
+    try:
+        return open_bag(path, max_bytes)
+    except UnreadableMetadata as unreadable:
+        files = _files_in(path)
+        if not files:
+            raise
+        bag = _opened(files, None, path, max_bytes)
+        bag.decompress = lambda data: message_of(data, max_bytes) if data.startswith(ZSTD_MAGIC) else data
+        bag.note(str(unreadable))
+        return bag
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of a bag without metadata.yaml, by their numbers."""
+    files = (file for file in folder.iterdir() if _suffix(file) in suffixes())
+    return sorted(files, key=lambda file: (_NUMBERED.sub("", file.name), _number(file), file.name))
+
+
+def _number(file: Path) -> int:
+    found = _NUMBERED.search(file.name)
+    return int(found[1]) if found else -1
+
+
+def _later_than(listed: list[Path]) -> list[Path]:
+    """Return the files that continue the numbers of those that metadata.yaml names: its writer was stopped."""
+    last = max(listed, key=_number, default=None)
+    if last is None or _number(last) < 0 or not last.parent.is_dir():
+        return []
+    series = _NUMBERED.sub("", last.name)
+    return [
+        file
+        for file in _files_in(last.parent)
+        if _NUMBERED.sub("", file.name) == series and _number(file) > _number(last)
+    ]
 
 
 def kept_in(path: Path) -> tuple[int, str]:
@@ -94,25 +144,27 @@ def _suffix(path: Path) -> str:
 
 
 def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, limit: int) -> SplitBag:
-    missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
+    missing = [file for file in files if not file.is_file()]
     if not there:
         what = f"{FILE} names {missing[0].name}, which is missing" if missing else f"{FILE} names no file"
         raise BagError(f"{bag_path}: {what}")
     damage = [f"{file}: is missing, though {FILE} names it" for file in missing]
-    with ExitStack() as owned:
-        bags: list[Bag] = []
-        for file in there:
-            name = metadata.storage if metadata else _suffix(file)
-            open_file = opener(name, file)
-            try:
-                bag = open_file(_plain(file, owned, limit), limit)
-            except OSError as error:
-                raise BagError(f"{file}: cannot be read: {error.strerror}") from None
-            owned.callback(bag.close)
-            bags.append(bag)
-        decompress = _decompressor(metadata, bag_path, limit)
-        return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
+    once = dict.fromkeys(there)
+    if len(once) < len(there):
+        damage.append(f"{bag_path}: {FILE} names {len(there)} files, but {len(once)} different ones")
+    opens = [partial(_opened_file, file, metadata.storage if metadata else _suffix(file), limit) for file in once]
+    return SplitBag(opens, metadata, _decompressor(metadata, bag_path, limit), damage, limit)
+
+
+def _opened_file(file: Path, storage: str, limit: int, owned: ExitStack) -> Bag:
+    open_file = opener(storage, file)
+    try:
+        bag = open_file(_plain(file, owned, limit), limit)
+    except OSError as error:
+        raise BagError(f"{file}: cannot be read: {error.strerror}") from None
+    owned.callback(bag.close)
+    return bag
 
 
 def _plain(file: Path, owned: ExitStack, limit: int) -> Path:

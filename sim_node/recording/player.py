@@ -27,6 +27,8 @@ BEGINNING_NS = 1_000_000_000
 # How long to wait until reliable subscribers have received the last messages.
 DELIVERY_TIMEOUT_S = 5.0
 LISTEN_S = 0.02
+# Longer waits for the next message are reported.
+LONG_WAIT_S = 60.0
 
 
 class PlaybackTarget(Protocol):
@@ -103,6 +105,8 @@ class Player:
         self._sending = False
         # Whether there is nothing to play, so that looping would never end.
         self._empty = False
+        # The message, or end, for which a long wait was reported.
+        self._awaited_ns: int | None = None
         self._worker = Worker("replay", self._work)
 
     # For any thread
@@ -195,6 +199,8 @@ class Player:
         due_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
         wait = self._pacer.wait(due_ns)
         if wait > 0.0:
+            if wait > LONG_WAIT_S and due_ns != self._awaited_ns:
+                self._report_wait(due_ns)
             self._worker.serve(wait if self._clock_period_s is None else min(wait, self._clock_period_s))
         elif self._next is None:
             self._finish()
@@ -361,6 +367,14 @@ class Player:
             self._shifts[message.topic] = None
             self._target.warn(f"{topic.name} ({topic.type}): its stamps are not shifted: {fault}")
             return message.data
+
+    def _report_wait(self, due_ns: int) -> None:
+        """Report a gap in the bag, such as between messages that were recorded by different clocks."""
+        self._awaited_ns = due_ns
+        begin, end = ((time_ns - self.playback.bag.start_ns) / 1e9 for time_ns in (self._now_ns, due_ns))
+        self._target.warn(
+            f"no message to play from {begin:.10g} s to {end:.10g} s of the bag; seek to {end:.10g} s to skip the gap"
+        )
 
     def _report_damage(self) -> None:
         damage = self.playback.bag.damage

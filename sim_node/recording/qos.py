@@ -10,10 +10,11 @@ from typing import Any
 import yaml
 
 from sim_node.recording.bag import BagTopic
+from sim_node.recording.yaml_text import loaded
 from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
-# Maximum length of the profiles of a topic: some hundred publishers.
-MAX_TEXT = 65_536
+# Maximum length of the profiles of a topic, and of their number: some hundred publishers.
+MAX_TEXT, MAX_PROFILES = 65_536, 1000
 # rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
@@ -23,8 +24,7 @@ _LIVELINESS = {1: "automatic", 2: "manual_by_node", 3: "manual_by_topic"}
 
 def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     """Return the profiles in a channel's metadata, a topics table or a metadata.yaml; empty if invalid."""
-    entries = _parsed(given) if isinstance(given, str) else given
-    return tuple(_profile(entry) for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
+    return _in_text(given) if isinstance(given, str) else _in_entries(given)
 
 
 def is_readable(text: object) -> bool:
@@ -36,12 +36,22 @@ def is_readable(text: object) -> bool:
 
 
 @lru_cache(maxsize=64)
+def _in_text(text: str) -> tuple[Qos, ...]:
+    """Return the profiles in a text. Cached: the topics of a bag, and the files of a split one, have few texts."""
+    return _in_entries(_parsed(text))
+
+
+def _in_entries(entries: Any) -> tuple[Qos, ...]:
+    if not isinstance(entries, list) or len(entries) > MAX_PROFILES:
+        return ()
+    return tuple(_profile(entry) for entry in entries if isinstance(entry, dict))
+
+
 def _parsed(text: str) -> Any:
-    """Parse a text. Cached: the topics of a bag, and the files of a split one, have few different texts."""
     if len(text) > MAX_TEXT:
         return None
     try:
-        return yaml.safe_load(text)
+        return loaded(text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
 
@@ -89,6 +99,8 @@ LATCHED_DEPTH = 10
 
 def all_profiles(one: tuple[Qos, ...], other: tuple[Qos, ...]) -> tuple[Qos, ...]:
     """Return the profiles of both; of equal ones, as many as the longer list has: each is of another publisher."""
+    if one == other:
+        return one
     more = Counter(other) - Counter(one)
     return (*one, *more.elements())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from sim_node.recording.definitions import Definition
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
 from sim_node.recording.recent_batches import RecentBatches
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import Settings, is_name
 from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -33,6 +33,14 @@ def absolute(name: str) -> str:
     """Return a topic's absolute name without namespace and node; ~ is the simulation's name."""
     name = name.replace("~", "simulation", 1) if name.startswith("~/") else name
     return name if name.startswith("/") else f"/{name}"
+
+
+def _shown_near(pattern: str, names: Collection[str]) -> str:
+    return f"{shown(pattern)}{did_you_mean(pattern, names) or _among(names)}"
+
+
+def _among(names: Collection[str]) -> str:
+    return f"; there are {shown(', '.join(names) or 'no topics', MAX_LINE)}"
 
 
 class Recorder:
@@ -75,9 +83,9 @@ class Recorder:
         self._warn, self._resolve, self._patient = warn, resolve, patient
         self._topics = self._writer.topics
         self._numbers = TopicNumbers(self._topics)
-        # Names of all topics, recorded or not; and the patterns without a match that were reported.
+        # Names of all topics, recorded or not; and what was reported of patterns without a match.
         self._seen: set[str] = set()
-        self._reported: set[str] = set()
+        self._reported: set[tuple[str, str]] = set()
         # For the next batch: topics that have ended, and the world that has changed.
         self._ending: list[int] = []
         self._changed_world: World | None = None
@@ -148,14 +156,37 @@ class Recorder:
         """
         self._seen.add(name)
 
+    def refuse_unmatched(self) -> None:
+        """Refuse to begin a bag without what was asked for, once the topics of a run are known.
+
+        A pattern with wildcards may match topics that come later if another topic is recorded: it gives a warning.
+
+        Raises:
+            BagError: A name in `topics` is not that of a topic, or no topic at all is recorded.
+        """
+        settings, seen = self.settings, sorted(self._seen)
+        unmatched = settings.unmatched(seen)
+        refused = [pattern for pattern in unmatched if is_name(pattern)]
+        if (settings.topics or settings.exclude) and not any(map(settings.wants, seen)):
+            refused += [pattern for pattern in unmatched if not is_name(pattern)]
+            if not refused:
+                raise BagError(f"{self.folder}: --exclude leaves no topic to record{_among(seen)}")
+        if refused:
+            lines = (f"{self.folder}: no topic matches {_shown_near(pattern, seen)}" for pattern in refused)
+            raise BagError("; ".join(lines))
+        self.report_unmatched()
+
     def report_unmatched(self) -> None:
         """Warn of each pattern of the settings that has matched no topic so far, once."""
         seen = sorted(self._seen)  # a copy: other threads may advertise topics meanwhile
-        for pattern in self.settings.unmatched(seen):
-            if pattern not in self._reported:
-                self._reported.add(pattern)
-                hint = did_you_mean(pattern, seen) or f"; there are {shown(', '.join(seen) or 'no topics', MAX_LINE)}"
-                self._warn(f"recording: no topic matches {shown(pattern)}{hint}")
+        for what, patterns in (
+            ("recording: no topic matches", self.settings.unmatched(seen)),
+            ("recording: no topic to exclude matches", self.settings.excludes_nothing(seen)),
+        ):
+            for pattern in patterns:
+                if (what, pattern) not in self._reported:
+                    self._reported.add((what, pattern))
+                    self._warn(f"{what} {_shown_near(pattern, seen)}")
 
     def withdraw(self, topic: Topic) -> None:
         """End a publisher of a topic. Later files do not begin with its latched messages.
@@ -284,8 +315,8 @@ class Recorder:
         """Write what is pending, complete the bag, and report patterns without a match.
 
         Raises:
-            RecordingStopped: A reader finds fewer messages in the bag than were written; the reason was passed to
-                `warn`.
+            RecordingStopped: A reader finds fewer messages in the bag than were written, or a pattern of `topics` has
+                matched no topic; the reason was passed to `warn`.
         """
         if not self._thread.is_alive():
             return
@@ -298,6 +329,10 @@ class Recorder:
         self._count_kept()
         if self._fault is not None:
             raise self._fault
+        if unmatched := self.settings.unmatched(self._seen):
+            lacking = f"{self.folder}: lacks topics: nothing has matched {shown(' '.join(unmatched), MAX_LINE)}"
+            self._warn(lacking)
+            raise RecordingStopped(lacking)
 
     def _count_kept(self) -> None:
         """Count by reading the bag: writes may fail late, and files may have been deleted."""

@@ -20,12 +20,15 @@ class RecordingSink:
         self._is_open = False
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Create the bag, or store the world that has changed. Raises BagError."""
+        """Create the bag, or store the world that has changed.
+
+        Raises:
+            BagError: The bag cannot be created, or would not have the topics that its settings name.
+        """
         if not self._is_open:
+            # All other sinks are open: the topics are known, unless the world changes.
+            self._recorder.refuse_unmatched()
             self._recorder.open()
-            # All other sinks are open: the topics are known, unless the world changes. A misspelt name is reported now
-            # rather than when the run is over.
-            self._recorder.report_unmatched()
             self._is_open = True
             self._recorded = self._recorded or world
         if world is not self._recorded:

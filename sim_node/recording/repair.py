@@ -19,7 +19,7 @@ from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import CHUNK, HEADER
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
 from sim_node.recording.metadata import write as write_metadata
-from sim_node.recording.opening import open_bag
+from sim_node.recording.opening import open_bag, open_to_repair
 from sim_node.recording.qos import profiles
 
 # Called with the number of messages written so far.
@@ -76,8 +76,8 @@ def repair(source: Path, folder: Path, progress: Progress = lambda count: None, 
 def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes: int) -> Repaired:
     done = Repaired(folder)
     files: list[_File] = []
-    with open_bag(source, max_bytes) as bag:
-        for number, source_file in enumerate(bag.files):
+    with open_to_repair(source, max_bytes) as bag:
+        for number, source_file in enumerate(bag.files()):
             file = _File(f"{folder.name}_{number}.mcap", done, progress)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):

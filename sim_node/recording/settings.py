@@ -12,6 +12,7 @@ COMPRESSIONS = ("none", "lz4", "zstd")
 WHEN_FULL = ("go_on", "end")
 # A name starts with a slash and has letters, digits and underscores; globs also have * ? [ ] ! -.
 _TOPICS = re.compile(r"[/*?\[][\w/*?!\[\]-]*", re.ASCII)
+_WILD = re.compile(r"[*?\[]")
 # Disk space that a recording leaves free for other programs.
 SPARE_BYTES = 256 * 1024 * 1024
 # A smaller bag could hold little more than its metadata.
@@ -80,7 +81,18 @@ class Settings:
         Returns:
             The patterns, in their order.
         """
-        return [pattern for pattern in self.topics if not any(map(_expression(pattern).fullmatch, names))]
+        return _unmatched(self.topics, names)
+
+    def excludes_nothing(self, names: Collection[str]) -> list[str]:
+        """Return the patterns of `exclude` that match none of the names.
+
+        Args:
+            names: Absolute names of topics.
+
+        Returns:
+            The patterns, in their order.
+        """
+        return _unmatched(self.exclude, names)
 
     def wants(self, topic: str) -> bool:
         """Return whether a topic is recorded.
@@ -119,6 +131,15 @@ def from_options(options: Mapping[str, Any]) -> Settings:
 def is_topic_pattern(word: str) -> bool:
     """Return whether a word can match the name of a topic: a name, a glob, or re:EXPRESSION."""
     return word.startswith("re:") or _TOPICS.fullmatch(word) is not None
+
+
+def is_name(pattern: str) -> bool:
+    """Return whether a pattern is the name of one topic."""
+    return not pattern.startswith("re:") and not _WILD.search(pattern)
+
+
+def _unmatched(patterns: Collection[str], names: Collection[str]) -> list[str]:
+    return [pattern for pattern in patterns if not any(map(_expression(pattern).fullmatch, names))]
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

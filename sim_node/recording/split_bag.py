@@ -1,87 +1,146 @@
-"""The files of one bag, read as one."""
+"""The files of one bag, read as one: few of them are open at a time, however many there are."""
 
 from __future__ import annotations
 
-import heapq
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from operator import attrgetter
+from hashlib import sha256
+from typing import NamedTuple
 
 from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic
-from sim_node.recording.decompression import BrokenContent
+from sim_node.recording.decompression import MAX_BYTES, BrokenContent
+from sim_node.recording.merging import UNORDERED, Source, merged
 from sim_node.recording.metadata import Metadata
 from sim_node.recording.qos import all_profiles
 
 # Maximum number of skipped messages listed one by one.
 _MAX_REPORTED = 100
+# Files that stay open between two uses. Those that are being read stay open, too.
+MAX_OPEN = 32
 # Raises BrokenContent.
 Decompress = Callable[[bytes], bytes]
+# Opens a file; what is to be closed with it goes to the stack. Raises BagError.
+OpenFile = Callable[[ExitStack], Bag]
+
+
+class _File(NamedTuple):
+    """What is known of a file while it is closed. places: its topics, as indices of the bag's topics."""
+
+    open: OpenFile
+    start_ns: int
+    end_ns: int
+    messages: int
+    held_bytes: int
+    places: tuple[int, ...]
 
 
 class SplitBag:
-    """The files of a bag in the order of time; where two overlap, their messages are merged.
+    """The files of a bag in the order of time; where some overlap, their messages are merged.
 
     Args:
-        files: The open files.
-        owned: What to close with the bag, including the files.
+        files: Open the files.
         metadata: Completes what the files do not contain.
         decompress: Applied to each message's bytes.
         damage: Damage found while opening.
+        max_bytes: Bytes that overlapping files may hold at once.
+
+    Raises:
+        BagError: A file cannot be read.
     """
 
     def __init__(
         self,
-        files: Sequence[Bag],
-        owned: ExitStack,
+        files: Sequence[OpenFile],
         metadata: Metadata | None = None,
         decompress: Decompress | None = None,
         damage: Sequence[str] = (),
+        max_bytes: int = MAX_BYTES,
     ) -> None:
-        self.files = tuple(sorted(files, key=attrgetter("start_ns")))
         self.decompress = decompress
-        self._owned, self._damage = owned, list(damage)
-        self._reported: set[str] = set()
+        self._max_bytes = max_bytes
+        self._damage = dict.fromkeys(damage)
+        self._left_out = 0
+        self._open: OrderedDict[OpenFile, tuple[Bag, ExitStack]] = OrderedDict()
+        self._in_use: Counter[OpenFile] = Counter()
         topics: dict[tuple[str, str, str], BagTopic] = {}
-        for topic in (topic for file in self.files for topic in file.topics):
-            key = _key(topic)
-            topics[key] = _together(topics[key], topic) if key in topics else topic
+        found: list[tuple[OpenFile, tuple[int, int, int, int], tuple[tuple[str, str, str], ...]]] = []
+        # The same for most files.
+        known: dict[tuple[tuple[str, str, str], ...], tuple[tuple[str, str, str], ...]] = {}
+        try:
+            for open_file in files:
+                with self._opened(open_file) as bag:
+                    for topic in bag.topics:
+                        key = _key(topic)
+                        topics[key] = _together(topics[key], topic) if key in topics else topic
+                    names = tuple(map(_key, bag.topics))
+                    held = getattr(bag, "held_bytes", 0)
+                    found.append(
+                        (open_file, (bag.start_ns, bag.end_ns, bag.count, held), known.setdefault(names, names))
+                    )
+        except BaseException:
+            self.close()
+            raise
         keys = sorted(topics)
         self.topics = tuple(_noted(topics[key], metadata) for key in keys)
-        self._places = [tuple(keys.index(_key(topic)) for topic in file.topics) for file in self.files]
-        filled = [file for file in self.files if file.count]
+        rows = {key: row for row, key in enumerate(keys)}
+        places = {id(names): tuple(rows[name] for name in names) for names in known}
+        summaries = [_File(open_file, *facts, places[id(names)]) for open_file, facts, names in found]
+        self._files = tuple(sorted(summaries, key=lambda file: file.start_ns))
+        filled = [file for file in self._files if file.messages]
         self.start_ns = min((file.start_ns for file in filled), default=0)
         self.end_ns = max((file.end_ns for file in filled), default=0)
-        self.count = sum(file.count for file in filled)
+        self.count = sum(file.messages for file in filled)
 
     @property
     def damage(self) -> list[str]:
         """Damage of all files."""
-        return self._damage + [line for file in self.files for line in file.damage]
+        for bag, _ in self._open.values():
+            self._damage.update(dict.fromkeys(bag.damage))
+        return list(self._damage)
+
+    def files(self) -> Iterator[Bag]:
+        """Yield each file, open until the next one is asked for."""
+        for file in self._files:
+            with self._opened(file.open) as bag:
+                yield bag
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """Yield messages in the order of time; a file is read when its first message is due."""
-        for together in self._overlapping(start_ns, stop_ns):
-            streams = [self._stream(place, topics, start_ns, stop_ns) for place in together]
-            if len(streams) == 1:
-                yield from streams[0]
-            else:
-                yield from heapq.merge(*streams, key=attrgetter("time_ns"))
+        names = None if topics is None else {row for row, topic in enumerate(self.topics) if topic.name in topics}
+
+        def source(file: _File) -> Source:
+            return Source(
+                file.start_ns, file.end_ns, file.held_bytes, lambda: self._stream(file, topics, start_ns, stop_ns)
+            )
+
+        sources = [
+            source(file)
+            for file in self._files
+            if file.messages
+            and (stop_ns is None or file.start_ns < stop_ns)
+            and (start_ns is None or file.end_ns >= start_ns)
+            and (names is None or not names.isdisjoint(file.places))
+        ]
+        return merged(sources, 2 * self._max_bytes, lambda: self.note(UNORDERED.format("files")))
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those of all files, without duplicates."""
-        seen: set[BagAttachment] = set()
-        for file in self.files:
+        seen: set[tuple[str, str, int, bytes]] = set()
+        for file in self.files():
             for attachment in file.attachments():
-                if attachment not in seen:
-                    seen.add(attachment)
+                key = (*attachment[:3], sha256(attachment.data).digest())
+                if key not in seen:
+                    seen.add(key)
                     yield attachment
 
     def close(self) -> None:
         """Close all files."""
-        self._owned.close()
+        while self._open:
+            self._close(next(iter(self._open)))
 
     def __enter__(self) -> SplitBag:
         return self
@@ -89,36 +148,38 @@ class SplitBag:
     def __exit__(self, *of: object) -> None:
         self.close()
 
-    def _overlapping(self, start_ns: int | None, stop_ns: int | None) -> Iterator[list[int]]:
-        """Yield groups of files whose times overlap."""
-        group: list[int] = []
-        until = 0
-        for place, file in enumerate(self.files):
-            before = stop_ns is not None and file.start_ns >= stop_ns
-            after = start_ns is not None and file.end_ns < start_ns
-            if not file.count or before or after:
-                continue
-            if group and file.start_ns > until:
-                yield group
-                group = []
-            group.append(place)
-            until = max(until, file.end_ns)
-        if group:
-            yield group
+    @contextmanager
+    def _opened(self, open_file: OpenFile) -> Iterator[Bag]:
+        """Yield a file that stays open as long as it is used, and then until others need its place."""
+        if open_file not in self._open:
+            with ExitStack() as owned:
+                self._open[open_file] = open_file(owned), owned.pop_all()
+        self._open.move_to_end(open_file)
+        self._in_use[open_file] += 1
+        try:
+            idle = [each for each in self._open if not self._in_use[each]]
+            for each in idle[: max(len(self._open) - MAX_OPEN, 0)]:
+                self._close(each)
+            yield self._open[open_file][0]
+        finally:
+            self._in_use[open_file] -= 1
+
+    def _close(self, open_file: OpenFile) -> None:
+        bag, owned = self._open.pop(open_file)
+        self._damage.update(dict.fromkeys(bag.damage))
+        owned.close()
 
     def _stream(
-        self, place: int, topics: Collection[str] | None, start_ns: int | None, stop_ns: int | None
+        self, file: _File, topics: Collection[str] | None, start_ns: int | None, stop_ns: int | None
     ) -> Iterator[BagMessage]:
-        places, decompress = self._places[place], self.decompress
-        messages = self.files[place].messages(topics, start_ns, stop_ns)
-        if decompress is None:
-            for topic, time_ns, data in messages:
-                yield BagMessage(places[topic], time_ns, data)
-            return
-        for topic, time_ns, data in messages:
-            plain = self.decompressed(self.topics[places[topic]].name, time_ns, data)
-            if plain is not None:
-                yield BagMessage(places[topic], time_ns, plain)
+        places, decompress = file.places, self.decompress
+        with self._opened(file.open) as bag:
+            for topic, time_ns, data in bag.messages(topics, start_ns, stop_ns):
+                plain = (
+                    data if decompress is None else self.decompressed(self.topics[places[topic]].name, time_ns, data)
+                )
+                if plain is not None:
+                    yield BagMessage(places[topic], time_ns, plain)
 
     def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
         """Return a message's bytes; None, with a line in `damage`, if they cannot be decompressed."""
@@ -128,12 +189,16 @@ class SplitBag:
             return self.decompress(data)
         except BrokenContent as broken:
             line = f"{topic} at {time_ns / 1e9:.3f} s: a message is left out: {broken}"
-        if len(self._reported) == _MAX_REPORTED:
-            line = f"more than {_MAX_REPORTED} messages are left out for the same reason"
-        if line not in self._reported:
-            self._reported.add(line)
-            self._damage.append(line)
+        if line not in self._damage:
+            self._left_out += 1
+            if self._left_out > _MAX_REPORTED:
+                line = f"more than {_MAX_REPORTED} messages are left out for the same reason"
+            self.note(line)
         return None
+
+    def note(self, line: str) -> None:
+        """Add a line to the damage."""
+        self._damage[line] = None
 
 
 def _key(topic: BagTopic) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.qos import is_readable
 from sim_node.text import printable
@@ -146,7 +146,6 @@ def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int
 _SIGNATURE = b"SQLite format 3\0"
 
 
-@storage("sqlite3", ".db3")
 class SqliteBag:
     """Reads messages in the order of time; topics of one name and type are merged.
 
@@ -190,9 +189,8 @@ class SqliteBag:
             topics[key] = topic if known is None else replace(known, count=known.count + topic.count)
         keys = sorted(topics)
         self.topics = tuple(topics[key] for key in keys)
-        self._places = {
-            connection.id: keys.index((connection.topic, connection.msgtype)) for connection in self._connections
-        }
+        rows = {key: row for row, key in enumerate(keys)}
+        self._places = {each.id: rows[each.topic, each.msgtype] for each in self._connections}
         self.count = self._reader.message_count
         self.start_ns = self._reader.start_time if self.count else 0
         self.end_ns = self._reader.end_time - 1 if self.count else 0

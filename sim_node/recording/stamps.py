@@ -49,6 +49,23 @@ def shift_of(kind: str, definition: str) -> Shift | None:
     return _Shifter(steps).shift
 
 
+def value_counter(kind: str, types: Mapping[str, Fields]) -> Callable[[bytes, int], None]:
+    """Return a function that raises TooManyValues if a message has more numbers, texts and arrays than a number.
+
+    It takes no more memory for large messages. An array of numbers counts once. It raises ValueError for bytes that are
+    not of the type. Raises NoDefinition.
+    """
+    steps = _steps(normalize_msgtype(kind), types, whole=True)
+
+    def check(data: bytes, most: int) -> None:
+        walk = _CountedWalk(data, byte_order(data))
+        walk.left = most
+        for step in steps:
+            step.walk(walk)
+
+    return check
+
+
 def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
     """Shift the only stamp, which comes first: that of a Header or a Clock."""
     order = byte_order(data)
@@ -138,6 +155,22 @@ class _Walk:
         if found > len(self.data):
             raise ValueError(f"length {found} at byte {start + 4} of {len(self.data)}")
         return found
+
+
+class TooManyValues(Exception):
+    """A message has more numbers, texts and arrays than are allowed."""
+
+
+class _CountedWalk(_Walk):
+    """A walk that ends with TooManyValues."""
+
+    left = 0
+
+    def skip(self, size: int) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise TooManyValues
+        super().skip(size)
 
 
 class _Step:

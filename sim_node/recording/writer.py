@@ -84,6 +84,8 @@ class BagWriter:
         self._latched: dict[int, deque[bytes]] = {}
         self._done: list[FileInformation] = []
         self._done_bytes = 0
+        # Files that metadata.yaml names.
+        self._listed = 0
         self._totals: dict[Offer, int] = {}
         self._file: McapFile | None = None
         self._channels: Channels | None = None
@@ -185,12 +187,14 @@ class BagWriter:
         """End the current file."""
         if self._file is not None:
             self._end()
+            self._note_file()
 
     def close(self) -> None:
         """Complete the bag, which has a file even without messages."""
         if self._file is None and not self._done:
             self._begin(0, [])
         self.split()
+        self._write_metadata()
 
     def abandon(self) -> None:
         """End the bag after a disk error: as much of it as fits."""
@@ -218,7 +222,7 @@ class BagWriter:
         self._waiting[:0] = [(each, start_ns) for each in self._attached if each.everywhere or not self._done]
         self._attach_waiting(file)
         self._channels.declare(self.topics)
-        self._write_metadata()
+        self._note_file()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # A reader of the file gets the latched messages before any other.
         self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
@@ -288,11 +292,16 @@ class BagWriter:
         self._done_bytes += file.size
         for offer, count in counts.items():
             self._totals[offer] = self._totals.get(offer, 0) + count
-        self._write_metadata()
+
+    def _note_file(self) -> None:
+        """Write metadata.yaml if it lacks more than a small part of the files: all of it is written each time."""
+        if len(self._done) + 1 >= self._listed + max(self._listed // 32, 1):
+            self._write_metadata()
 
     def _write_metadata(self) -> None:
         """Write metadata.yaml."""
         files = self._done if self._file is None else [*self._done, _information(self._file)]
+        self._listed = len(files)
         metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))
 
     def _topics_with(self, counts: Mapping[Offer, int]) -> list[tuple[TopicInformation, int]]:

@@ -27,7 +27,7 @@ class Publishing:
         clock: Whether /clock is sent.
         after_clock: Sinks between /clock and /tf.
         prefix: Prefix of all frame names except the fixed frame's.
-        stamp: Gives the stamp (ns) of messages for a simulation time (ns).
+        stamp: Gives the stamp (ns) of messages for a simulation time (ns); a recording has them at these times.
         displays: Which displays are sent, by name; None for all.
         resolve: Makes topic names absolute.
         scene_graph_rate: Updates of the scene graph per simulated second, Hz; 0 for no scene graph.
@@ -100,7 +100,7 @@ def published(
         if how.rotor_frame_rate > 0.0:
             sinks.append(RotorFrameSink(transforms, how.rotor_frame_rate, prefix=how.prefix, stamp=how.stamp))
         if how.scene_graph_rate > 0.0:
-            sinks.append(SceneGraphSink(outlet, how.scene_graph_rate, prefix=how.prefix))
+            sinks.append(SceneGraphSink(outlet, how.scene_graph_rate, prefix=how.prefix, stamp=how.stamp))
     if recorder is not None:
         from sim_node.recording.recording_sink import RecordingSink
 

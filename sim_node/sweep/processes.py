@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
+from sim_node.interrupt import SIGNALS
 from sim_node.sweep.engine import Finished, sweep_engine
 from sim_node.sweep.job import Cases, Job, Outcome
 
-_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_SIGNALS = set(SIGNALS)
 
 
 class Processes:
@@ -103,7 +104,8 @@ _JOB: list[Any] = []
 
 def _start(lifeline: Connection, job: Job) -> None:
     """Prepare a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGQUIT):  # a terminal sends these to all processes
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()

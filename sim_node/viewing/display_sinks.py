@@ -32,11 +32,11 @@ def description_topic(robot: Robot) -> Topic:
 class DescriptionSink:
     """Publishes robot descriptions with the first snapshot, and new or different ones after a change of the world.
 
-    prefix: of all frame names, and of the topics.
+    prefix: of all frame names, and of the topics. stamp: gives the stamp for a simulation time.
     """
 
-    def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
-        self._topics, self._prefix = AdvertisedTopics(outlet), prefix
+    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
         self._published: dict[Topic, bytes] = {}
         # Of each frame, as long as it is there.
         self._numbers: dict[str, int] = {}
@@ -70,7 +70,7 @@ class DescriptionSink:
     def write(self, snapshot: Snapshot) -> None:
         """Publish them, the first time."""
         for send, message in self._waiting:
-            send(snapshot.time_ns, message)
+            send(self._stamp(snapshot.time_ns), message)
         self._waiting = []
 
     def close(self) -> None:
@@ -85,11 +85,11 @@ class MarkerSink:
     """Publishes the markers with the first snapshot, and again after a reset, when viewers discard theirs.
 
     After a change of the world those that are gone are deleted one by one; those that stay keep their ids.
-    prefix: of all frame ids except the fixed frame's.
+    prefix: of all frame ids except the fixed frame's. stamp: gives the stamp for a simulation time.
     """
 
-    def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
-        self._outlet, self._prefix = outlet, prefix
+    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
+        self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
         self._send: Send | None = None
         self._arrays = MarkerArrays()
         self._published = b""
@@ -109,7 +109,7 @@ class MarkerSink:
         if self._send and (is_first or self._has_changed):
             message = self._arrays.all() if is_first else self._arrays.changes()
             if is_first or message != self._published:
-                self._send(snapshot.time_ns, message)
+                self._send(self._stamp(snapshot.time_ns), message)
             self._published = message
         self._has_changed = False
         self._last_ns = snapshot.time_ns
@@ -211,7 +211,7 @@ class PathSink:
         if self._paths:
             stamp_ns = self._stamp(time_ns)
             for send, path, chain in self._paths:
-                send(time_ns, path.add(stamp_ns, _rooted(snapshot.poses, chain)))
+                send(stamp_ns, path.add(stamp_ns, _rooted(snapshot.poses, chain)))
 
     def close(self) -> None:
         """Do nothing: the outlet belongs to its owner."""
@@ -233,8 +233,8 @@ def display_sinks(
 ) -> tuple[Sink, ...]:
     """Return the sinks that `wanted` enables by name, as the node's parameters do."""
     sinks: dict[str, Sink] = {
-        "markers": MarkerSink(outlet, prefix=prefix),
-        "robot_descriptions": DescriptionSink(outlet, prefix=prefix),
+        "markers": MarkerSink(outlet, prefix=prefix, stamp=stamp),
+        "robot_descriptions": DescriptionSink(outlet, prefix=prefix, stamp=stamp),
         "paths": PathSink(outlet, prefix=prefix, stamp=stamp),
     }
     return tuple(sink for name, sink in sinks.items() if wanted[name])

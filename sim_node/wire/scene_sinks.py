@@ -51,10 +51,19 @@ class SceneGraphSink:
         rate: Updates per simulated second at most, Hz.
         prefix: Prefix of all names.
         dialect: Spelling of keys, one of scene.writing.DIALECTS.
+        stamp: Gives the time of sending for a simulation time, which the graph itself has.
     """
 
-    def __init__(self, outlet: Outlet, rate: float = 20.0, *, prefix: str = "", dialect: str = "seed") -> None:
-        self._outlet = outlet
+    def __init__(
+        self,
+        outlet: Outlet,
+        rate: float = 20.0,
+        *,
+        prefix: str = "",
+        dialect: str = "seed",
+        stamp: Stamp = simulation_stamp,
+    ) -> None:
+        self._outlet, self._stamp = outlet, stamp
         self._messages = SceneMessages(prefix=prefix, dialect=dialect)
         self._updates, self._wholes = _Rate(rate), _Rate(WHOLE_RATE)
         self._sends: tuple[Send, Send] | None = None
@@ -82,10 +91,10 @@ class SceneGraphSink:
             return
         text = None if begins else self._messages.update(time_ns, snapshot.poses, angles)
         if text is not None:
-            update(time_ns, _string(text))
+            update(self._stamp(time_ns), _string(text))
             self._stale = True
         if begins or self._reopened or (self._stale and self._wholes.due(time_ns)):
-            whole(time_ns, _string(self._messages.whole(time_ns, snapshot.poses, angles)))
+            whole(self._stamp(time_ns), _string(self._messages.whole(time_ns, snapshot.poses, angles)))
             self._stale = False
         self._reopened = False
 

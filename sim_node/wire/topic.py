@@ -53,7 +53,7 @@ SENSOR_DATA = Qos(depth=50, reliability="best_effort")
 LATCHED = Qos(depth=1, durability="transient_local")
 
 
-# Sends one message: its time (ns) and its CDR.
+# Sends one message: its time (ns), by the clock that stamps are of, and its CDR.
 Send = Callable[[int, bytes], None]
 
 

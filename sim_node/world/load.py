@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import PROGRAMS, LocateError, locate
 from sim_node.world.model import World
 from sim_node.world.model_checks import overridden_options
+from sim_node.world.models import Model
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
@@ -23,6 +25,8 @@ from sim_node.world.readers.report import Report, unused
 
 # Of a stream of random numbers: another one than that of positions.
 AXES = 1
+# The folders of models that were read from texts, by text and suffix. They are deleted at the end of the process.
+_KEPT: dict[tuple[str, str], TemporaryDirectory[str]] = {}
 
 
 def randomised(world: World, seed: int) -> World:
@@ -82,7 +86,8 @@ def loads(
 ) -> World:
     """Load a world from a text. Messages call its file `<text>`.
 
-    A text is in no folder: it can refer only to package:// URIs, and to absolute paths below a folder in `allow`.
+    A text is in no folder: it can refer only to package:// URIs, and to absolute paths below a folder in `allow`. The
+    text of an MJCF or URDF model stays in a temporary file until the process ends, for recordings of its world.
 
     Args:
         text: The world.
@@ -104,13 +109,20 @@ def loads(
         raise WorldError([Problem(NOWHERE, "", f"a world is read from a text, not from {_kind_of(text)}")])
     if suffix.lower() in PROGRAMS:
         raise WorldError([Problem(NOWHERE, "", "a text is not run as a program; write it to a file and load its path")])
-    from tempfile import TemporaryDirectory  # not at the top: most worlds are files
-
-    with TemporaryDirectory(prefix="sim_node_text_") as folder:
-        file = Path(folder, f"text{suffix}")
-        file.write_text(text, encoding="utf-8")
-        # Without files and source, a recording writes the world instead of copying a file that does not exist any more.
-        return replace(_checked(file, Path("<text>"), allow, model, fetch=fetch), files=(), source="")
+    kept = _KEPT.get((text, suffix))
+    folder = kept or TemporaryDirectory(prefix="sim_node_text_")
+    try:
+        file = Path(folder.name, f"text{suffix}")
+        if kept is None:  # else another thread may be reading it
+            file.write_text(text, encoding="utf-8")
+        # Without files and source, a recording writes the world instead of copying a file of another name.
+        world = replace(_checked(file, Path("<text>"), allow, model, fetch=fetch), files=(), source="")
+        if any(file.resolve() in map(Path.resolve, each.files) for each in world.of(Model)):
+            _KEPT[text, suffix] = folder
+        return world
+    finally:
+        if (text, suffix) not in _KEPT:
+            folder.cleanup()
 
 
 def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | None, *, fetch: bool = False) -> World:

@@ -14,9 +14,11 @@ from mcap.reader import make_reader
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
+from sim_node.assembly import assemble
 from sim_node.cli.main import main
+from sim_node.physics.mujoco_model import compile_model
 from sim_node.recording.bag import Bag
-from sim_node.recording.changes import change_times, recorded_worlds
+from sim_node.recording.changes import WorldChanges, change_times, recorded_worlds
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -30,7 +32,8 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.shapes import shapes_of
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.wire.topic import SENSOR_DATA, Topic
-from sim_node.world import lay_out
+from sim_node.world import lay_out, load
+from sim_node.world.locate import shipped_worlds
 
 SMALL = Settings(spare_bytes=0)
 # The world from each second on.
@@ -208,3 +211,49 @@ def test_a_topic_of_another_type_is_refused_beforehand(tmp_path: Path) -> None:
     assert recorder.refuses(Topic("range", "sensor_msgs/msg/Range", SENSOR_DATA)) is None
     reason = "the recording cannot follow: /range is sensor_msgs/msg/Range, and cannot be sensor_msgs/msg/Imu too"
     assert recorder.refuses(Topic("range", "sensor_msgs/msg/Imu", SENSOR_DATA)) == reason
+
+
+URDF = (
+    '<robot name="r"><link name="base"><inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+)
+MJCF = '<mujoco model="m"><worldbody><body name="box"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+
+
+def test_a_world_with_loops_and_spawned_texts_is_in_its_bag(tmp_path: Path) -> None:
+    """MuJoCo's model of it has what four_bar has, the loop's constraint and the pairs that do not touch, and boxes."""
+    warned: list[str] = []
+    bag_path = tmp_path / "bag"
+    with Session("four_bar", record=bag_path, recording=SMALL, real_time_factor=0.0, warn=warned.append) as session:
+        began = session.simulation.world
+        for place, text in enumerate((URDF, MJCF, MJCF)):
+            session.run(0.1)
+            session.structure.spawn(f"spawned{place}", text=text, pose=((0.0, 9.0 + place, 9.0), (0.0, 0.0, 0.0, 1.0)))
+        session.run(0.1)
+        ended = lay_out(session.simulation.world).frames.names
+    assert warned == []
+    with open_bag(tmp_path / "bag") as bag, recorded_worlds(bag) as worlds:
+        assert len(worlds) == 4
+        last = worlds[3]
+        assert last is not None
+        assert lay_out(last).frames.names == ended
+        one, other = (compile_model(each, lay_out(each)).model for each in (began, last))
+        assert (one.neq, one.nexclude) == (other.neq, other.nexclude) != (0, 0)
+        assert other.nbody == one.nbody + 3
+        assert other.eq_data == pytest.approx(one.eq_data)
+        assert len({each.name for each in bag.attachments() if each.name.endswith(".xml")}) == 2
+
+
+@pytest.mark.parametrize("name", sorted(shipped_worlds()))
+def test_every_shipped_world_could_be_recorded_as_a_change(name: str, tmp_path: Path) -> None:
+    world = assemble(load(name))
+    attached, reason = WorldChanges().attachments(world)
+    assert reason == ""
+    for each in attached:
+        (tmp_path / each.name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each.name).write_bytes(each.data)
+    again = load(tmp_path / "changes" / "1.yaml")
+    assert again.loop_closures == world.loop_closures
+    assert again.contact_exclusions == world.contact_exclusions
+    assert lay_out(again).frames.names == lay_out(world).frames.names
+    assert lay_out(again).poses == pytest.approx(lay_out(world).poses, abs=1e-9)

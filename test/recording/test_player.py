@@ -61,7 +61,9 @@ class Target:
         return True
 
     def warn(self, text: str) -> None:
-        self.complaints.append(text)
+        with self._grew:
+            self.complaints.append(text)
+            self._grew.notify_all()
 
     def wait_for(self, done: Callable[[], bool]) -> None:
         with self._grew:
@@ -104,6 +106,22 @@ def playing(path: Path, *, ready: bool = True, **how: Any) -> Iterator[tuple[Pla
             yield player, target, ended
         finally:
             player.stop()
+
+
+def test_a_long_gap_is_reported_and_can_be_skipped(tmp_path: Path) -> None:
+    """As in bags whose latched messages have a simulation's time, and all others that of the wall clock."""
+    rows = [Row("/pose", at, pose_stamped(at, 1.0)) for at in (0, T0, T0 + 61 * 10**9)]
+    path = write_bag(tmp_path / "bag", {"/pose": (POSE, [qos()])}, rows)
+    with playing(path) as (player, target, ended):
+        target.wait_for(lambda: len(target.complaints) == 1)
+        assert target.complaints == [
+            "no message to play from 0 s to 1700000000 s of the bag; seek to 1700000000 s to skip the gap"
+        ]
+        player.seek(T0)
+        target.wait_for(lambda: len(target.complaints) == 2)
+        player.seek(T0 + 61 * 10**9)
+        assert ended.wait(PATIENCE)
+    assert len(target.of("/pose")) == 3
 
 
 def test_every_message_is_sent_as_it_was_recorded(path: Path) -> None:

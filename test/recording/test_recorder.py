@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import threading
 from collections import Counter
@@ -14,10 +16,12 @@ from typing import Any
 import pytest
 import yaml
 from mcap.reader import make_reader
-from recorded_runs import Read, files, messages, record
+from recorded_runs import Read, files, messages, record, run
 from rosbags.rosbag2 import Reader
 from waiting import PATIENCE
 
+from sim_node.cli.recording import snapshots_on_signal
+from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.channels import MAX_CHANNELS, RecordedTopic
 from sim_node.recording.definitions import definition_of
@@ -26,7 +30,7 @@ from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
 from sim_node.recording.settings import Settings
 from sim_node.recording.writer import BagWriter
-from sim_node.session.publishing import sinks_into
+from sim_node.session.publishing import Publishing, published, sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.wire.topic import LATCHED, Qos, Topic
 from sim_node.world import load
@@ -81,20 +85,87 @@ def test_each_publisher_of_a_latched_topic_is_received_in_each_file(tmp_path: Pa
     assert [message.data for message in second if message.topic == "/map"] == [b"map 0", b"map 1", b"map 2"]
 
 
-def test_patterns_without_a_match_are_reported_once(tmp_path: Path) -> None:
+def test_patterns_without_a_match_are_reported_once_and_fail_at_the_end(tmp_path: Path) -> None:
     """Names, globs and expressions; excluded topics match, and so does one that comes after the first report."""
     patterns = ("/numbrs", "/num*", "re:/ma.", "/drone/*", "/later")
-    made, reported = recorder(tmp_path / "bag", topics=patterns, exclude=("/numbers",))
+    made, reported = recorder(tmp_path / "bag", topics=patterns, exclude=("/numbers", "/mapp"))
     made.advertise(MAP), made.advertise(NUMBERS)
     made.open()
     assert reported == []
     made.advertise(Topic("/later", NUMBERS.type, Qos()))
     made.report_unmatched()
-    made.close()
+    made.report_unmatched()
+    lacking = f"{tmp_path / 'bag'}: lacks topics: nothing has matched /numbrs /drone/*"
+    with pytest.raises(RecordingStopped) as stopped:
+        made.close()
+    assert str(stopped.value) == lacking
     assert reported == [
         "recording: no topic matches /numbrs; did you mean /numbers?",
         "recording: no topic matches /drone/*; there are /later, /map, /numbers",
+        "recording: no topic to exclude matches /mapp; did you mean /map?",
+        lacking,
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"topics": ("/tf", "/tff")}, "no topic matches /tff; did you mean /tf?"),
+        ({"topics": ("/nothing/*", "re:/none.*")}, "no topic matches /nothing/*; there are /clock, "),
+        ({"exclude": ("/*",)}, "--exclude leaves no topic to record; there are /clock, "),
+        ({"topics": ("/tf",), "exclude": ("/tf",)}, "--exclude leaves no topic to record; there are /clock, "),
+    ],
+)
+def test_a_run_without_the_topics_that_it_is_asked_for_is_refused(
+    settings: dict[str, Any], line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BagError, match=re.escape(line)):
+        record("orbit", tmp_path / "bag", Settings(spare_bytes=0, **settings))
+    assert not (tmp_path / "bag").exists()
+
+
+def test_a_pattern_of_a_run_may_match_what_comes_later(tmp_path: Path) -> None:
+    """Its bag is complete, and its end tells of the pattern that nothing has matched."""
+    with pytest.raises(RecordingStopped, match=r"nothing has matched /later/\*$"):
+        record("orbit", tmp_path / "bag", Settings(spare_bytes=0, topics=("/tf*", "/later/*")))
+    with Reader(tmp_path / "bag") as reader:
+        assert set(reader.topics) == {"/tf", "/tf_static"}
+
+
+def test_a_snapshot_that_is_asked_for_early_is_written_once_it_can_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SIGUSR1 would end the process where nothing handles it."""
+    with Interrupt() as interrupt:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        made, _ = recorder(tmp_path / "bag", snapshot_ns=SECOND)
+        send = made.advertise(NUMBERS)
+        made.open()
+        send(0, b"12345678")
+        made.commit(0)
+        with snapshots_on_signal(made, interrupt):
+            for thread in threading.enumerate():
+                if thread.name == "snapshot":
+                    thread.join(PATIENCE)
+        made.close()
+    assert capsys.readouterr().out == f"snapshot: 1 messages to {tmp_path / 'bag'}\n"
+    assert made.kept == 1
+
+
+def test_all_messages_of_a_bag_have_times_of_the_clock_that_stamps_are_of(tmp_path: Path) -> None:
+    """Where that is not the simulation's: also latched messages, markers, paths, scene graphs, rotors."""
+    year_2033 = 2_000_000_000 * SECOND
+    how = Publishing(stamp=lambda at_ns: year_2033 + at_ns, clock=False, scene_graph_rate=10.0, rotor_frame_rate=10.0)
+    published_types: set[str] = set()
+    for world in ("quadrotor", "sensor_rig"):
+        made, _ = recorder(tmp_path / world)
+        simulation = Simulation(load(world))
+        run(Loop(simulation, published(how, made).sinks, real_time_factor=0.0, duration_ns=SECOND))
+        simulation.close()
+        with Reader(tmp_path / world) as reader:
+            assert year_2033 <= reader.start_time < reader.end_time <= year_2033 + 2 * SECOND
+            published_types |= {each.msgtype for each in reader.connections}
+    assert {"nav_msgs/msg/Path", "visualization_msgs/msg/MarkerArray", "std_msgs/msg/String"} <= published_types
 
 
 RELIABLE, EFFORT = Qos(), Qos(reliability="best_effort")

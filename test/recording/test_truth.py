@@ -89,7 +89,7 @@ def test_a_bag_that_is_harmed_underneath_is_no_recording(harm: Callable[[Path], 
     assert made.kept < 203
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_closes_the_bag(number: Signals, tmp_path: Path) -> None:
     """In a file, as a terminal that is gone takes no more words."""
     folder = tmp_path / "bag"

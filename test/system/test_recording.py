@@ -37,8 +37,8 @@ def by_topic(folder: Path) -> dict[str, list[bytes]]:
     return found
 
 
-def ended(running: Program) -> None:
-    assert running.stop() == 0, running.output
+def ended(running: Program, code: int = 0) -> None:
+    assert running.stop() == code, running.output
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -102,27 +102,28 @@ def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], messag
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("how", [["--no-ros"], []])
-def test_a_misspelt_topic_of_a_run_is_reported_once(tmp_path: Path, how: list[str]) -> None:
+def test_a_misspelt_topic_of_a_run_is_refused(tmp_path: Path, how: list[str]) -> None:
     command = sim_node("run", "orbit", "--duration", "1", "--speed", "max", "--record", tmp_path / "bag", *how)
     command += ["--topics", "/tff", "/tf*"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 2, ran.stderr
     assert ran.stderr.count("no topic matches") == 1
-    assert "recording: no topic matches /tff; did you mean /tf?" in ran.stderr
+    assert f"{tmp_path / 'bag'}: no topic matches /tff; did you mean /tf?" in ran.stderr
+    assert not (tmp_path / "bag").exists()
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_a_misspelt_topic_of_a_graph_is_reported_at_the_end(tmp_path: Path) -> None:
+def test_a_misspelt_topic_of_a_graph_is_reported_and_fails_at_the_end(tmp_path: Path) -> None:
     """What has only subscriptions is there, and is not misspelt."""
     with listener("talker") as ears:
         ears.node.create_publisher(String, "/map_name", LATCHED)
         ears.subscribe(String, "/commands", RELIABLE)
         with program(sim_node("record", tmp_path / "bag", "--live", "/map_nam", "/map_*", "/commands")) as node:
             node.wait_for("recording /map_name")
-            assert "no topic" not in node.output
-            ended(node)
+            node.wait_for("recording: no topic matches /map_nam; did you mean /map_name?")
+            ended(node, code=1)
     assert node.output.count("no topic matches") == 1
-    assert "recording: no topic matches /map_nam; did you mean /map_name?" in node.output
+    assert f"{tmp_path / 'bag'}: lacks topics: nothing has matched /map_nam\n" in node.output
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from importlib import metadata
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from test_setup import bootstrap_name
+from test_setup import bootstrap_name, imported
 
 ROOT = Path(__file__).parents[2]
 PLACEHOLDER = re.compile(r"github\.com/sim-node/sim_node|maintainers@sim-node\.example")
@@ -74,6 +75,26 @@ def test_the_citation_can_be_read() -> None:
     assert citation["license"] == metadata.metadata("sim_node")["License"]
 
 
+def test_bags_belong_to_the_core() -> None:
+    """What the room imports comes with the packages that an installation without extras has, or is an option."""
+    options = {"matplotlib", "pyarrow"}
+    setup = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    [needs] = [
+        each.value for each in ast.walk(setup) if isinstance(each, ast.keyword) and each.arg == "install_requires"
+    ]
+    wanted = {Requirement(need).name.lower() for need in ast.literal_eval(needs)}
+    installed: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        installed.add(name)
+        required = (Requirement(line) for line in metadata.requires(name) or ())
+        plain = (each for each in required if each.marker is None or each.marker.evaluate({"extra": ""}))
+        wanted |= {each.name.lower() for each in plain} - installed
+    by_module = metadata.packages_distributions()
+    for module in imported(ROOT / "sim_node" / "recording") - options - {"sim_node"}:
+        assert installed & {name.lower() for name in by_module[module]}, module
+
+
 @pytest.mark.peers
 def test_make_dist(tmp_path: Path) -> None:
     """check-manifest, build and twine, each in its own right; then the wheel in an environment of its own."""
@@ -87,5 +108,7 @@ def test_make_dist(tmp_path: Path) -> None:
     subprocess.run([python, "-m", "pip", "install", "-q", str(wheel)], check=True)
     command = python.parent / "sim_node"
     assert metadata.version("sim_node") in subprocess.check_output([command, "--version"], text=True)
-    for words in (["check", "orbit"], ["worlds"], ["new", "plugin", "kite"], ["schema", "-o", "world.json"]):
+    made = ["check", "orbit"], ["worlds"], ["new", "plugin", "kite"], ["schema", "-o", "world.json"], ["tree", "orbit"]
+    recorded = ["run", "orbit", "--no-ros", "--duration", "1", "--speed", "max", "--record", "bag"]
+    for words in (*made, recorded, ["info", "bag"], ["tree", "bag"], ["lookup", "bag", "map", "drone/base_link"]):
         subprocess.run([command, *words], cwd=tmp_path, check=True)

@@ -12,7 +12,8 @@ from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN, Problem, Where
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "actuators, transmissions, joint_commands, signals, forces, vehicles, bases, systems, contact_materials, "
+    "actuators, transmissions, joint_commands, signals, forces, vehicles, bases, systems, loop_closures, "
+    "contact_exclusions, contact_materials, "
     "body_commands, vehicle_commands, processes, ground, lights, sky, actors, resources, schematic)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, scale, keyframes)"

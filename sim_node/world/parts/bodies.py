@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
 from sim_node.world.body_checks import body_problems
 from sim_node.world.joint_checks import joint_problems
 from sim_node.world.model import StaticFrame, World
-from sim_node.world.part import Entry, Kind, Refer, Rename, part
-from sim_node.world.problems import Problem
+from sim_node.world.part import PARTS, Entry, Kind, Refer, Rename, part
+from sim_node.world.part_checks import entries_of_kind
+from sim_node.world.problems import Problem, quoted
 from sim_node.world.writers.systems import geometry_data, inertial_data, joint_data
 from sim_node.world.writers.values import given, pose_data
 
@@ -64,8 +66,31 @@ class LoopClosures(Kind[LoopClosure]):
     """Constraints of bodies besides the joints of the tree."""
 
     def data(self, part: LoopClosure, refer: Refer) -> dict[str, Any]:
-        """Raise NotImplementedError: world files contain the systems that they result from."""
-        raise NotImplementedError
+        """Return its ends, each with the connector's pose in its frame."""
+        ends = zip(part.frames, part.poses, strict=True)
+        data = {
+            "name": part.name,
+            "type": part.kind,
+            "between": [{"frame": frame, "pose": pose_data(pose)} for frame, pose in ends],
+            "distance": part.distance or None,
+            "relaxation": part.relaxation or None,
+        }
+        return given(data)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of names and frames."""
+        closures = self.parts(world)
+        kinds = PARTS.values() if closures else ()
+        frames = {entry.name for kind in kinds for entry in entries_of_kind(kind, world)} | {world.fixed_frame}
+        names: set[str] = set()
+        for index, closure in enumerate(closures):
+            where, key = closure.place.where, closure.place.key or f"{self.name}[{index}]"
+            if closure.name in names:
+                yield Problem(where, key, f"a second loop closure {quoted(closure.name)}")
+            names.add(closure.name)
+            for frame in closure.frames:
+                if frame not in frames:
+                    yield Problem(where, key, f"no frame {quoted(frame)}{did_you_mean(frame, frames)}")
 
     def renamed(self, part: LoopClosure, rename: Rename) -> LoopClosure:
         """Return it between the same frames."""
@@ -77,9 +102,9 @@ class LoopClosures(Kind[LoopClosure]):
 class ContactExclusions(Kind[ContactExclusion]):
     """Pairs of bodies whose contacts are ignored."""
 
-    def data(self, part: ContactExclusion, refer: Refer) -> dict[str, Any]:
-        """Raise NotImplementedError: the systems that they come from are written instead."""
-        raise NotImplementedError
+    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
+        """Add the pairs."""
+        sections[self.name] = [list(pair) for pair in self.parts(world)]
 
     def renamed(self, part: ContactExclusion, rename: Rename) -> ContactExclusion:
         """Return the same pair."""

@@ -80,6 +80,7 @@ JOINT_KEYS = Keys(
     {
         "type": choice("The type of joint.", JOINTS),
         "axis": either("The axis, or a list of several.", vector("", 3), listing("", vector("", 3))),
+        "anchor": vector("The point of the body about which the joint turns it, m.", 3, MAX_DISTANCE),
         **{key: one_or_each(about, number("", 0.0)) for key, about in PER_DOF.items()},
         "spring_zero": one_or_each("Where the spring rests, m or rad.", number("")),
         "q": one_or_each("Initial position, m or rad; quaternions are [x, y, z, w].", number("")),
@@ -194,6 +195,9 @@ def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
     table = value.table(JOINT_KEYS)
     joint = JOINTS[table.choice("type", JOINTS, "frozen")]
     fields: dict[str, Any] = {"joint": joint.name, "axes": _axes(table.get("axis"), value, joint, random)}
+    anchor = table.get("anchor")
+    if anchor is not None and (point := anchor.vector(3, limit=MAX_DISTANCE)) is not None:
+        fields["anchor"] = np.array(point)
     for key in PER_DOF:
         fields[key] = _numbers(table.get(key), joint.qd_size, low=0.0)
     fields["qd"] = _numbers(table.get("qd"), joint.qd_size)

@@ -128,7 +128,7 @@ SECTIONS: Registry[str, Section] = Registry(
             f"sim_node.world.readers.yaml_{name}"
             for name in (
                 *("frames", "include", "motions", "bodies", "joints", "signals", "forces", "vehicles"),
-                *("bases", "systems", "contact_materials", "commands", "processes", "scene"),
+                *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )
         ),
         "sim_node.scene.part",

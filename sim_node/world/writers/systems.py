@@ -32,6 +32,7 @@ def joint_data(body: Body) -> dict[str, Any] | None:
     return {
         "type": body.joint,
         **({"axis": one_or_more(body.axes)} if len(body.axes) else {}),
+        **({"anchor": body.anchor.tolist()} if body.anchor.any() else {}),
         **{key: one_or_more(values) for key, values in states.items() if values is not None},
         **given({"limits": _limits(body), "stop": body.stop, "mimic": body.mimic}),
     }

@@ -49,7 +49,7 @@ def to_yaml(world: World, refer: Refer = absolute) -> str:
         The text.
 
     Raises:
-        WorldError: Lists everything that world files cannot express: loops, markers, ranges of positions, options of
+        WorldError: Lists everything that world files cannot express: markers, ranges of positions, options of
             MuJoCo and the like.
     """
     sections = Sections.of(world, refer)

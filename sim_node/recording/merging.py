@@ -1,0 +1,88 @@
+"""Merge streams of messages in the order of time, of which each is opened when its first message may be due."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from sim_node.recording.bag import BagMessage
+from sim_node.recording.decompression import HINT
+
+_NEVER = 2**64
+# Of files, chunks or parts of a chunk.
+UNORDERED = f"{{}} overlap in time by more than may be held: some messages are not in the order of time; {HINT}"
+
+
+class Source(NamedTuple):
+    """Messages in the order of time.
+
+    Attributes:
+        start_ns, end_ns: Their first and last time.
+        size: Bytes that are held while they are read.
+        open: Returns them.
+    """
+
+    start_ns: int
+    end_ns: int
+    size: int
+    open: Callable[[], Iterator[BagMessage]]
+
+
+def merged(sources: Sequence[Source], limit: int, unordered: Callable[[], None]) -> Iterator[BagMessage]:
+    """Yield the messages of all sources in the order of time; of equal times, those of an earlier source first.
+
+    Args:
+        sources: In the order of their first times.
+        limit: Bytes that may be held at once. Sources beyond it wait, and their messages come late.
+        unordered: Called when a source has to wait.
+
+    Yields:
+        Each message.
+    """
+    # Time, number of the source, its next message, and those that follow.
+    streams: list[tuple[int, int, BagMessage, Iterator[BagMessage]]] = []
+    held = row = 0
+    while streams or row < len(sources):
+        while row < len(sources) and (not streams or sources[row].start_ns <= streams[0][0]):
+            source = sources[row]
+            if streams and held + source.size > limit:
+                unordered()
+                break
+            row += 1
+            if not streams and (row == len(sources) or source.end_ns <= sources[row].start_ns):
+                yield from source.open()
+                continue
+            messages = source.open()
+            message = next(messages, None)
+            if message is not None:
+                held += source.size
+                heapq.heappush(streams, (message.time_ns, row - 1, message, messages))
+        if not streams:
+            continue
+        _, number, message, messages = heapq.heappop(streams)
+        # Up to what another stream has, or may have.
+        until = min(streams[0][0] if streams else _NEVER, sources[row].start_ns if row < len(sources) else _NEVER)
+        following: BagMessage | None = message
+        while following is not None:
+            yield following
+            following = next(messages, None)
+            if following is None or following.time_ns >= until:
+                break
+        if following is not None:
+            heapq.heappush(streams, (following.time_ns, number, following, messages))
+        else:
+            held -= sources[number].size
+
+
+def most_held(sources: Sequence[Source]) -> int:
+    """Return the bytes that are held at once if all sources are read in the order of time."""
+    most = held = 0
+    ends: list[tuple[int, int]] = []
+    for source in sources:
+        while ends and ends[0][0] < source.start_ns:
+            held -= heapq.heappop(ends)[1]
+        heapq.heappush(ends, (source.end_ns, source.size))
+        held += source.size
+        most = max(most, held)
+    return most
