@@ -40,9 +40,8 @@ def read_loop_closures(value: Value, context: Context) -> None:
         ends = [] if between is None else [each.table(END_KEYS) for each in between.items()]
         frames = [frame_name(end.get("frame")) for end in ends]
         poses = [read_pose(end.get("pose"))[0] for end in ends]
-        amounts = [
-            0.0 if (given := table.get(key)) is None else given.number(0.0) for key in ("distance", "relaxation")
-        ]
+        amounts = (table.get(key) for key in ("distance", "relaxation"))
+        distance, relaxation = (0.0 if each is None else each.number(0.0) for each in amounts)
         if between is not None and len(ends) != 2 and len(entry.report.errors) == errors:
             between.error(f"two ends are needed, found {between.found()}")
         if name is not None and kind is not None and len(entry.report.errors) == errors:
