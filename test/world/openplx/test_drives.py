@@ -191,7 +191,8 @@ def test_asymmetric_friction_opposes_each_direction_up_to_its_limit(
     """
     level = ROTOR.replace("Y_AXIS", "Z_AXIS")
     text = (
-        f"motor is Physics3D.Interactions.TorqueMotor:\n    connectors: hinge.connectors\n    default_torque: {torque}\n"
+        "motor is Physics3D.Interactions.TorqueMotor:\n    connectors: hinge.connectors\n"
+        f"    default_torque: {torque}\n"
         "hinge.friction becomes Physics.Interactions.Dissipation.AsymmetricLimitFriction:\n"
         f"    positive_limit: 1\n    negative_limit: {negative}"
     )
