@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def read_urdf(file: XmlFile) -> World | None:
         if element.get("filename") not in assets.contents:
             element.attributes.pop("filename", None)
     _refuse_ambiguous(root, file)
-    mimics = tuple(_mimics(root, file.report))
+    mimics, speeds = tuple(_mimics(root, file.report)), tuple(_speeds(root))
     _leave_out_unused(root)
     if len(file.report.errors) > errors:
         return None
@@ -120,7 +121,7 @@ def read_urdf(file: XmlFile) -> World | None:
         file.report.errors.extend(error.problems)
         return None
     text = with_uris(file.text, file.path, file.roots, mesh_folder(file))
-    model = replace(model, mimics=mimics, shown=tuple(meshes.shown), options={}, urdf=text)
+    model = replace(model, mimics=mimics, speeds=speeds, shown=tuple(meshes.shown), options={}, urdf=text)
     return World(
         name=file.root.get("name") or file.path.stem, fixed_frame=FIXED_FRAME, models=(model,), source=str(file.shown)
     )
@@ -175,6 +176,16 @@ def _leave_out_unused(robot: Element) -> None:
         element.attributes = {key: value for key, value in element.attributes.items() if key in attributes}
         element.children[:] = [child for child in element.children if child.tag in children]
         stack += element.children
+
+
+def _speeds(root: Element) -> Iterator[tuple[str, float]]:
+    """Yield the joints with a limit of velocity, which MuJoCo does not read; 0 and what is no number are none."""
+    for joint in root.all("joint"):
+        for limit in joint.all("limit"):
+            given = limit.attributes.get("velocity")
+            if given is not None and 0.0 < as_number(given.text) < math.inf:
+                given.read = True
+                yield joint.get("name"), as_number(given.text)
 
 
 def _mimics(root: Element, report: Report) -> list[tuple[str, str, float, float]]:

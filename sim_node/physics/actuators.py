@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -29,6 +30,26 @@ if TYPE_CHECKING:
 TARGET = "target"
 # Largest product of a damper's rate of decay and the timestep. The implicit integrators have no such limit.
 MAX_DECAY = {"rk4": 2.785, "euler": 2.0}
+
+
+def with_speeds_of_models(world: World) -> World:
+    """Return the world with actuators that command no joint of a URDF faster than its limit of velocity.
+
+    As the joint limiter of ros2_control does. Efforts, and implicit position actuators, have no speed to limit.
+    """
+    most = {model.full_name(joint): speed for model in world.models for joint, speed in model.speeds}
+    if not most or not world.actuators:
+        return world
+    joints = {name: joint for name, joint in driven_joints(world).items() if joint in most}
+    sums = {each.name for each in world.transmissions}
+
+    def limited(actuator: Actuator) -> Actuator:
+        has_speed = actuator.type == "velocity" or (actuator.type == "position" and not actuator.implicit)
+        if not has_speed or actuator.joint in sums or actuator.joint not in joints:
+            return actuator
+        return replace(actuator, speed=min(most[joints[actuator.joint]], actuator.speed or np.inf))
+
+    return replace(world, actuators=tuple(limited(each) for each in world.actuators))
 
 
 def add_actuators(spec: mujoco.MjSpec, world: World) -> None:

@@ -50,9 +50,11 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
         return None
     need_mujoco(world)
     # Imported here: worlds without bodies do not need it.
+    from sim_node.physics.actuators import with_speeds_of_models
     from sim_node.physics.mujoco_model import compile_model
     from sim_node.physics.standing import standing
 
+    world = with_speeds_of_models(world)
     try:
         compiled = compile_model(world, layout)
     except ValueError as error:

@@ -19,7 +19,7 @@ _FLAT, _DEPTH = 1e-3, 10.0
 _SKY = 128
 _LIGHTS = {
     "directional": mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
-    # MuJoCo 4 draws no point lights: a cone to all sides is one.
+    # MuJoCo draws no point lights: a cone to all sides is one.
     "point": mujoco.mjtLightType.mjLIGHT_SPOT,
     "spot": mujoco.mjtLightType.mjLIGHT_SPOT,
 }

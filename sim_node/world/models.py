@@ -77,6 +77,7 @@ class Model:
         keyframes: Named states of the model's file.
         actuators: Names of the actuators in the model, in its order.
         mimics: URDF joints that follow another one: (joint, followed joint, multiplier, offset).
+        speeds: URDF joints that actuators may not drive faster: (joint, m/s or rad/s).
         options: Options of MuJoCo that the file sets. A world takes over those of contacts, and overrides the others.
         flags: Whether parts of MuJoCo's pipeline are on, by their names, where the file says so.
         read_with: Keys of the include that its file was read with, as in a world file.
@@ -96,6 +97,7 @@ class Model:
     keyframes: Mapping[str, Start] = field(default_factory=dict)
     actuators: tuple[str, ...] = ()
     mimics: tuple[tuple[str, str, float, float], ...] = ()
+    speeds: tuple[tuple[str, float], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     flags: Mapping[str, bool] = field(default_factory=dict)
     read_with: Mapping[str, Any] = field(default_factory=dict)

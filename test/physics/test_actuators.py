@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from sim_node.simulation import Simulation
-from sim_node.world import Actuator, World, WorldError, lay_out, load
+from sim_node.world import Actuator, World, WorldError, WorldWarning, lay_out, load
 from sim_node.world.bodies import Body, Inertial
 
 MASS = Inertial(2.0, np.eye(3))
@@ -105,3 +106,47 @@ def test_the_key_drives_is_still_read(tmp_path: Path) -> None:
         (tmp_path / f"{key}.yaml").write_text(f"{bodies}{key}:\n{entry}")
     now, before = (load(tmp_path / f"{key}.yaml") for key in ("actuators", "drives"))
     assert now.actuators == before.actuators == (Actuator("cart", 5.0, target=0.2),)
+
+
+URDF = """\
+<robot name="slide"><link name="base"/>
+  <link name="cart"><inertial>
+    <mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="x" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
+    <limit lower="-9" upper="9" effort="1000" velocity="{velocity}"/></joint>
+</robot>
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "reached"),
+    [
+        ("type: velocity, damping: 500, target: 3", 0.5),
+        ("type: velocity, damping: 500, target: 3, implicit: true", 0.5),
+        ("type: velocity, damping: 500, target: 3, speed: 0.2", 0.2),
+        ("type: velocity, damping: 500, target: 3, speed: 2", 0.5),
+        ("type: velocity, damping: 500, target: -0.3", -0.3),
+        ("type: position, stiffness: 5000, damping: 200, target: 5", 0.5),
+    ],
+)
+def test_no_actuator_commands_a_joint_of_a_urdf_faster_than_its_limit(
+    tmp_path: Path, entry: str, reached: float
+) -> None:
+    """URDF's limit velocity: the maximum joint velocity. The joint limiter of ros2_control clips commands to it."""
+    (tmp_path / "slide.urdf").write_text(URDF.format(velocity=0.5), encoding="utf-8")
+    path = tmp_path / "world.yaml"
+    path.write_text(
+        f"include: [{{file: slide.urdf, prefix: r}}]\nactuators: [{{joint: r/x, {entry}}}]\n", encoding="utf-8"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = Simulation(load(path))
+    run.run(2.0)
+    assert run.joints["r/x"].velocity[0] == pytest.approx(reached, rel=1e-3)
+
+
+def test_a_limit_of_velocity_that_is_none_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "slide.urdf"
+    path.write_text(URDF.format(velocity=0), encoding="utf-8")
+    with pytest.warns(WorldWarning, match=r"slide.urdf:5:\d+: limit.velocity: has no effect here"):
+        load(path)

@@ -86,7 +86,7 @@ def test_a_block_slides_above_the_friction_angle(friction: float, integrator: st
     simulation.run(1.0)
     acceleration = simulation.snapshot().poses[x, 0] - 2.0 * second + first
     angle = 1.05 * np.arctan(friction)
-    assert acceleration == pytest.approx(G * (np.sin(angle) - friction * np.cos(angle)), rel=0.1)
+    assert acceleration == pytest.approx(G * (np.sin(angle) - friction * np.cos(angle)), rel=1e-3)
 
 
 def test_pyramidal_cones_creep() -> None:

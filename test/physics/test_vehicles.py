@@ -46,7 +46,8 @@ def preset(tmp_path: Path) -> Callable[..., World]:
 
     def make(model: str, **changes: Any) -> World:
         path = tmp_path / "w.yaml"
-        path.write_text(f"world: w\nvehicles:\n  - {{name: v, model: {model}, sensors: false}}\n")
+        entry = f"{{name: v, model: {model}, sensors: false, pose: {{position: [0, 0, 0]}}}}"
+        path.write_text(f"world: w\nvehicles:\n  - {entry}\n")
         world = load(path)
         return replace(world, physics=FREE_AIR, **changes)
 

@@ -20,8 +20,8 @@ from sim_node.world import loads
 KINDS = sorted(
     kind for kind, of in SENSORS.items() if not issubclass(of, CameraType) and kind not in ("contact", "force_torque")
 )
-# Multirotors, and how high they stand.
-HEIGHTS = {"iris": 0.13, "hexarotor": 0.11}
+# Multirotors, and how high they stand: on legs, whose axes and radii config/vehicles has.
+HEIGHTS = {"iris": 0.12 + 0.01, "hexarotor": 0.1 + 0.01}
 MODELS = ["ackermann", "differential", "mecanum", "rover", *HEIGHTS]
 
 
@@ -33,9 +33,10 @@ def quiet(kind: str) -> str:
 
 
 def standing(model: str) -> Simulation:
-    """A vehicle on the ground, with a sensor of each kind at its base."""
-    kind, height = ("vehicles", HEIGHTS[model]) if model in HEIGHTS else ("bases", 0.0)
-    part = f"{kind}: [{{name: v, model: {model}, pose: {{position: [1, 2, {height}]}}, sensors: false}}]"
+    """A vehicle on the ground, a multirotor without a pose, with a sensor of each kind at its base."""
+    place = ", pose: {position: [1, 2, 0]}"
+    kind, pose = ("vehicles", "") if model in HEIGHTS else ("bases", place)
+    part = f"{kind}: [{{name: v, model: {model}{pose}, sensors: false}}]"
     kinds = [kind for kind in KINDS if kind != "joint_states" or model not in HEIGHTS]
     above = "parent: v/base_link, pose: {position: [0, 0, 1]}"
     entries = "".join(f"  - {{name: S_{kind.upper()}, type: {kind}, {above}{quiet(kind)}}}\n" for kind in kinds)
@@ -67,6 +68,7 @@ def test_the_first_sample_of_what_stands_is_that_of_rest(model: str) -> None:
     np.testing.assert_allclose(first["S_GPS"][3:], 0.0, atol=1e-9)
     np.testing.assert_allclose(first["S_GROUND_TRUTH"][7:], 0.0, atol=1e-9)
     if model in HEIGHTS:  # others touch the ground with their wheels
+        assert first["S_GROUND_TRUTH"][2] == pytest.approx(HEIGHTS[model] + 1.0, abs=5e-3)
         assert first["S_CONTACT"][2] == pytest.approx(mass * 9.81, rel=1e-3)
     later: dict[str, FloatArray] = {}
     for _ in range(250):

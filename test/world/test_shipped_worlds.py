@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from sim_node.assembly import assemble
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
-from sim_node.world import Motion, WorldWarning, lay_out, load
+from sim_node.world import Motion, lay_out, load
 from sim_node.world.locate import shipped_worlds
 
 
@@ -29,8 +29,6 @@ def same_angles(found: FloatArray, expected: FloatArray, tolerance: float) -> bo
 def test_each_loads_without_a_warning(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # URDF demands a limit of velocity, which nothing here enforces.
-        warnings.filterwarnings("ignore", r".*arm\.urdf:\d+:\d+: limit\.velocity: has no effect here", WorldWarning)
         world = load(name)
     assert world.name == name
     layout = lay_out(assemble(world))

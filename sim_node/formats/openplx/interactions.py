@@ -77,7 +77,9 @@ def range_of(of: Object) -> tuple[tuple[float, float], Stop | None]:
 
 
 def friction_of(of: Object, name: str) -> tuple[float, float] | float:
-    """Return the dry friction of a mate, N or N m; or its limits, if it depends on the direction.
+    """Return the dry friction of a mate, N or N m; or the range of its force, if it depends on the direction.
+
+    Friction opposes motion: `positive_limit`, that of the positive direction, bounds a negative force.
 
     Raises Ignored for friction that depends on the forces in the mate.
     """
@@ -93,7 +95,7 @@ def friction_of(of: Object, name: str) -> tuple[float, float] | float:
     if friction.is_a(f"{dissipation}ConstantLimitFriction"):
         return above(friction, "limit")
     if friction.is_a(f"{dissipation}AsymmetricLimitFriction"):
-        return -abs(value_of(friction, "negative_limit")), abs(value_of(friction, "positive_limit"))
+        return -above(friction, "positive_limit"), abs(value_of(friction, "negative_limit"))
     if friction.is_a(f"{dissipation}DryConstantNormalForceFriction"):
         return above(friction, "coefficient") * above(friction, "normal_force")
     raise Ignored(f"{with_article(friction.kind)} of {with_article(of.kind)} is not simulated")

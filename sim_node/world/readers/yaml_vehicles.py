@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping as AnyMapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from sim_node import names
+from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body, Geometry, Inertial
+from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame
 from sim_node.world.problems import WorldError, quoted, shown_key
@@ -131,13 +134,16 @@ def read_vehicles(value: Value, context: Context) -> None:
         table = entry.table(VEHICLE_KEYS)
         name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
-        pose, _ = read_pose(table.get("pose"))
+        given = table.get("pose")
+        pose, _ = read_pose(given)
         pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"), context)
         model = _model(table.get("model"), context, models)
         sensors = _sensors(table.get("sensors"), model)
         if name is None or model is None or not prefix or len(entry.report.errors) > errors:
             context.report.missing.append(entry.path)
             continue
+        if given is None:
+            pose = _standing(model)
         base = names.prefixed(prefix, BASE_LINK)
         above = frame_name(parent) or context.fixed_frame
         context.add(
@@ -159,6 +165,14 @@ def read_vehicles(value: Value, context: Context) -> None:
             context.add(_below(prefix, part))
         drags = model.drag_linear, model.drag_quadratic
         context.add(Multirotor(prefix, base, model.rotors, *drags, pilot, autopilot, entry.place))
+
+
+def _standing(model: VehicleModel) -> FloatArray:
+    """Return the pose (7,) of a vehicle that stands with its lowest point at the height of its parent."""
+    pose = np.array(poses.IDENTITY)
+    with suppress(ValueError, ImportError):  # of a mesh, which the simulation of its contacts reports
+        pose[2] = depth_below(model.geometry)
+    return pose
 
 
 def _read_on_body(entry: Value, context: Context) -> None:

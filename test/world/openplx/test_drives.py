@@ -97,7 +97,10 @@ def test_a_range_stops_what_falls(world: Callable[..., World]) -> None:
 
 
 def test_a_spring_swings_by_its_equation(world: Callable[..., World]) -> None:
-    """z = z0 - (a cos w t + m g / k), w = sqrt(k / m): with rk4 and explicit springs to 1e-6, undamped."""
+    """z = z0 - (a cos w t + m g / k), w = sqrt(k / m), undamped.
+
+    Implicit springs are integrated semi-implicitly, to first order; explicit ones by rk4 of the world.
+    """
     model = world(
         SLIDER,
         "spring is Physics3D.Interactions.LinearSpring:\n    connectors: guide.connectors\n"
@@ -107,8 +110,14 @@ def test_a_spring_swings_by_its_equation(world: Callable[..., World]) -> None:
     explicit = replace(model, actuators=tuple(replace(each, implicit=False) for each in model.actuators))
     rate, sag = math.sqrt(1000.0 / 10.0), 98.1 / 1000.0
     expected = -sag + (-0.25 + sag) * math.cos(rate * 2.0)
-    assert run_of(explicit, 2.0).joints["Slider/load"].position[0] == pytest.approx(expected, abs=1e-6)
-    assert run_of(model, 2.0).joints["Slider/load"].position[0] == pytest.approx(expected, abs=5e-3)
+    assert run_of(explicit, 2.0).joints["Slider/load"].position[0] == pytest.approx(expected, abs=1e-9)
+    whole, half = (
+        run_of(replace(model, physics=replace(model.physics, timestep_ns=each)), 2.0).joints["Slider/load"].position[0]
+        for each in (1_000_000, 500_000)
+    )
+    assert whole == pytest.approx(expected, abs=8e-4)
+    assert (whole - expected) / (half - expected) == pytest.approx(2.0, rel=0.02)
+    assert 2.0 * half - whole == pytest.approx(expected, abs=1e-5)
 
 
 MOTOR = "motor is Physics3D.Interactions.RotationalVelocityMotor:\n    connectors: hinge.connectors\n"
@@ -170,6 +179,32 @@ def test_friction_of_a_mate_and_torque_of_a_motor(world: Callable[..., World]) -
     inertia = 2.0 * (1.0**2 + 0.1**2) / 12.0 + 2.0 * 0.4**2
     run = run_of(world(level, text), 0.5)
     assert speed(run, "Rotor/bar") == pytest.approx(0.5 * (3.0 - 1.0) / inertia, rel=1e-3)
+
+
+@pytest.mark.parametrize("negative", [2.0, -2.0])
+@pytest.mark.parametrize(("torque", "left"), [(3.0, 2.0), (-3.0, -1.0), (0.9, 0.0), (-1.9, 0.0)])
+def test_asymmetric_friction_opposes_each_direction_up_to_its_limit(
+    world: Callable[..., World], torque: float, left: float, negative: float
+) -> None:
+    """Physics.Interactions.Dissipation.AsymmetricLimitFriction of bundles 0.19: "a constant maximum friction [...]
+    torque for [...] positive and negative relative directions": (torque - friction) / inertia.
+    """
+    level = ROTOR.replace("Y_AXIS", "Z_AXIS")
+    text = (
+        "motor is Physics3D.Interactions.TorqueMotor:\n    connectors: hinge.connectors\n"
+        f"    default_torque: {torque}\n"
+        "hinge.friction becomes Physics.Interactions.Dissipation.AsymmetricLimitFriction:\n"
+        f"    positive_limit: 1\n    negative_limit: {negative}"
+    )
+    inertia = 2.0 * (1.0**2 + 0.1**2) / 12.0 + 2.0 * 0.4**2
+    run = run_of(world(level, text), 0.1)
+    assert speed(run, "Rotor/bar") == pytest.approx(0.1 * left / inertia, rel=1e-3, abs=1e-5)
+
+
+def test_the_limit_of_friction_in_the_positive_direction_has_no_sign(world: Callable[..., World]) -> None:
+    friction = "hinge.friction becomes Physics.Interactions.Dissipation.AsymmetricLimitFriction:\n"
+    with pytest.raises(WorldError, match="positive_limit -1 must be zero or more"):
+        world(ROTOR, f"{friction}    positive_limit: -1\n    negative_limit: 2")
 
 
 SHAFTS = """\
