@@ -206,8 +206,7 @@ class Telemetry:
         """
         write = self._writers.get(topic)
         if write is None:
-            assert topic.layout is not None
-            write = self._writers[topic] = topic.layout(self.frames)
+            write = self._writers[topic] = topic.packer(self.frames)
         self.send(topic, write(stamp_ns, values))
 
     def pack_variant(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: Hashable) -> None:
@@ -222,8 +221,7 @@ class Telemetry:
         key = topic, *variant
         write = self._variants.get(key)
         if write is None:
-            assert topic.layout is not None
-            write = self._variants[key] = topic.layout(self.frames, *variant)
+            write = self._variants[key] = topic.packer(self.frames, *variant)
         self.send(topic, write(stamp_ns, values))
 
     def fix_frame(self, child: str, rotation: Quaternion) -> None:

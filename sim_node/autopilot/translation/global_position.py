@@ -26,23 +26,12 @@ GLOBAL = topic(
     Profile.SENSOR,
     "base_link",
     "the estimator's latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.base),
 )
 RELATIVE_ALTITUDE = topic(
-    "global_position/rel_alt",
-    "std_msgs/Float64",
-    Profile.SENSOR,
-    "none",
-    "altitude above home (m)",
-    lambda frames: wire.number("std_msgs/msg/Float64"),
+    "global_position/rel_alt", "std_msgs/Float64", Profile.SENSOR, "none", "altitude above home (m)"
 )
 HEADING = topic(
-    "global_position/compass_hdg",
-    "std_msgs/Float64",
-    Profile.SENSOR,
-    "none",
-    "degrees clockwise from north, 0 to 360",
-    lambda frames: wire.number("std_msgs/msg/Float64"),
+    "global_position/compass_hdg", "std_msgs/Float64", Profile.SENSOR, "none", "degrees clockwise from north, 0 to 360"
 )
 RAW_FIX = topic(
     "global_position/raw/fix",
@@ -59,7 +48,6 @@ RAW_VELOCITY = topic(
     Profile.SENSOR,
     "map",
     "the receiver's speed over ground along its course, ENU (m/s)",
-    lambda frames: wire.twist(frames.map),
     measured=True,
 )
 
@@ -131,7 +119,6 @@ HOME = topic(
     Profile.LATCHED,
     "map",
     "home: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.map),
 )
 HOME_LOCAL = topic(
     "home_position/local",
@@ -139,7 +126,6 @@ HOME_LOCAL = topic(
     Profile.LATCHED,
     "map",
     "home in the map (m, ENU), its orientation east",
-    lambda frames: wire.pose(frames.map),
 )
 ORIGIN = topic(
     "global_position/gp_origin",
@@ -147,7 +133,6 @@ ORIGIN = topic(
     Profile.LATCHED,
     "map",
     "origin of the map: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.map),
 )
 
 

@@ -49,7 +49,6 @@ STATIC_PRESSURE = topic(
     Profile.SENSOR,
     "base_link",
     "static pressure (Pa)",
-    lambda frames: wire.fluid_pressure(frames.base),
     measured=True,
 )
 DIFF_PRESSURE = topic(
@@ -58,7 +57,6 @@ DIFF_PRESSURE = topic(
     Profile.SENSOR,
     "base_link",
     "differential pressure of an airspeed tube (Pa)",
-    lambda frames: wire.fluid_pressure(frames.base),
     measured=True,
 )
 TEMPERATURE = topic(
@@ -67,7 +65,6 @@ TEMPERATURE = topic(
     Profile.SENSOR,
     "base_link",
     "temperature of the barometer (°C)",
-    lambda frames: wire.temperature(frames.base),
     measured=True,
 )
 
