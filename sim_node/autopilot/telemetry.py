@@ -113,6 +113,12 @@ class Telemetry:
         # The item of the mission that is flown, and the one that was reached last.
         self.mission_item: int | None = None
         self.reached_item: int | None = None
+        # Messages for /diagnostics with their arrivals (ns), by name; see translation/health.py.
+        self.reported: dict[str, tuple[int, Any]] = {}
+        # Progress (%) of each compass that is calibrated.
+        self.calibrated: dict[int, int] = {}
+        # Latitude and longitude to which the autopilot flies, and the origin by which they were published.
+        self.goal: tuple[float, float, tuple[float, float, float]] | None = None
         self._newest: dict[tuple[type, int], int] = {}
         self._undulations: dict[tuple[int, int], float] = {}
         self._writers: dict[Topic, Pack] = {}
@@ -162,6 +168,20 @@ class Telemetry:
     def dropped(self) -> dict[str, int]:
         """How many messages, or parts of them, were not published, by message and reason. Any thread may ask."""
         return {f"{what}: {reason}": count for (what, reason), count in self._dropped.copy().items()}
+
+    def stamp_of(self, fields: Any) -> int:
+        """Return the stamp of a message: by the time that it contains, else by its arrival.
+
+        Args:
+            fields: The message's fields.
+
+        Returns:
+            The stamp (ns).
+        """
+        time_ms = getattr(fields, "time_boot_ms", 0)
+        if time_ms:
+            return self.clock.stamp_ms(time_ms, self.arrival_ns)
+        return self.clock.stamp_us(getattr(fields, "time_usec", 0), self.arrival_ns)
 
     def is_late(self, fields: Any) -> bool:
         """Return whether a newer message of the same kind and sensor was received before, and count it then.
