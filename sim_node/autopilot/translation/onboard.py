@@ -1,4 +1,4 @@
-"""BATTERY_STATUS, SYS_STATUS, RC_CHANNELS, SERVO_OUTPUT_RAW and DISTANCE_SENSOR."""
+"""BATTERY_STATUS, SYS_STATUS, RC_CHANNELS, RC_CHANNELS_RAW, SERVO_OUTPUT_RAW and DISTANCE_SENSOR."""
 
 from __future__ import annotations
 
@@ -119,8 +119,21 @@ _UNUSED = 65535
 @translates("RC_CHANNELS")
 def rc_channels(fields: Any, vehicle: Telemetry) -> None:
     """Publish as many channels as chancount gives."""
-    channels = fields[2 : 2 + min(fields.chancount, 18)]
-    _pack_pulses(vehicle, RC_IN, [0 if channel == _UNUSED else channel for channel in channels])
+    _publish_channels(fields, vehicle, 0, fields[2 : 2 + min(fields.chancount, 18)])
+
+
+@translates("RC_CHANNELS_RAW")
+def rc_channels_raw(fields: Any, vehicle: Telemetry) -> None:
+    """Publish the eight channels of the first port, as MAVROS does: unless RC_CHANNELS is sent."""
+    if fields.port == 0:
+        _publish_channels(fields, vehicle, 1, fields[2:10])
+    else:
+        vehicle.drop(fields, "not the first port")
+
+
+def _publish_channels(fields: Any, vehicle: Telemetry, rank: int, channels: Sequence[int]) -> None:
+    if vehicle.accepts(fields, RC_IN.name, rank, vehicle.arrival_ns):
+        _pack_pulses(vehicle, RC_IN, [0 if channel == _UNUSED else channel for channel in channels])
 
 
 @translates("SERVO_OUTPUT_RAW")
