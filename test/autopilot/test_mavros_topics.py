@@ -256,7 +256,7 @@ def told(heard: Heard, now_ns: int = ARRIVAL) -> dict[str, Any]:
 def test_reports_of_health() -> None:
     """The levels of MAVROS' diagnostics (sys_status.cpp, global_position.cpp); d% and mV are those of common.xml."""
     ok, warn, error, stale = (
-        int.from_bytes(each) for each in (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, b"\x03")
+        each[0] for each in (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, b"\x03")
     )
     gyro, gps = mavlink.MAV_SYS_STATUS_SENSOR_3D_GYRO, mavlink.MAV_SYS_STATUS_SENSOR_GPS
     heard = Heard()
@@ -293,6 +293,6 @@ def test_batteries_of_other_components_have_their_own_names() -> None:
         return Parser(datagrams=True).feed(sent.pack(link))[0]
 
     TRANSLATIONS["BATTERY_STATUS"](battery(1).fields, heard.vehicle)
-    others.receive(battery(180), None, "address", 0, ARRIVAL)
+    others.receive(battery(180), None, None, 0, ARRIVAL)
     assert [each.location for each in heard.messages["battery"]] == ["id0", "id0 of component 180"]
     assert set(OF_ANY_COMPONENT) <= set(TRANSLATIONS)

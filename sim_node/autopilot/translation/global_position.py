@@ -41,30 +41,14 @@ ODOMETRY = topic(
     "the global position in the map (m) with the attitude; velocity (m/s) and rates (rad/s) in base_link",
     lambda frames: wire.odometry_with_covariance(frames.map, frames.base),
 )
-heading = row(
-    topic(
-        "global_position/compass_hdg",
-        "std_msgs/Float64",
-        Profile.SENSOR,
-        "none",
-        "degrees clockwise from north, 0 to 360",
-    ),
-    "hdg",
-    scale=1e-2,
-    unknown=65535,
+HEADING = topic(
+    "global_position/compass_hdg", "std_msgs/Float64", Profile.SENSOR, "none", "degrees clockwise from north, 0 to 360"
 )
-satellites = row(
-    topic(
-        "global_position/raw/satellites",
-        "std_msgs/UInt32",
-        Profile.SENSOR,
-        "none",
-        "how many satellites the receiver sees",
-        measured=True,
-    ),
-    "satellites_visible",
-    unknown=255,
+SATELLITES = topic(
+    "global_position/raw/satellites", "std_msgs/UInt32", Profile.SENSOR, "none", "satellites in view", measured=True
 )
+heading = row(HEADING, "hdg", scale=1e-2, unknown=65535)
+satellites = row(SATELLITES, "satellites_visible", unknown=255)
 RAW_FIX = topic(
     "global_position/raw/fix",
     "sensor_msgs/NavSatFix",

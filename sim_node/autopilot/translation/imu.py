@@ -70,19 +70,10 @@ TEMPERATURE = topic(
 )
 
 
-temperature_of_imu = row(
-    topic(
-        "imu/temperature_imu",
-        "sensor_msgs/Temperature",
-        Profile.SENSOR,
-        "base_link",
-        "temperature of the IMU (°C)",
-        measured=True,
-    ),
-    "temperature",
-    scale=0.01,
-    unknown=0,
+IMU_TEMPERATURE = topic(
+    "imu/temperature_imu", "sensor_msgs/Temperature", Profile.SENSOR, "base_link", "temperature (°C)", measured=True
 )
+temperature_of_imu = row(IMU_TEMPERATURE, "temperature", scale=0.01, unknown=0)
 CALIBRATION = topic(
     "mag_calibration/status",
     "std_msgs/UInt8",

@@ -60,52 +60,27 @@ def _below(name: str, field: str, kind: int, by: str) -> Row:
     return with_frame
 
 
+_OFFSET = topic(
+    "global_position/gp_lp_offset", "geometry_msgs/PoseStamped", Profile.SENSOR, "earth", "offset of the map (m, ENU)"
+)
+_ANGLES = topic(
+    "mount_control/status", "geometry_msgs/Vector3Stamped", Profile.RELIABLE, "base_link", "roll, pitch, yaw (rad)"
+)
+_FLOW_TEMPERATURE = topic(
+    "px4flow/temperature", "sensor_msgs/Temperature", Profile.RELIABLE, "base_link", "temperature (°C)", measured=True
+)
+_POINTING = "pointing_b pointing_a pointing_c"
 ROWS = {
-    "LOCAL_POSITION_NED_SYSTEM_GLOBAL_OFFSET": (
-        row(
-            topic(
-                "global_position/gp_lp_offset",
-                "geometry_msgs/PoseStamped",
-                Profile.SENSOR,
-                "earth",
-                "offset of the vehicle's local positions from the global frame (m, ENU)",
-            ),
-            "x y z roll pitch yaw",
-            convert=_offset,
-        ),
-    ),
+    "LOCAL_POSITION_NED_SYSTEM_GLOBAL_OFFSET": (row(_OFFSET, "x y z roll pitch yaw", convert=_offset),),
     "MOUNT_ORIENTATION": (row(_MOUNT, "roll pitch yaw", scale=_DEGREE, convert=_gimbal),),
     "MOUNT_STATUS": (
-        row(_MOUNT, "pointing_b pointing_a pointing_c", scale=_DEGREE / 100.0, convert=_gimbal),
-        row(
-            topic(
-                "mount_control/status",
-                "geometry_msgs/Vector3Stamped",
-                Profile.RELIABLE,
-                "base_link",
-                "roll, pitch and yaw of a gimbal (rad), about the axes of FLU",
-            ),
-            "pointing_b pointing_a pointing_c",
-            scale=_DEGREE / 100.0,
-            convert=Flu.of_frd,
-        ),
+        row(_MOUNT, _POINTING, scale=_DEGREE / 100.0, convert=_gimbal),
+        row(_ANGLES, _POINTING, scale=_DEGREE / 100.0, convert=Flu.of_frd),
     ),
     "OPTICAL_FLOW": (_below("optical_flow/ground_distance", "ground_distance", ULTRASOUND, "a flow sensor"),),
     "OPTICAL_FLOW_RAD": (
         _below("px4flow/ground_distance", "distance", ULTRASOUND, "a flow sensor that sends angles"),
-        row(
-            topic(
-                "px4flow/temperature",
-                "sensor_msgs/Temperature",
-                Profile.RELIABLE,
-                "base_link",
-                "temperature of the flow sensor (°C)",
-                measured=True,
-            ),
-            "temperature",
-            scale=0.01,
-            unknown=0,
-        ),
+        row(_FLOW_TEMPERATURE, "temperature", scale=0.01, unknown=0),
     ),
     "RANGEFINDER": (_below("rangefinder/rangefinder", "distance", INFRARED, "ArduPilot's rangefinder"),),
 }

@@ -47,18 +47,17 @@ def row(
     reason = f"{', '.join(each)} not known"
 
     def publish(fields: Any, vehicle: Telemetry, stamp_ns: int | None = None, rank: int | None = None) -> None:
-        numbers: Sequence[float] | None = take(fields)
-        if unknown in numbers or not math.isfinite(sum(numbers)):
-            numbers = None
-        else:
-            numbers = numbers if scale == 1.0 else [scale * number for number in numbers]
-            numbers = convert(*numbers) if convert else numbers
-        if numbers is None:
+        numbers: Sequence[float] = take(fields)
+        values: Sequence[float] | None = None
+        if unknown not in numbers and math.isfinite(sum(numbers)):
+            values = numbers if scale == 1.0 else [scale * number for number in numbers]
+            values = convert(*values) if convert else values
+        if values is None:
             vehicle.drop(fields, reason)
             return
         if stamp_ns is None:
             stamp_ns = vehicle.stamp_of(fields)
         if vehicle.accepts(fields, topic.name, vehicle.component if rank is None else rank, stamp_ns):
-            vehicle.pack(topic, stamp_ns, numbers)
+            vehicle.pack(topic, stamp_ns, values)
 
     return publish

@@ -10,7 +10,7 @@ from sim_node.autopilot.telemetry import PX4, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.global_position import NO_ORIGIN, NOT_ON_EARTH, is_on_earth
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import AttitudeFrd, AttitudeNed, Enu, Flu, Frame, Ned, convert_position
+from sim_node.frames import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frame, Ned, convert_position
 from sim_node.wire import telemetry_messages as wire
 
 _LOCAL_NED, _BODY_NED, _BODY_FRD, _LOCAL_FRD = 1, 8, 12, 20  # MAV_FRAME
@@ -40,6 +40,7 @@ def landing_target(fields: Any, vehicle: Telemetry) -> None:
     place, unit = (fields.x, fields.y, fields.z), unit_quaternion(*fields.q)
     frames, frame = vehicle.frames, fields.frame
     position: Enu | Flu
+    rotation: AttitudeEnu | AttitudeFlu | None
     if not fields.position_valid or not finite(*place):
         vehicle.drop(fields, "no position")
         return
