@@ -22,7 +22,7 @@ from rosbags.rosbag2 import Reader
 from bench.pairs import Pairs
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
-from sim_node.wire.telemetry_messages import pose
+from sim_node.wire.telemetry_messages import plain
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 COUNT = 50_000
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _written(path: Path, compression: CompressionType) -> Path:
-    pack = pose("map")
+    pack = plain("geometry_msgs/msg/PoseStamped", "map")
     with path.open("wb") as stream:
         writer = Writer(stream, compression=compression)
         writer.start("ros2")

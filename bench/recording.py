@@ -29,7 +29,7 @@ from bench.pairs import Pairs
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.telemetry_messages import pose
+from sim_node.wire.telemetry_messages import plain
 from sim_node.wire.topic import Qos, Topic
 
 TYPE = "geometry_msgs/msg/PoseStamped"
@@ -42,7 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("bench/results/recording.json"))
     arguments = parser.parse_args()
-    pack = pose("map")
+    pack = plain("geometry_msgs/msg/PoseStamped", "map")
     data = [pack(number * 1000, [float(number), 1.0, 2.0, 0.0, 0.0, 0.0, 1.0]) for number in range(COUNT)]
     pairs = Pairs()
     slow = []

@@ -22,7 +22,9 @@ from sim_node.text import did_you_mean
 V1, V2 = 0xFE, 0xFD
 SIGNED = 0x01  # of the incompatibility flags
 SIGNATURE_SIZE = 13
-_HEADER = struct.Struct("<BBBBBBBHB")
+HEADER = struct.Struct("<BBBBBBBHB")
+# Makes named tuples of as many values as they have fields, several times as fast as `_make`, which counts them.
+_new_tuple: Any = tuple.__new__
 
 
 class Message(NamedTuple):
@@ -78,7 +80,7 @@ class MessageType:
             values = list(values)
             for text in self._texts:
                 values[text] = values[text].partition(b"\0")[0].decode("utf-8", "replace")
-        return self.fields._make(values)
+        return _new_tuple(self.fields, values)
 
     def pack(self, fields: Mapping[str, Any]) -> bytes:
         """Return the payload of these fields; all others are zero. Raises EncodeError."""
@@ -148,7 +150,7 @@ def frame_bytes(
     # At least one byte remains: MAVLink 2, payload truncation.
     payload = payload.rstrip(b"\0") or payload[:1]
     number = kind.number
-    header = _HEADER.pack(
+    header = HEADER.pack(
         V2, len(payload), SIGNED if signed else 0, 0, sequence, system, component, number & 0xFFFF, number >> 16
     )
     frame = header + payload

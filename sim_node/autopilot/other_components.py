@@ -10,7 +10,10 @@ from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.translation import TRANSLATIONS
 
 # Messages that components send to their autopilot, and that are published, too. MAVROS reads all messages of a system.
-OF_ANY_COMPONENT = ("DISTANCE_SENSOR", "ODOMETRY")
+OF_ANY_COMPONENT = (
+    *("BATTERY_STATUS", "DISTANCE_SENSOR", "LANDING_TARGET", "MOUNT_ORIENTATION", "MOUNT_STATUS", "ODOMETRY"),
+    *("OPTICAL_FLOW", "OPTICAL_FLOW_RAD"),
+)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fastcrc import crc16
 
-from sim_node.autopilot.codec import SIGNATURE_SIZE, SIGNED, V1, V2, Message, kind_of
+from sim_node.autopilot.codec import HEADER, SIGNATURE_SIZE, SIGNED, V1, V2, Message, kind_of
 
 _START = re.compile(rb"[\xfd\xfe]")
 _mcrf4xx = crc16.mcrf4xx
@@ -64,10 +64,9 @@ class Parser:
     def _read_frame(self, data: bytes, at: int, size: int, messages: list[Message]) -> int:
         """Read the frame of `size` bytes that may begin at `at`. Return how many bytes were consumed."""
         if data[at] == V2:
-            flags = data[at + 2]
-            sequence, system, component = data[at + 4], data[at + 5], data[at + 6]
-            number = data[at + 7] | data[at + 8] << 8 | data[at + 9] << 16
-            payload_at, payload_end = at + 10, at + 10 + data[at + 1]
+            _, length, flags, _, sequence, system, component, low, high = HEADER.unpack_from(data, at)
+            number = low | high << 16
+            payload_at, payload_end = at + 10, at + 10 + length
         else:
             flags = 0
             sequence, system, component, number = data[at + 2], data[at + 3], data[at + 4], data[at + 5]

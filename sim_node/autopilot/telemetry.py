@@ -113,6 +113,12 @@ class Telemetry:
         # The item of the mission that is flown, and the one that was reached last.
         self.mission_item: int | None = None
         self.reached_item: int | None = None
+        # Messages for /diagnostics with their arrivals (ns), by name; see translation/health.py.
+        self.reported: dict[str, tuple[int, Any]] = {}
+        # Progress (%) of each compass that is calibrated.
+        self.calibrated: dict[int, int] = {}
+        # Latitude and longitude to which the autopilot flies, and the origin by which they were published.
+        self.goal: tuple[float, float, tuple[float, float, float]] | None = None
         self._newest: dict[tuple[type, int], int] = {}
         self._undulations: dict[tuple[int, int], float] = {}
         self._writers: dict[Topic, Pack] = {}
@@ -163,6 +169,20 @@ class Telemetry:
         """How many messages, or parts of them, were not published, by message and reason. Any thread may ask."""
         return {f"{what}: {reason}": count for (what, reason), count in self._dropped.copy().items()}
 
+    def stamp_of(self, fields: Any) -> int:
+        """Return the stamp of a message: by the time that it contains, else by its arrival.
+
+        Args:
+            fields: The message's fields.
+
+        Returns:
+            The stamp (ns).
+        """
+        time_ms = getattr(fields, "time_boot_ms", 0)
+        if time_ms:
+            return self.clock.stamp_ms(time_ms, self.arrival_ns)
+        return self.clock.stamp_us(getattr(fields, "time_usec", 0), self.arrival_ns)
+
     def is_late(self, fields: Any) -> bool:
         """Return whether a newer message of the same kind and sensor was received before, and count it then.
 
@@ -206,8 +226,7 @@ class Telemetry:
         """
         write = self._writers.get(topic)
         if write is None:
-            assert topic.layout is not None
-            write = self._writers[topic] = topic.layout(self.frames)
+            write = self._writers[topic] = topic.packer(self.frames)
         self.send(topic, write(stamp_ns, values))
 
     def pack_variant(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: Hashable) -> None:
@@ -222,8 +241,7 @@ class Telemetry:
         key = topic, *variant
         write = self._variants.get(key)
         if write is None:
-            assert topic.layout is not None
-            write = self._variants[key] = topic.layout(self.frames, *variant)
+            write = self._variants[key] = topic.packer(self.frames, *variant)
         self.send(topic, write(stamp_ns, values))
 
     def fix_frame(self, child: str, rotation: Quaternion) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sim_node.registry import Registry, calling_module
 from sim_node.wire import topic as wire
 from sim_node.wire.layout import Pack
+from sim_node.wire.telemetry_messages import plain
 from sim_node.wire.topic import Qos
 
 # Services of a vehicle, and what it publishes besides telemetry, below its namespace.
@@ -36,6 +37,11 @@ class FrameNames:
     map: str = "map"
     odom: str = "odom"
     base: str = "base_link"
+
+    def named(self, frame: str) -> str | None:
+        """Return the name of a frame that a topic describes as map, odom or base_link; None for none."""
+        own = {"map": self.map, "odom": self.odom, "base_link": self.base, "none": None}
+        return own.get(frame, frame)
 
     @property
     def map_ned(self) -> str:
@@ -82,8 +88,8 @@ class Topic:
         profile: QoS.
         frame: Description of the header's frame.
         about: Content and unit.
-        layout: For messages that are packed in place: makes a function that packs them, for a vehicle's frames and the
-            variant of Telemetry.pack_variant. None for messages that are encoded each time.
+        layout: Makes a function that packs the messages, for a vehicle's frames and the variant of
+            Telemetry.pack_variant. None for messages of wire's PLAIN, and for those that are encoded each time.
         measured: Whether it is what a sensor of the autopilot measured, and no estimate.
     """
 
@@ -94,6 +100,20 @@ class Topic:
     about: str
     layout: Callable[..., Pack] | None = None
     measured: bool = False
+
+    def packer(self, frames: FrameNames, *variant: Hashable) -> Pack:
+        """Return a function that packs its messages.
+
+        Args:
+            frames: Names of the vehicle's frames.
+            variant: See Telemetry.pack_variant.
+
+        Returns:
+            The function.
+        """
+        if self.layout is not None:
+            return self.layout(frames, *variant)
+        return plain(self.type.replace("/", "/msg/"), frames.named(self.frame))
 
     def below(self, namespace: str, sensors: str = "") -> wire.Topic:
         """Return the topic as it is sent below a namespace.

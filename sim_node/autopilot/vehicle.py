@@ -37,6 +37,8 @@ STREAMS = {
     "VFR_HUD": 0.1,
     "WIND": 0.1,
     "SYSTEM_TIME": 0.04,
+    **dict.fromkeys(("RANGEFINDER", "OPTICAL_FLOW", "POSITION_TARGET_GLOBAL_INT"), 0.1),
+    **dict.fromkeys(("MEMINFO", "HWSTATUS"), 0.02),
 }
 
 

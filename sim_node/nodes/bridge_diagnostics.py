@@ -12,6 +12,7 @@ from rclpy.node import Node
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.connection import Connection
 from sim_node.autopilot.modes import mode_name
+from sim_node.autopilot.translation.health import reports
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes import publishers
 
@@ -20,7 +21,7 @@ MAX_LOSS = 0.02
 
 
 class BridgeDiagnostics:
-    """Publishes a DiagnosticStatus for each link and each vehicle."""
+    """Publishes a DiagnosticStatus for each link, each vehicle, and each report of its health."""
 
     def __init__(self, node: Node, bridge: Bridge) -> None:
         self._node, self._bridge = node, bridge
@@ -38,9 +39,14 @@ class BridgeDiagnostics:
         if playback is not None:
             message = "ended" if playback.ended else "playing"
             statuses.append(self._status(playback.name, DiagnosticStatus.OK, message, [("messages", playback.played)]))
-        statuses += [self._vehicle(vehicle, elapsed) for vehicle in list(self._bridge.vehicles.values())]
+        clock = self._node.get_clock().now()
+        for vehicle in list(self._bridge.vehicles.values()):
+            statuses.append(self._vehicle(vehicle, elapsed))
+            for what, (level, message, values) in reports(vehicle.telemetry, clock.nanoseconds):
+                name = f"vehicle {vehicle.system} {what}"
+                statuses.append(self._status(name, bytes([level]), message, values.items()))
         array = DiagnosticArray(status=statuses)
-        array.header.stamp = self._node.get_clock().now().to_msg()
+        array.header.stamp = clock.to_msg()
         self._publisher.publish(array)
 
     def _link(self, connection: Connection, elapsed: float) -> DiagnosticStatus:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -204,43 +205,57 @@ class MessageLayout:
         Raises:
             LayoutFault: There is no such field.
         """
-        message = bytearray(self._message)
-        parts: list[tuple[Callable[..., None], int, slice]] = []
-        count = 0
-        for place in _joined([self._body.place(path) for path in paths]):
-            pack_into = struct.Struct(f"<{place.size}{CODES[place.dtype.str]}").pack_into
-            parts.append((pack_into, len(ENCAPSULATION) + place.start, slice(count, count + place.size)))
-            count += place.size
-        stamps, stamp_into = [len(ENCAPSULATION) + at for at in self._body.stamps], STAMP.pack_into
-        if len(stamps) != 1:
-
-            def pack(stamp_ns: int, values: Sequence[float]) -> bytes:
-                for at in stamps:
-                    stamp_into(message, at, *stamp(stamp_ns))
-                for pack_into, at, part in parts:
-                    pack_into(message, at, *values[part])
-                return bytes(message)
-
-            return pack
-        # The same for a single header, which nearly all messages have.
-        [stamp_at] = stamps
-        if len(parts) == 1:
-            [(pack_only, only_at, _)] = parts
+        message, first = bytes(self._message), len(ENCAPSULATION)
+        runs = _joined([self._body.place(path) for path in paths])
+        stamps = [first + at for at in self._body.stamps]
+        ends = [first + run.end for run in runs]
+        if len(stamps) != 1 or sorted([stamps[0], *ends]) != [stamps[0], *ends]:
+            return self._scattered_packer(stamps, runs)
+        # A single header in front, which nearly all messages have: one call writes all, with what is constant between.
+        starts = [first + run.start for run in runs]
+        numbers_at = stamps[0] + STAMP.size
+        between = [message[end:start] for end, start in zip([numbers_at, *ends], [*starts, len(message)], strict=True)]
+        codes = [f"{len(gap)}s{run.size}{CODES[run.dtype.str]}" for gap, run in zip(between, runs, strict=False)]
+        pack_all = struct.Struct(f"<{stamps[0]}siI{''.join(codes)}{len(between[-1])}s").pack
+        before, after = message[: stamps[0]], between.pop()
+        if len(runs) == 1:
+            [gap] = between
 
             def pack_run(stamp_ns: int, values: Sequence[float]) -> bytes:
-                stamp_into(message, stamp_at, *stamp(stamp_ns))
-                pack_only(message, only_at, *values)
-                return bytes(message)
+                seconds, nanoseconds = stamp(stamp_ns)
+                return pack_all(before, seconds, nanoseconds, gap, *values, after)
 
             return pack_run
+        counts = np.cumsum([0, *(run.size for run in runs)]).tolist()
+        parts = [(gap, slice(*part)) for gap, part in zip(between, pairwise(counts), strict=True)]
 
         def pack_runs(stamp_ns: int, values: Sequence[float]) -> bytes:
-            stamp_into(message, stamp_at, *stamp(stamp_ns))
+            numbers: list[float | bytes] = [before, *stamp(stamp_ns)]
+            for gap, part in parts:
+                numbers.append(gap)
+                numbers += values[part]
+            return pack_all(*numbers, after)
+
+        return pack_runs
+
+    def _scattered_packer(self, stamps: Sequence[int], runs: Sequence[ByteRange]) -> Pack:
+        """Return what `packer` does, for any number of stamps and any order of fields."""
+        message, stamp_into = bytearray(self._message), STAMP.pack_into
+        parts: list[tuple[Callable[..., None], int, slice]] = []
+        count = 0
+        for run in runs:
+            pack_into = struct.Struct(f"<{run.size}{CODES[run.dtype.str]}").pack_into
+            parts.append((pack_into, len(ENCAPSULATION) + run.start, slice(count, count + run.size)))
+            count += run.size
+
+        def pack(stamp_ns: int, values: Sequence[float]) -> bytes:
+            for at in stamps:
+                stamp_into(message, at, *stamp(stamp_ns))
             for pack_into, at, part in parts:
                 pack_into(message, at, *values[part])
             return bytes(message)
 
-        return pack_runs
+        return pack
 
 
 def _joined(places: Sequence[ByteRange]) -> list[ByteRange]:

@@ -17,13 +17,37 @@ _NOT_MEASURED = (-1.0, *[0.0] * 8)
 _FIX, _SERVICE_GPS = 0, 1  # sensor_msgs/NavSatStatus
 _DISCHARGING = 2  # sensor_msgs/BatteryState
 _POSITION = ("latitude", "longitude", "altitude")
+# Messages of which nothing but these fields changes, in this order.
+PLAIN = {
+    "geometry_msgs/msg/AccelWithCovarianceStamped": ("accel",),
+    "geometry_msgs/msg/PoseStamped": ("pose",),
+    "geometry_msgs/msg/PoseWithCovarianceStamped": ("pose",),
+    "geometry_msgs/msg/Quaternion": ("x", "y", "z", "w"),
+    "geometry_msgs/msg/TwistStamped": ("twist",),
+    "geometry_msgs/msg/TwistWithCovarianceStamped": ("twist",),
+    "geometry_msgs/msg/Vector3Stamped": ("vector",),
+    "sensor_msgs/msg/FluidPressure": ("fluid_pressure",),
+    "sensor_msgs/msg/NavSatFix": _POSITION,
+    "sensor_msgs/msg/Temperature": ("temperature",),
+    **dict.fromkeys((f"std_msgs/msg/{name}" for name in ("Float64", "UInt8", "UInt16", "UInt32")), ("data",)),
+}
+_CONSTANT = {"sensor_msgs/msg/NavSatFix": {"status.status": _FIX, "status.service": _SERVICE_GPS}}
+
+
+def plain(type: str, frame_id: str | None) -> Pack:
+    """A message of PLAIN; values: its fields, such as position (3) and orientation (4) for a pose.
+
+    frame_id: None for messages without a header, whose stamp is unused.
+    """
+    header = {} if frame_id is None else {"header.frame_id": frame_id}
+    return _layout(type, **header, **_CONSTANT.get(type, {})).packer(*PLAIN[type])
 
 
 def _packed(type: str, frame_id: str, *changing: str, **fields: Any) -> Pack:
     return _layout(type, **{"header.frame_id": frame_id, **fields}).packer(*changing)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _layout(type: str, **fields: Any) -> MessageLayout:
     """Return a layout shared by all vehicles of the same frames: each packer has its own copy."""
     return MessageLayout(type, fields)
@@ -73,16 +97,6 @@ def _diagonal(deviation: float | None) -> tuple[float, ...]:
     return (variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance)
 
 
-def fluid_pressure(frame_id: str) -> Pack:
-    """sensor_msgs/FluidPressure; values: the pressure (1), Pa."""
-    return _packed("sensor_msgs/msg/FluidPressure", frame_id, "fluid_pressure")
-
-
-def temperature(frame_id: str) -> Pack:
-    """sensor_msgs/Temperature; values: the temperature (1), °C."""
-    return _packed("sensor_msgs/msg/Temperature", frame_id, "temperature")
-
-
 def battery(location: str, cells: int) -> Pack:
     """sensor_msgs/BatteryState, discharging, its charges in Ah unknown.
 
@@ -110,39 +124,9 @@ def distance(frame_id: str) -> Pack:
     return _packed("sensor_msgs/msg/Range", frame_id, *changing)
 
 
-def number(type: str) -> Pack:
-    """A numeric message of std_msgs; values: the number. The stamp is unused."""
-    return _layout(type).packer("data")
-
-
 def pulses(count: int) -> Pack:
     """std_msgs/UInt16MultiArray of `count` numbers; values: these. The stamp is unused."""
     return _layout("std_msgs/msg/UInt16MultiArray", data=(0,) * count).packer(*["data"][:count])
-
-
-def pose(frame_id: str) -> Pack:
-    """geometry_msgs/PoseStamped; values: position (3), orientation (4)."""
-    return _packed("geometry_msgs/msg/PoseStamped", frame_id, "pose")
-
-
-def twist(frame_id: str) -> Pack:
-    """geometry_msgs/TwistStamped; values: linear (3), angular (3)."""
-    return _packed("geometry_msgs/msg/TwistStamped", frame_id, "twist")
-
-
-def pose_with_covariance(frame_id: str) -> Pack:
-    """geometry_msgs/PoseWithCovarianceStamped; values: pose (7), its covariance (36)."""
-    return _packed("geometry_msgs/msg/PoseWithCovarianceStamped", frame_id, "pose")
-
-
-def twist_with_covariance(frame_id: str) -> Pack:
-    """geometry_msgs/TwistWithCovarianceStamped; values: linear (3), angular (3), their covariance (36)."""
-    return _packed("geometry_msgs/msg/TwistWithCovarianceStamped", frame_id, "twist")
-
-
-def acceleration_with_covariance(frame_id: str) -> Pack:
-    """geometry_msgs/AccelWithCovarianceStamped; values: linear (3), angular (3), their covariance (36)."""
-    return _packed("geometry_msgs/msg/AccelWithCovarianceStamped", frame_id, "accel")
 
 
 def odometry(frame_id: str, child_frame_id: str) -> Pack:
@@ -154,12 +138,6 @@ def odometry(frame_id: str, child_frame_id: str) -> Pack:
 def odometry_with_covariance(frame_id: str, child_frame_id: str) -> Pack:
     """nav_msgs/Odometry; values: pose (7), its covariance (36), twist (6), its covariance (36)."""
     return _packed("nav_msgs/msg/Odometry", frame_id, "pose", "twist", child_frame_id=child_frame_id)
-
-
-def nav_sat_fix(frame_id: str) -> Pack:
-    """sensor_msgs/NavSatFix of an estimator, covariance unknown; values: latitude, longitude, altitude."""
-    status = {"status.status": _FIX, "status.service": _SERVICE_GPS}
-    return _packed("sensor_msgs/msg/NavSatFix", frame_id, *_POSITION, **status)
 
 
 def receiver_fix(frame_id: str) -> Pack:

@@ -12,8 +12,10 @@ from geometry_msgs.msg import (
     AccelWithCovarianceStamped,
     PoseStamped,
     PoseWithCovarianceStamped,
+    Quaternion,
     TwistStamped,
     TwistWithCovarianceStamped,
+    Vector3Stamped,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ from sensor_msgs.msg import (
     Temperature,
     TimeReference,
 )
-from std_msgs.msg import Bool, Float64, String, UInt16, UInt16MultiArray
+from std_msgs.msg import Bool, Float64, String, UInt8, UInt16, UInt16MultiArray, UInt32
 
 from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.parser import Parser
@@ -55,7 +57,8 @@ TYPES = {
     "sensor_msgs/MagneticField": MagneticField, "sensor_msgs/NavSatFix": NavSatFix, "sensor_msgs/Range": Range,
     "sensor_msgs/Temperature": Temperature, "sensor_msgs/TimeReference": TimeReference, "std_msgs/Bool": Bool,
     "std_msgs/Float64": Float64, "std_msgs/String": String, "std_msgs/UInt16": UInt16,
-    "std_msgs/UInt16MultiArray": UInt16MultiArray,
+    "std_msgs/UInt16MultiArray": UInt16MultiArray, "std_msgs/UInt8": UInt8, "std_msgs/UInt32": UInt32,
+    "geometry_msgs/Quaternion": Quaternion, "geometry_msgs/Vector3Stamped": Vector3Stamped,
 }  # fmt: skip
 
 

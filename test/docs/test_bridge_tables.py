@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim_node.autopilot import translation
+from sim_node.autopilot.codec import kind_named
 from sim_node.autopilot.mission import read_plan
 from sim_node.autopilot.topics import TOPICS, Profile
 from sim_node.nodes.bridge_parameters import SPECS
@@ -29,6 +30,16 @@ def test_topics() -> None:
     assert rows("Out: telemetry") == {
         topic.name: [topic.type, SHORT[topic.profile], topic.frame, topic.about] for topic in TOPICS.values()
     }
+
+
+def test_messages_without_a_standard_type_are_not_translated() -> None:
+    section = re.search(r"^## What needs MAVROS' own messages\n(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+    assert section
+    names = {name for row in re.findall(r"^\| ([A-Z0-9_, ]+) \|", section[1], re.MULTILINE) for name in row.split(", ")}
+    assert len(names) > 30
+    for name in names:
+        kind_named(name)  # it exists
+        assert name not in translation.TRANSLATIONS
 
 
 @pytest.mark.parametrize("name", list(SPECS))

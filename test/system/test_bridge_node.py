@@ -345,6 +345,10 @@ def test_diagnostics_tell_of_links_and_vehicles() -> None:
                 sender.sendto(message.pack(camera), autopilot.address)
         wanted = {("also", "component 100 (camera)"), ("not published: component 100: not read", "1")}
         ears.spin_until(lambda: wanted <= {(pair.key, pair.value) for pair in statuses()["vehicle 1"].values})
+        autopilot.send(mavlink.MAVLink_hwstatus_message(4400, 0))
+        ears.spin_until(lambda: "vehicle 1 board" in statuses())
+        board = statuses()["vehicle 1 board"]
+        assert (board.level, board.message) == (DiagnosticStatus.WARN, "low voltage")
         autopilot.stop()
         ears.spin_until(lambda: statuses()["vehicle 1"].message == "silent")
 

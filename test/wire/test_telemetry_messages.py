@@ -29,6 +29,12 @@ def xyz(vector: Point | Quaternion | Vector3) -> list[float]:
     return [vector.x, vector.y, vector.z]
 
 
+def read_plain(kind: type[Any], frame: str, stamp_ns: int, values: Sequence[float]) -> Any:
+    """A message of wire.PLAIN with these values."""
+    name = f"{kind.__module__.partition('.')[0]}/msg/{kind.__name__}"
+    return read(wire.plain(name, frame)(stamp_ns, values), kind, frame, stamp_ns)
+
+
 def posed(pose: Pose) -> list[float]:
     return [*xyz(pose.position), *xyz(pose.orientation), pose.orientation.w]
 
@@ -50,13 +56,13 @@ def test_imu(frame: str, stamp_ns: int, values: Sequence[float]) -> None:
 
 @given(NAMES, STAMPS, numbers(7))
 def test_pose_twist_field_and_pressure(frame: str, stamp_ns: int, values: Sequence[float]) -> None:
-    assert posed(read(wire.pose(frame)(stamp_ns, values), PoseStamped, frame, stamp_ns).pose) == values
-    assert twisted(read(wire.twist(frame)(stamp_ns, values[:6]), TwistStamped, frame, stamp_ns).twist) == values[:6]
+    assert posed(read_plain(PoseStamped, frame, stamp_ns, values).pose) == values
+    assert twisted(read_plain(TwistStamped, frame, stamp_ns, values[:6]).twist) == values[:6]
     field = read(wire.magnetic_field(frame)(stamp_ns, values[:3]), MagneticField, frame, stamp_ns)
     assert xyz(field.magnetic_field) == values[:3]
-    pressure = read(wire.fluid_pressure(frame)(stamp_ns, values[:1]), FluidPressure, frame, stamp_ns)
+    pressure = read_plain(FluidPressure, frame, stamp_ns, values[:1])
     assert pressure.fluid_pressure == values[0]
-    warm = read(wire.temperature(frame)(stamp_ns, values[:1]), Temperature, frame, stamp_ns)
+    warm = read_plain(Temperature, frame, stamp_ns, values[:1])
     assert (warm.temperature, warm.variance) == (values[0], 0.0)
 
 
@@ -75,7 +81,7 @@ def test_fix(frame: str, stamp_ns: int, values: Sequence[float], status: int, ki
     got = read(wire.receiver_fix(frame)(stamp_ns, [status, *values, kind]), NavSatFix, frame, stamp_ns)
     assert [got.latitude, got.longitude, got.altitude, *got.position_covariance.tolist()] == values
     assert (got.status.status, got.status.service, got.position_covariance_type) == (status, 1, kind)
-    estimated = read(wire.nav_sat_fix(frame)(stamp_ns, values[:3]), NavSatFix, frame, stamp_ns)
+    estimated = read_plain(NavSatFix, frame, stamp_ns, values[:3])
     assert [estimated.latitude, estimated.longitude, estimated.altitude] == values[:3]
     assert not estimated.position_covariance.any()
     assert (estimated.status.status, estimated.status.service, estimated.position_covariance_type) == (0, 1, 0)
@@ -99,4 +105,4 @@ def test_fields_encoded_once(frame: str, stamp_ns: int, cells: Sequence[float], 
 
 def test_a_stamp_that_32_bits_do_not_hold_is_refused() -> None:
     with pytest.raises(OverflowError, match="32 bits"):
-        wire.pose("map")(2**31 * SECOND, [0.0] * 7)
+        wire.plain("geometry_msgs/msg/PoseStamped", "map")(2**31 * SECOND, [0.0] * 7)

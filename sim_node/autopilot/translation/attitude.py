@@ -74,7 +74,6 @@ WIND = topic(
     Profile.SENSOR,
     "map",
     "velocity of the air (m/s) along the map's axes, with its variances where they are known",
-    lambda frames: wire.twist_with_covariance(frames.map),
 )
 VFR_HUD = topic(
     "vfr_hud",

@@ -9,15 +9,18 @@ from typing import Any
 from sim_node.autopilot.axes import finite
 from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation import covariances
+from sim_node.autopilot.translation.health import keep
 from sim_node.autopilot.translation.registry import translates
-from sim_node.frames import Frame, Heading, Ned, convert_position
+from sim_node.autopilot.translation.rows import row
+from sim_node.frames import Enu, Frame, Heading, Ned, convert_position
 from sim_node.wire import telemetry_messages as wire
 
 NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
 UNKNOWN, APPROXIMATED, DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
 # Range error of a receiver that sends only its dilution of precision, in metres (as MAVROS' gps_uere).
 RANGE_ERROR = 1.0
-NOT_ON_EARTH = "position is not on Earth"
+NOT_ON_EARTH, NO_ORIGIN = "position is not on Earth", "the map's origin is not known yet"
 _STATUS = {2: FIX, 3: FIX, 4: SBAS_FIX, 5: GBAS_FIX, 6: GBAS_FIX, 7: FIX, 8: FIX}  # by GPS_FIX_TYPE
 
 GLOBAL = topic(
@@ -26,24 +29,26 @@ GLOBAL = topic(
     Profile.SENSOR,
     "base_link",
     "the estimator's latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.base),
 )
 RELATIVE_ALTITUDE = topic(
-    "global_position/rel_alt",
-    "std_msgs/Float64",
+    "global_position/rel_alt", "std_msgs/Float64", Profile.SENSOR, "none", "altitude above home (m)"
+)
+ODOMETRY = topic(
+    "global_position/local",
+    "nav_msgs/Odometry",
     Profile.SENSOR,
-    "none",
-    "altitude above home (m)",
-    lambda frames: wire.number("std_msgs/msg/Float64"),
+    "map, child base_link",
+    "the global position in the map (m) with the attitude; velocity (m/s) and rates (rad/s) in base_link",
+    lambda frames: wire.odometry_with_covariance(frames.map, frames.base),
 )
 HEADING = topic(
-    "global_position/compass_hdg",
-    "std_msgs/Float64",
-    Profile.SENSOR,
-    "none",
-    "degrees clockwise from north, 0 to 360",
-    lambda frames: wire.number("std_msgs/msg/Float64"),
+    "global_position/compass_hdg", "std_msgs/Float64", Profile.SENSOR, "none", "degrees clockwise from north, 0 to 360"
 )
+SATELLITES = topic(
+    "global_position/raw/satellites", "std_msgs/UInt32", Profile.SENSOR, "none", "satellites in view", measured=True
+)
+heading = row(HEADING, "hdg", scale=1e-2, unknown=65535)
+satellites = row(SATELLITES, "satellites_visible", unknown=255)
 RAW_FIX = topic(
     "global_position/raw/fix",
     "sensor_msgs/NavSatFix",
@@ -59,7 +64,6 @@ RAW_VELOCITY = topic(
     Profile.SENSOR,
     "map",
     "the receiver's speed over ground along its course, ENU (m/s)",
-    lambda frames: wire.twist(frames.map),
     measured=True,
 )
 
@@ -71,25 +75,39 @@ def global_position(fields: Any, vehicle: Telemetry) -> None:
     latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
     if not fields.lat and not fields.lon:
         vehicle.drop(fields, "no position yet")
-    elif not _on_earth(latitude, longitude):
+    elif not is_on_earth(latitude, longitude):
         vehicle.drop(fields, NOT_ON_EARTH)
     else:
         altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
         vehicle.pack(GLOBAL, stamp_ns, (latitude, longitude, altitude))
         vehicle.pack(RELATIVE_ALTITUDE, stamp_ns, (fields.relative_alt * 1e-3,))
-    if fields.hdg != 65535:
-        vehicle.pack(HEADING, stamp_ns, (fields.hdg * 1e-2,))
+        _publish_odometry(fields, vehicle, stamp_ns, (latitude, longitude, fields.alt * 1e-3))
+    heading(fields, vehicle, stamp_ns)
+
+
+def _publish_odometry(fields: Any, vehicle: Telemetry, stamp_ns: int, place: tuple[float, float, float]) -> None:
+    """Publish a position (degrees, degrees, m above mean sea level) in the map, with the velocity in cm/s."""
+    q = vehicle.attitude
+    if vehicle.origin is None:
+        vehicle.drop(fields, NO_ORIGIN)
+    elif q is None:
+        vehicle.drop(fields, "no attitude yet")
     else:
-        vehicle.drop(fields, "no heading")
+        position = Ned(convert_position(place, Frame.LLA, Frame.NED, vehicle.origin).tolist()).to_enu()
+        velocity = q.to_body(Enu.of_ned(fields.vx * 1e-2, fields.vy * 1e-2, fields.vz * 1e-2))
+        twist = covariances.twist(velocity, vehicle.rates)
+        vehicle.pack(ODOMETRY, stamp_ns, (*position, *q, *covariances.UNKNOWN, *twist))
 
 
 @translates("GPS_RAW_INT")
 def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     """Translate degE7, mm, cm/s, centidegrees; accuracies in mm, 0 if the receiver does not send them."""
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    keep(fields, vehicle)
+    satellites(fields, vehicle, stamp_ns)
     status = _STATUS.get(fields.fix_type, NO_FIX)
     latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
-    if status != NO_FIX and not _on_earth(latitude, longitude):
+    if status != NO_FIX and not is_on_earth(latitude, longitude):
         vehicle.drop(fields, NOT_ON_EARTH)
         return
     if status == NO_FIX:
@@ -110,7 +128,7 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
         vehicle.drop(fields, "no velocity")
 
 
-def _on_earth(latitude: float, longitude: float) -> bool:
+def is_on_earth(latitude: float, longitude: float) -> bool:
     """Return whether these are degrees of latitude and longitude."""
     return abs(latitude) <= 90.0 and abs(longitude) <= 180.0
 
@@ -131,7 +149,6 @@ HOME = topic(
     Profile.LATCHED,
     "map",
     "home: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.map),
 )
 HOME_LOCAL = topic(
     "home_position/local",
@@ -139,7 +156,6 @@ HOME_LOCAL = topic(
     Profile.LATCHED,
     "map",
     "home in the map (m, ENU), its orientation east",
-    lambda frames: wire.pose(frames.map),
 )
 ORIGIN = topic(
     "global_position/gp_origin",
@@ -147,7 +163,6 @@ ORIGIN = topic(
     Profile.LATCHED,
     "map",
     "origin of the map: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.map),
 )
 
 
@@ -158,7 +173,7 @@ def home_position(fields: Any, vehicle: Telemetry) -> None:
     PX4 sends NaN for the local position while it is not known. Then it follows from the origin of the map.
     """
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
-    if not _on_earth(latitude, longitude):
+    if not is_on_earth(latitude, longitude):
         vehicle.drop(fields, NOT_ON_EARTH)
         return
     vehicle.pack(
@@ -175,7 +190,7 @@ def home_position(fields: Any, vehicle: Telemetry) -> None:
 def gps_global_origin(fields: Any, vehicle: Telemetry) -> None:
     """Translate degE7, mm above mean sea level."""
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
-    if not _on_earth(latitude, longitude):
+    if not is_on_earth(latitude, longitude):
         vehicle.drop(fields, NOT_ON_EARTH)
         return
     vehicle.origin = latitude, longitude, altitude

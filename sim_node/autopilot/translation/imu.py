@@ -13,6 +13,7 @@ from sim_node.autopilot.axes import finite
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
+from sim_node.autopilot.translation.rows import row
 from sim_node.frames import Flu
 from sim_node.wire import telemetry_messages as wire
 
@@ -49,7 +50,6 @@ STATIC_PRESSURE = topic(
     Profile.SENSOR,
     "base_link",
     "static pressure (Pa)",
-    lambda frames: wire.fluid_pressure(frames.base),
     measured=True,
 )
 DIFF_PRESSURE = topic(
@@ -58,7 +58,6 @@ DIFF_PRESSURE = topic(
     Profile.SENSOR,
     "base_link",
     "differential pressure of an airspeed tube (Pa)",
-    lambda frames: wire.fluid_pressure(frames.base),
     measured=True,
 )
 TEMPERATURE = topic(
@@ -67,8 +66,20 @@ TEMPERATURE = topic(
     Profile.SENSOR,
     "base_link",
     "temperature of the barometer (°C)",
-    lambda frames: wire.temperature(frames.base),
     measured=True,
+)
+
+
+IMU_TEMPERATURE = topic(
+    "imu/temperature_imu", "sensor_msgs/Temperature", Profile.SENSOR, "base_link", "temperature (°C)", measured=True
+)
+temperature_of_imu = row(IMU_TEMPERATURE, "temperature", scale=0.01, unknown=0)
+CALIBRATION = topic(
+    "mag_calibration/status",
+    "std_msgs/UInt8",
+    Profile.RELIABLE,
+    "none",
+    "progress of the calibration (%), the mean of the compasses that are calibrated",
 )
 
 
@@ -123,10 +134,24 @@ def scaled_pressure(fields: Any, vehicle: Telemetry) -> None:
         _differential(fields, vehicle, 1, stamp_ns, fields.press_diff)
 
 
+@translates("MAG_CAL_PROGRESS")
+def mag_cal_progress(fields: Any, vehicle: Telemetry) -> None:
+    """Publish the progress of all compasses that are calibrated; each one has its own messages."""
+    compasses = [number for number in range(8) if fields.cal_mask >> number & 1]
+    if fields.compass_id not in compasses:
+        vehicle.drop(fields, "compass is not calibrated")
+        return
+    progress = vehicle.calibrated
+    progress[fields.compass_id] = min(fields.completion_pct, 100)
+    mean = sum(progress.get(number, 0) for number in compasses) // len(compasses)
+    vehicle.pack(CALIBRATION, vehicle.arrival_ns, (mean,))
+
+
 def _scaled(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int) -> None:
     rates = Flu.of_frd(fields.xgyro * 1e-3, fields.ygyro * 1e-3, fields.zgyro * 1e-3)
     g = STANDARD_GRAVITY * 1e-3
     _inertial(fields, vehicle, rank, stamp_ns, rates, Flu.of_frd(fields.xacc * g, fields.yacc * g, fields.zacc * g))
+    temperature_of_imu(fields, vehicle, stamp_ns, rank)
     field = Flu.of_frd(fields.xmag, fields.ymag, fields.zmag)
     if any(field):  # all zero: no compass
         _magnetic(fields, vehicle, rank, stamp_ns, field, GAUSS * 1e-3)

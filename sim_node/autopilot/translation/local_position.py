@@ -24,7 +24,6 @@ POSE = topic(
     Profile.SENSOR,
     "map",
     "position (m) from the estimator's origin and orientation, ENU",
-    lambda frames: wire.pose(frames.map),
 )
 ODOM = topic(
     "local_position/odom",
@@ -40,7 +39,6 @@ VELOCITY_LOCAL = topic(
     Profile.SENSOR,
     "map",
     "velocity (m/s) and rates (rad/s), along the map's axes",
-    lambda frames: wire.twist(frames.map),
 )
 VELOCITY_BODY = topic(
     "local_position/velocity_body",
@@ -48,7 +46,6 @@ VELOCITY_BODY = topic(
     Profile.SENSOR,
     "base_link",
     "velocity (m/s) and rates (rad/s), along the vehicle's axes",
-    lambda frames: wire.twist(frames.base),
 )
 POSE_COV = topic(
     "local_position/pose_cov",
@@ -56,7 +53,6 @@ POSE_COV = topic(
     Profile.SENSOR,
     "map",
     "pose as above, with the variances of the position (m²); those of the orientation are unknown: 0",
-    lambda frames: wire.pose_with_covariance(frames.map),
 )
 VELOCITY_COV = topic(
     "local_position/velocity_body_cov",
@@ -64,7 +60,6 @@ VELOCITY_COV = topic(
     Profile.SENSOR,
     "base_link",
     "twist as above, with the variances of the velocity (m²/s²); those of the rates are unknown: 0",
-    lambda frames: wire.twist_with_covariance(frames.base),
 )
 ACCELERATION = topic(
     "local_position/accel",
@@ -72,7 +67,6 @@ ACCELERATION = topic(
     Profile.SENSOR,
     "map",
     "the estimator's acceleration (m/s²), with variances; along the map's axes",
-    lambda frames: wire.acceleration_with_covariance(frames.map),
 )
 
 

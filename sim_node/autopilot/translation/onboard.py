@@ -1,4 +1,4 @@
-"""BATTERY_STATUS, SYS_STATUS, RC_CHANNELS, SERVO_OUTPUT_RAW and DISTANCE_SENSOR."""
+"""BATTERY_STATUS, SYS_STATUS, RC_CHANNELS, RC_CHANNELS_RAW, SERVO_OUTPUT_RAW and DISTANCE_SENSOR."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sim_node.autopilot.axes import Quaternion, quaternion_from_rpy, unit_quater
 from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, Topic, topic
+from sim_node.autopilot.translation.health import keep
 from sim_node.autopilot.translation.registry import translates
 from sim_node.frames import AttitudeFrd
 from sim_node.wire import telemetry_messages as wire
@@ -51,13 +52,14 @@ def battery_status(fields: Any, vehicle: Telemetry) -> None:
         celsius,
         _TECHNOLOGY.get(fields.type, 0),
         cells if len(cells) > 1 else [],
-        f"id{fields.id}",
+        f"id{fields.id}" + (f" of component {vehicle.component}" if vehicle.component else ""),
     )
 
 
 @translates("SYS_STATUS")
 def sys_status(fields: Any, vehicle: Telemetry) -> None:
     """Translate the battery, as MAVROS does: unless the first one has a BATTERY_STATUS."""
+    keep(fields, vehicle)
     if vehicle.has_battery_status:
         vehicle.drop(fields, "battery is known from BATTERY_STATUS")
     elif fields.voltage_battery in (0, _NONE) and fields.current_battery == fields.battery_remaining == -1:
@@ -117,8 +119,21 @@ _UNUSED = 65535
 @translates("RC_CHANNELS")
 def rc_channels(fields: Any, vehicle: Telemetry) -> None:
     """Publish as many channels as chancount gives."""
-    channels = fields[2 : 2 + min(fields.chancount, 18)]
-    _pack_pulses(vehicle, RC_IN, [0 if channel == _UNUSED else channel for channel in channels])
+    _publish_channels(fields, vehicle, 0, fields[2 : 2 + min(fields.chancount, 18)])
+
+
+@translates("RC_CHANNELS_RAW")
+def rc_channels_raw(fields: Any, vehicle: Telemetry) -> None:
+    """Publish the eight channels of the first port, as MAVROS does: unless RC_CHANNELS is sent."""
+    if fields.port == 0:
+        _publish_channels(fields, vehicle, 1, fields[2:10])
+    else:
+        vehicle.drop(fields, "not the first port")
+
+
+def _publish_channels(fields: Any, vehicle: Telemetry, rank: int, channels: Sequence[int]) -> None:
+    if vehicle.accepts(fields, RC_IN.name, rank, vehicle.arrival_ns):
+        _pack_pulses(vehicle, RC_IN, [0 if channel == _UNUSED else channel for channel in channels])
 
 
 @translates("SERVO_OUTPUT_RAW")
@@ -134,7 +149,7 @@ def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> Non
     vehicle.pack_variant(topic, vehicle.arrival_ns, pulses, len(pulses))
 
 
-_ULTRASOUND, _INFRARED = 0, 1  # sensor_msgs/Range
+ULTRASOUND, INFRARED = 0, 1  # sensor_msgs/Range
 _CUSTOM = 100  # MAV_SENSOR_ROTATION_CUSTOM
 _INVALID_SIGNAL, _UNKNOWN_VARIANCE = 1, 255  # DISTANCE_SENSOR's signal_quality and covariance
 _ENUM, _PREFIX = "MAV_SENSOR_ORIENTATION", "MAV_SENSOR_ROTATION_"
@@ -165,7 +180,7 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
 
     A frame whose orientation is not known has no place in the tree. A reading with an invalid signal is NaN (REP 117).
     """
-    name, rotation = _custom(fields, vehicle) if fields.orientation == _CUSTOM else _orientation(fields.orientation)
+    name, rotation = _custom(fields, vehicle) if fields.orientation == _CUSTOM else orientation(fields.orientation)
     frame = f"{vehicle.frames.base}_distance_{name}"
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     # An autopilot repeats what another component has sent it.
@@ -173,7 +188,7 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
         return
     if rotation is not None:
         vehicle.fix_frame(frame, rotation)
-    kind = _ULTRASOUND if fields.type == 1 else _INFRARED
+    kind = ULTRASOUND if fields.type == 1 else INFRARED
     if fields.signal_quality:
         vehicle.signal_qualities[frame] = fields.signal_quality
     values = (
@@ -188,7 +203,7 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
 
 
 @cache
-def _orientation(number: int) -> tuple[str, Quaternion | None]:
+def orientation(number: int) -> tuple[str, Quaternion | None]:
     """Return the name of a MAV_SENSOR_ORIENTATION, and the sensor's orientation [x, y, z, w] in the vehicle (FLU).
 
     An unknown one is called by its number, without an orientation.

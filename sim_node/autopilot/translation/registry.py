@@ -24,7 +24,10 @@ TRANSLATIONS: Registry[str, Translate] = Registry(
     "translation of",
     shipped=tuple(
         f"sim_node.autopilot.translation.{name}"
-        for name in ("attitude", "global_position", "imu", "local_position", "odometry", "onboard", "state")
+        for name in (
+            *("attitude", "global_position", "health", "imu", "local_position", "odometry", "onboard", "payload"),
+            *("state", "targets"),
+        )
     ),
     group="sim_node.translations",
 )

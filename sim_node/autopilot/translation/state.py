@@ -123,22 +123,8 @@ def _publish_text(vehicle: Telemetry, found: StatusText) -> None:
     vehicle.encode(STATUS_TEXT, message)
 
 
-CURRENT = topic(
-    "mission/current",
-    "std_msgs/UInt16",
-    Profile.RELIABLE,
-    "none",
-    "the item that is being flown",
-    lambda frames: wire.number("std_msgs/msg/UInt16"),
-)
-REACHED = topic(
-    "mission/reached",
-    "std_msgs/UInt16",
-    Profile.RELIABLE,
-    "none",
-    "an item when it is reached, once",
-    lambda frames: wire.number("std_msgs/msg/UInt16"),
-)
+CURRENT = topic("mission/current", "std_msgs/UInt16", Profile.RELIABLE, "none", "the item that is being flown")
+REACHED = topic("mission/reached", "std_msgs/UInt16", Profile.RELIABLE, "none", "an item when it is reached, once")
 
 
 @translates("MISSION_CURRENT")
