@@ -218,11 +218,11 @@ def _change(rng: Random) -> list[Any]:
     values = rng.choice(
         (
             {"verb": "spawn", "name": name(), "text": _EXTRA, "pose": pose, "allow_renaming": rng.random() < 0.2},
-            {"verb": "remove", "name": "extra" if rng.random() < 0.8 else name()},
+            {"verb": "remove", "name": "extra" if rng.random() < 0.95 else name()},
             {"verb": "attach", "name": name(), "parent": name()},
             {"verb": "detach", "name": name()},
             {"verb": "set", "name": name(), "pose": pose, "twist": numbers(6)},
-            {"verb": "set", rng.choice(("door", f"bodies[{name()}].damping")): numbers(1)[0]},
+            {"verb": "set", rng.choice(("door", f"bodies[{name()}].geometry[0].mass")): numbers(1)[0]},
         )
     )
     return [Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]

@@ -94,16 +94,19 @@ def test_errors_of_arguments_come_first_and_one_line_of_usage_follows(capsys: py
         assert usage in second
 
 
-def test_python_m_and_a_terminal_of_ascii() -> None:
-    """`python -m sim_node` is the command, and trees are drawn in what the terminal can write."""
+def test_python_m_and_a_terminal_of_ascii(tmp_path: Path) -> None:
+    """`python -m sim_node` is the command; trees are drawn in what the terminal can write, and other names escaped."""
+    world = tmp_path / "world.yaml"
+    bodies = "[{name: tür, joint: free, geometry: [{box: [1, 1, 1], mass: 1}]}]"
+    world.write_text(f"bodies: {bodies}\nframes: [{{name: bell, parent: tür}}]\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "LANG": "C"}
-    command = [sys.executable, "-m", "sim_node", "tree", "orbit"]
+    command = [sys.executable, "-m", "sim_node", "tree", str(world)]
     ran = subprocess.run(command, capture_output=True, env=environment, timeout=PATIENCE, check=False)
     assert (ran.returncode, ran.stderr) == (0, b"")
     lines = ran.stdout.decode("ascii").splitlines()
     assert lines[1] == "map"
-    assert any(line.lstrip().startswith("|- ") for line in lines)
-    assert any(line.lstrip().startswith("`- ") for line in lines)
+    assert lines[2].startswith("`- t\\xfcr ")
+    assert lines[3].startswith("   `- bell ")
 
 
 def doctor(folder: Path) -> subprocess.CompletedProcess[str]:
