@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 # Modules whose packages rosdep knows; package.xml lists them.
@@ -68,7 +67,7 @@ def how_to_install(error: ImportError) -> str:
 def unusable(folder: Path | None, error: ImportError) -> str:
     """Return on one line why a package that is there, in a folder, cannot be imported, and what to do about it."""
     built = [] if folder is None else [file.name for file in sorted(folder.glob("*.cpython-*.so"))]
-    if built and not any(name.endswith(tuple(EXTENSION_SUFFIXES)) for name in built):
+    if built and not any(f".{sys.implementation.cache_tag}-" in name for name in built):
         this, theirs = sys.version_info, re.findall(r"cpython-(\d)(\d+)", built[0])[0]
         return (
             f"{folder} is built for Python {'.'.join(theirs)}, and this is Python {this.major}.{this.minor}: "

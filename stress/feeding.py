@@ -114,6 +114,19 @@ def _in_use(process: psutil.Process) -> int:
 
 
 def _feed_burst(door: Door, name: str, first: int, burst: Sequence[bytes], outcome: Outcome) -> None:
+    took, grown, fed = _measured(door, name, first, burst, outcome)
+    if took > MAX_SECONDS:  # once more, without what was imported or compiled for the first time
+        took = _measured(door, name, first, fed, Outcome())[0]
+    if took > MAX_SECONDS:
+        outcome.finds.append(Find(name, first, f"takes {took:.1f} s", "slow", "", fed))
+    if grown > MAX_BYTES:
+        outcome.finds.append(Find(name, first, f"takes {grown >> 20} MB", "memory", "", fed))
+
+
+def _measured(
+    door: Door, name: str, first: int, burst: Sequence[bytes], outcome: Outcome
+) -> tuple[float, int, tuple[bytes, ...]]:
+    """Feed a burst, up to an input that it does not survive. Return time (s), memory (bytes) and what was fed."""
     began, before, number = time.process_time(), _peak(), first
     fed: list[bytes] = []
     try:
@@ -129,11 +142,7 @@ def _feed_burst(door: Door, name: str, first: int, burst: Sequence[bytes], outco
         what = f"{type(fault).__name__}: {fault}"
         trace = traceback.format_exc()
         outcome.finds.append(Find(name, number, what[:500], f"{type(fault).__name__} {place}", trace, tuple(fed)))
-    took, grown = time.process_time() - began, _peak() - before
-    if took > MAX_SECONDS:
-        outcome.finds.append(Find(name, first, f"takes {took:.1f} s", "slow", "", tuple(fed)))
-    if grown > MAX_BYTES:
-        outcome.finds.append(Find(name, first, f"takes {grown >> 20} MB", "memory", "", tuple(fed)))
+    return time.process_time() - began, _peak() - before, tuple(fed)
 
 
 def _peak() -> int:

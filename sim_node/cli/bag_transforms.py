@@ -17,7 +17,7 @@ from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
 from sim_node.tree import TransformError, TransformTree
-from sim_node.tree.describe import FrameInfo, as_dict, as_text, remark
+from sim_node.tree.describe import FrameInfo, as_dict, as_text, lines_in, remark
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world.fields import MAX_NS, nanoseconds
 from sim_node.world.problems import counted
@@ -58,7 +58,7 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
         return f"{remark(frame)}  {short_pose(tree.lookup(frame.parent, frame.name))}"
 
     print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(frames), 'frame')}")
-    print(as_text(frames, remark_and_pose))
+    print(as_text(frames, remark_and_pose, lines_in(sys.stdout.encoding)))
     return 0
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -27,7 +27,8 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], 
         run: Returns the exit code, and whether the command only prints: such a command fails if standard output is
             closed.
         given: The arguments.
-        ends: Whether the process ends with the command. Threads that an unhandled error has left must not hold it.
+        ends: Whether the process ends with the command. What an unhandled error has left must not hold it: threads, or
+            a library that waits at exit for a thread which it could not start.
 
     Returns:
         The exit code.
@@ -37,13 +38,17 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], 
     debug = DEBUG in words[:own]
     words = [word for word in words[:own] if word != DEBUG] + words[own:]
     closed = _open_standard_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # names that the output's encoding does not have
     try:
         code, needs_output = _flushed(run, words)
     except Exception as error:
         if debug:
             traceback.print_exc()
         _print_error(_reason(error))
-        if ends and threading.active_count() > 1:
+        if ends:
+            with suppress(OSError):
+                sys.stdout.flush()
             os._exit(FAILED)
         return FAILED
     if 1 in closed and needs_output and code == 0:

@@ -30,7 +30,8 @@ def live_tree(*, period: float = PERIOD, as_json: bool = False, out: TextIO | No
 
     On a terminal the output is redrawn in place, elsewhere it is appended; as_json: one line each time.
     """
-    return _follow(lambda graph: _tree_json(graph) if as_json else _tree_text(graph), period, as_json, out)
+    encoding = (out or sys.stdout).encoding
+    return _follow(lambda graph: _tree_json(graph) if as_json else _tree_text(graph, encoding), period, as_json, out)
 
 
 def live_lookup(
@@ -88,7 +89,7 @@ def _redrawn(text: str, lines_before: int) -> str:
     return (f"\x1b[{lines_before}A\r" if lines_before else "") + "\x1b[J" + text + "\n"
 
 
-def _tree_text(graph: LiveGraph) -> str:
+def _tree_text(graph: LiveGraph, encoding: str) -> str:
     from sim_node.tree import describe
 
     frames = graph.tree.describe()
@@ -101,7 +102,7 @@ def _tree_text(graph: LiveGraph) -> str:
             return describe.remark(frame)
         return f"{frame.kind}  {_traffic(traffic.get(frame.name))}"
 
-    return describe.as_text(frames, remark)
+    return describe.as_text(frames, remark, describe.lines_in(encoding))
 
 
 def _tree_json(graph: LiveGraph) -> str:

@@ -31,10 +31,9 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.opening import is_bag
 from sim_node.simulation import Snapshot
+from sim_node.tree.describe import lines_in
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
-
-_LINES = ("└─ ", "├─ ", "│  ")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     moving = int(np.count_nonzero(~frames.static))
     print(f"{world.name} at {snapshot.time_ns / 1e9:g} s: {counted(len(frames), 'frame')}, {moving} moving")
-    branches = list(_branches(frames, drawn_in(sys.stdout.encoding)))
+    branches = list(_branches(frames, lines_in(sys.stdout.encoding)))
     width = max(len(branch) + len(frames.names[row]) for row, branch in branches)
     for row, branch in branches:
         pose = "" if row == 0 else _pose(snapshot.poses[row], bool(frames.static[row]))
@@ -92,15 +91,6 @@ def _as_dict(frames: FrameTable, snapshot: Snapshot) -> dict[str, dict[str, Any]
             frames.names, parents, frames.static.tolist(), snapshot.poses.tolist(), strict=True
         )
     }
-
-
-def drawn_in(encoding: str | None) -> Sequence[str]:
-    """Return the lines of a tree that can be written: to the last child, to another one, and beside others."""
-    try:
-        "".join(_LINES).encode(encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return "`- ", "|- ", "|  "
-    return _LINES
 
 
 def _branches(frames: FrameTable, lines: Sequence[str]) -> Iterator[tuple[int, str]]:

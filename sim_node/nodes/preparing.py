@@ -22,11 +22,15 @@ class Preparing:
 
     Args:
         node: Whose requests they are.
+
+    Attributes:
+        closed: Whether no other request begins.
     """
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._waiting: Queue[Callable[[], None]] = Queue(MAX_WAITING)
+        self._waiting: Queue[Callable[[], None] | None] = Queue(MAX_WAITING)
+        self.closed = False
         self._thread: threading.Thread | None = None
 
     def run(self, function: Callable[[], T]) -> Awaitable[T]:
@@ -44,6 +48,8 @@ class Preparing:
         future = Future()
 
         def act() -> None:
+            if self.closed:
+                return
             try:
                 future.set_result(function())
             except Exception as error:  # raised where it is awaited
@@ -61,6 +67,13 @@ class Preparing:
         awaited: Awaitable[T] = future
         return awaited
 
+    def close(self) -> None:
+        """Wait for the request under way, and begin no other: Python must not end while one builds a world."""
+        self.closed = True
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+
     def _serve(self) -> None:
-        while True:
-            self._waiting.get()()
+        while (act := self._waiting.get()) is not None:
+            act()

@@ -6,6 +6,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -208,11 +209,11 @@ class SimulationNode(LoopNode):
             bridges.stop()
 
     def destroy_node(self) -> None:
-        """Wait until programs have ended, and destroy the node."""
-        try:
-            self.session.close()
-        finally:
-            super().destroy_node()
+        """Wait until a change of the world and programs have ended, and destroy the node."""
+        with ExitStack() as ending:
+            ending.callback(super().destroy_node)
+            ending.callback(self.session.close)
+            ending.callback(self.requests.close)
 
     def _publishing(self, values: dict[str, Any]) -> Publishing:
         """Return how the run is published on this node's topics."""

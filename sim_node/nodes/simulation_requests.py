@@ -30,6 +30,7 @@ class SimulationRequests:
 
     Attributes:
         interfaces: The services of simulation_interfaces; None if its messages are not installed.
+        close: Waits for the request under way; those after it get no answer.
     """
 
     def __init__(self, node: Node, session: Session, stamp: Callable[[int], int], prefix: str) -> None:
@@ -58,5 +59,6 @@ class SimulationRequests:
             return Requests(entities, run, structure, loop, stamp, set(), wake, preparing)
 
         preparing = Preparing(node)
+        self.close = preparing.close
         serve_changes(node, structure, preparing)
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)

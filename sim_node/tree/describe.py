@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 from sim_node.text import printable
 from sim_node.tree.errors import seconds
 
+# What leads to the last child, to another one, and beside others.
+LINES = ("└─ ", "├─ ", "│  ")
+_ASCII_LINES = ("`- ", "|- ", "|  ")
+
 
 class FrameInfo(NamedTuple):
     """Description of a frame.
@@ -46,8 +50,20 @@ def remark(frame: FrameInfo) -> str:
     return f"{rate}newest {seconds(frame.newest_ns or 0)}"
 
 
-def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark) -> str:
+def lines_in(encoding: str | None) -> Sequence[str]:
+    """Return LINES as a stream with this encoding can write them."""
+    try:
+        "".join(LINES).encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return _ASCII_LINES
+    return LINES
+
+
+def as_text(
+    frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark, drawn: Sequence[str] = LINES
+) -> str:
     """Return one line per frame, children indented below their parent, in the order in which frames were added."""
+    last_line, other_line, beside = drawn
     lines: list[str] = []
     children = _children(frames)
     # No recursion: chains may be deeper than Python's stack.
@@ -58,7 +74,8 @@ def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = re
         below = children.get(frame.name, [])
         for i in reversed(range(len(below))):
             last = i == len(below) - 1
-            stack.append((below[i], indent + ("└── " if last else "├── "), indent + ("    " if last else "│   ")))
+            lead = indent + (last_line if last else other_line)
+            stack.append((below[i], lead, indent + ("   " if last else beside)))
     return "\n".join(lines)
 
 

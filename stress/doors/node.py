@@ -22,14 +22,17 @@ from rcl_interfaces.srv import ListParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node, NodeNameNonExistentError
+from rclpy.parameter import Parameter
 from rosidl_parser.definition import AbstractSequence, Array, NamespacedType
 
 from sim_node.nodes.message_values import type_named
 
 ANSWER_S, END_S, START_S = 1.0, 2.0, 120.0
 CLIENTS = 4
+# The `state` of a request of set_simulation_state that ends the node.
+_QUITTING = 3
 # Some of what the node makes last.
-_WANTED = ("/brick/wrench", "/leaf/effort")
+_WANTED = ("/brick/wrench", "/leaf/effort", "/amr/cmd_vel")
 # What ends the node or changes its clock is no fault of it.
 _LEFT_OUT = ("/clock", "/parameter_events", "/tf", "/tf_static", "/rosout")
 _FLOATS = (0.0, 1.0, -1.0, 1e9, -1e12, 1e38, 1e300, -1e308, 5e-324, math.nan, math.inf, -math.inf)
@@ -50,10 +53,15 @@ _TEXTS = (
 WORLD = """
 world: yard
 time: {step: 0.004}
-physics: {integrator: implicitfast}
+physics: {integrator: implicitfast, timestep: 0.002}
+ground: {friction: 0.8}
+bases:
+  - {name: amr, model: differential, pose: {position: [0, 5, 0]}, sensors: false}
+  - {name: ideal, model: differential, pose: {position: [0, 9, 0]}, sensors: false, drive: kinematic}
 bodies:
   - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1}]}
-  - {name: door, joint: {type: hinge, axis: [0, 0, 1]}, geometry: [{box: [1, 0.1, 1], mass: 1}]}
+  - {name: door, pose: {position: [0, 0, 1]}, joint: {type: hinge, axis: [0, 0, 1]},
+     geometry: [{box: [1, 0.1, 1], mass: 1}]}
   - {name: leaf, parent: door, pose: {position: [1, 0, 0]}, joint: {type: hinge, axis: [0, 1, 0]},
      geometry: [{box: [0.1, 0.1, 0.1], mass: 0.1}]}
 actuators:
@@ -63,6 +71,8 @@ joint_commands: [{name: hand, joints: [door, leaf]}]
 body_commands: [{body: brick, duration: 1}]
 signals: [{name: leaf/effort, of: leaf/motor, quantity: target, input: true}]
 """
+# What is spawned.
+_EXTRA = "world: extra\nbodies: [{name: extra, joint: free, geometry: [{box: [0.1, 0.1, 0.1], mass: 0.2}]}]"
 
 
 class Run:
@@ -114,7 +124,13 @@ class Run:
             made.publish(filled(message_type, Random(seed)))
         else:
             made = made or own.create_client(message_type, name)
-            made.call_async(filled(message_type.Request, Random(seed)))
+            rng = Random(seed)
+            request = filled(message_type.Request, rng)
+            if name.endswith("/change") and rng.random() < 0.7:
+                request.parameters = _change(rng)
+            if name.endswith("/set_simulation_state") and request.state.state == _QUITTING:
+                request.state.state = 0
+            made.call_async(request)
         self._made[client, name] = made
         self._executor.spin_once(timeout_sec=0.0)
         return kind
@@ -159,7 +175,7 @@ class Run:
         except NodeNameNonExistentError:
             return []
         found = [(name, types[0], "msg") for name, types in topics if name not in _LEFT_OUT]
-        found += [(name, types[0], "srv") for name, types in services if not name.endswith("set_simulation_state")]
+        found += [(name, types[0], "srv") for name, types in services]
         if {*_WANTED, f"/{self._name}/change"} <= {name for name, _, _ in found}:
             self._found = sorted(found)
         return self._found
@@ -185,6 +201,31 @@ def filled(kind: Any, rng: Random) -> Any:
         with suppress(AssertionError, OverflowError, TypeError, ValueError):  # a value that the type cannot have
             setattr(message, name, _value(getattr(message, name), type_, rng))
     return message
+
+
+def _change(rng: Random) -> list[Any]:
+    """Return a request to change the world that is well formed, with hostile names and numbers in some places."""
+    entities, wild = ("brick", "door", "leaf", "amr", "ideal", "extra"), rng.random() < 0.3
+
+    def numbers(count: int) -> list[float]:
+        return [rng.choice(_FLOATS) if wild and rng.random() < 0.3 else rng.gauss(0.0, 1.0) for _ in range(count)]
+
+    def name() -> str:
+        return rng.choice(_TEXTS) if rng.random() < 0.1 else rng.choice(entities)
+
+    position, half = numbers(3), rng.uniform(-math.pi, math.pi) / 2.0
+    pose = [*position, 0.0, 0.0, math.sin(half), math.cos(half)] if rng.random() < 0.8 else numbers(7)
+    values = rng.choice(
+        (
+            {"verb": "spawn", "name": name(), "text": _EXTRA, "pose": pose, "allow_renaming": rng.random() < 0.2},
+            {"verb": "remove", "name": "extra" if rng.random() < 0.95 else name()},
+            {"verb": "attach", "name": name(), "parent": name()},
+            {"verb": "detach", "name": name()},
+            {"verb": "set", "name": name(), "pose": pose, "twist": numbers(6)},
+            {"verb": "set", rng.choice(("door", f"bodies[{name()}].geometry[0].mass")): numbers(1)[0]},
+        )
+    )
+    return [Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]
 
 
 def _value(now: Any, type_: Any, rng: Random) -> Any:

@@ -137,6 +137,17 @@ def started(tmp_path: Path, text: str, *arguments: str, **more: Any) -> subproce
     )
 
 
+def test_a_script_with_a_mistake_prints_its_message_alone(tmp_path: Path) -> None:
+    """Frames of the package would hide the line of the script."""
+    mistake = "@el.map\ndef wind(f: el.Force) -> el.Force:\n    return f if f.linear()[0] > 0 else f + f\n\n"
+    process = started(tmp_path, HERE + mistake + "world.run(el.six_dof(sys=gravity | wind), 0.01)\n", "run")
+    output, errors = process.communicate()
+    assert (process.returncode, output) == (2, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("world.py:13:1: wind: ")
+    assert "use jnp.where or jax.lax.cond" in line
+
+
 def test_a_script_for_elodin_runs_with_its_import_line_changed(tmp_path: Path) -> None:
     """The loop is a second-order system of a natural frequency of 8^0.5 rad/s that settles at 3 m."""
     text = HOVER.replace("import elodin as el", "import sim_node.ecs as el")

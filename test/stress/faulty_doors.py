@@ -23,6 +23,7 @@ class Faulty(Stateless):
     def __init__(self, name: str) -> None:
         self._name = name
         self._grown: list[bytes] = []
+        self._compiled = False
 
     def seeds(self) -> Sequence[bytes]:
         return [b"0"]
@@ -37,7 +38,8 @@ class Faulty(Stateless):
             return "fine"
         if self._name == "raises":
             raise ValueError("seven")
-        if self._name == "slow":
+        first, self._compiled = not self._compiled, True
+        if self._name == "slow" or (self._name == "compiles" and first):
             until = time.process_time() + MAX_SECONDS + 0.2
             while time.process_time() < until:
                 pass

@@ -41,6 +41,14 @@ def test_a_ceiling_is_found(name: str, place: str, tmp_path: Path) -> None:
     assert [(find.place, find.inputs) for find in outcome.finds] == [(place, (BAD,))]
 
 
+def test_what_is_compiled_once_is_not_slow(tmp_path: Path) -> None:
+    """A burst is slow if it is so again: kernels that a kept seed is the first to need are compiled for it."""
+    keep("compiles", (BAD,), tmp_path)
+    outcome = run("compiles", 0, 1, 1, tmp_path, opened)
+    assert not outcome.finds
+    assert outcome.fed == 1
+
+
 def test_growth_is_found(tmp_path: Path) -> None:
     outcome = run("grows", 600, 1, 1, tmp_path, opened)
     assert [find.place for find in outcome.finds] == ["growth"]

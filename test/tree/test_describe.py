@@ -28,12 +28,12 @@ def tree() -> TransformTree:
 def test_text(tree: TransformTree) -> None:
     assert tree.as_text() == (
         "world\n"
-        "└── drone  100.0 Hz, newest 1 s\n"
-        "    └── base_link  static\n"
-        "        ├── CAM_FRONT  promoted\n"
-        "        └── body_visual  newest 1 s\n"
+        "└─ drone  100.0 Hz, newest 1 s\n"
+        "   └─ base_link  static\n"
+        "      ├─ CAM_FRONT  promoted\n"
+        "      └─ body_visual  newest 1 s\n"
         'odd "name"\n'
-        "└── alone  static"
+        "└─ alone  static"
     )
     assert TransformTree().as_text() == ""
 
