@@ -26,8 +26,8 @@ _TURN = slice(3, 7)
 def joined(world: World, part: World, name: str, pose: FloatArray, *, named: bool = False) -> World:
     """Return a world that contains another one.
 
-    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose. A part with
-    one base is that base: it has the name itself, as where a world lists it among its bases.
+    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose. A part
+    with one base is that base: it has the name itself, as where a world lists it among its bases.
 
     Args:
         world: The world.

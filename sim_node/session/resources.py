@@ -16,7 +16,17 @@ from sim_node.session.entities import Rejected
 from sim_node.text import did_you_mean, shown
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.load import load, loads
-from sim_node.world.locate import PACKAGE, PROGRAMS, LocateError, package_path, share, shipped_vehicles, shipped_worlds
+from sim_node.world.locate import (
+    PACKAGE,
+    PROGRAMS,
+    LocateError,
+    first_comment,
+    package_path,
+    share,
+    shipped_robots,
+    shipped_vehicles,
+    shipped_worlds,
+)
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning
 from sim_node.world.readers.registry import READERS
@@ -44,8 +54,8 @@ class Listed(NamedTuple):
 class Resources:
     """Finds and reads resources within the folders that a run may read from.
 
-    A URI is package://PACKAGE/PATH, file:///PATH, a path, or the name of a shipped vehicle, model or world. Files outside the
-    allowed folders, and worlds that run as programs, are never opened.
+    A URI is package://PACKAGE/PATH, file:///PATH, a path, or the name of a shipped vehicle, model or world. Files
+    outside the allowed folders, and worlds that run as programs, are never opened.
 
     Args:
         world: The world that the run began with. Its own folder is allowed.
@@ -124,7 +134,7 @@ class Resources:
         if not uri:
             part = self._from_text(text)
             return (_released(part) if text.lstrip().startswith("<") and not static else part), False
-        path = self.locate(uri, {**shipped_worlds(), **_shipped_models(), **shipped_vehicles()})
+        path = self.locate(uri, {**shipped_worlds(), **shipped_robots(), **shipped_vehicles()})
         if path in shipped_vehicles().values():
             # A vehicle's file is a part of a world, not a world.
             lines = f"world: {names.last(name)}\nvehicles:\n  - {{name: {name}, model: {path.stem}}}\n"
@@ -174,10 +184,12 @@ class Resources:
             The resources, and the sources that are not folders that may be read.
         """
         found = [
-            Listed(_uri(path), name, f"vehicle {name}: {_first_comment(path)}")
+            Listed(_uri(path), name, f"vehicle {name}: {first_comment(path)}")
             for name, path in shipped_vehicles().items()
         ]
-        found += [Listed(_uri(path), name, f"model {name}") for name, path in _shipped_models().items()]
+        found += [
+            Listed(_uri(path), name, f"model {name}: {first_comment(path)}") for name, path in shipped_robots().items()
+        ]
         more, unknown = self._searched(sources)
         beside = [path for folder in self.folders for path in _files(folder)]
         found += [Listed(_uri(path), path.stem, f"{path.name} in {path.parent}") for path in (*beside, *more)]
@@ -195,7 +207,7 @@ class Resources:
         more, unknown = self._searched(sources)
         beside = [path for folder in self.folders for path in _files(folder)]
         files = [*shipped_worlds().items(), *((path.stem, path) for path in (*beside, *more))][:MAX_LISTED]
-        found = [Listed(_uri(path), name, _first_comment(path)) for name, path in files if self._loadable(path)]
+        found = [Listed(_uri(path), name, first_comment(path)) for name, path in files if self._loadable(path)]
         return list(dict.fromkeys(found)), unknown
 
     def _searched(self, sources: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -215,15 +227,6 @@ class Resources:
 def uri_of(world: World) -> str:
     """Return the URI of the file of a world; empty for one that was not read from a file."""
     return _uri(world.files[0].resolve()) if world.files else ""
-
-
-def _config(folder: str) -> Path | None:
-    packaged = share(PACKAGE)
-    return None if packaged is None else packaged / "config" / folder
-
-
-def _shipped_models() -> dict[str, Path]:
-    return {path.stem: path for path in _files(_config("models"))}
 
 
 def _released(part: World) -> World:
@@ -256,14 +259,6 @@ def _files(folder: Path | None) -> Iterator[Path]:
         return
     known = {suffix for suffix in READERS if suffix not in PROGRAMS}
     yield from (path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file())
-
-
-def _first_comment(path: Path) -> str:
-    """Return the first sentence of the comment that a file begins with."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        line = file.readline(1000).strip()
-    text = re.sub(r"^(#|<!--|//)\s*|\s*-->$", "", line) if line.startswith(("#", "<!--", "//")) else ""
-    return shown(text.partition(". ")[0].rstrip("."), 200)
 
 
 def _read(read: object) -> World:

@@ -436,7 +436,7 @@ def test_a_urdf_model_that_is_spawned_falls(tmp_path: Path) -> None:
         return float(run.entities.state(name)[0].pose[0, 2])
 
     at = ((0.0, 0.0, 9.0), UNTURNED)
-    for name, given in {
+    for name, what in {
         "file": {"uri": "lamp.urdf"},
         "text": {"text": lamp()},
         "reference": {"text": lamp(more="<gazebo reference='foot'><static>true</static></gazebo>")},
@@ -445,7 +445,7 @@ def test_a_urdf_model_that_is_spawned_falls(tmp_path: Path) -> None:
         "rooted": {"text": lamp("world")},
         "shop": {"uri": "shop.yaml"},
     }.items():
-        run.structure.spawn(name, pose=at, **given)
+        run.structure.spawn(name, pose=at, **what)
     run.loop.step(100)
     for name in ("file", "text", "reference"):
         assert height(name) == pytest.approx(9.0 - 5.0, abs=0.06)
