@@ -129,3 +129,37 @@ def test_a_loop_of_many_frames_is_shown_by_its_ends() -> None:
         tree.set_transform("f2000", "f0", 0, pose, static=True)
     assert len(str(refused.value)) < 500
     assert "(1992 more)" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("stamps_s", "at_s", "said"),
+    [
+        (
+            1795493593,
+            12,
+            "'arm' in 'map': transforms of 'arm' are stamped by the wall clock (1795493593 s), the lookup is at 12 s of "
+            "simulation time; does a publisher lack use_sim_time?",
+        ),
+        (
+            12,
+            1795493593,
+            "'arm' in 'map': transforms of 'arm' are stamped by simulation time (12 s), the lookup is at 1795493593 s of "
+            "the wall clock; does a publisher lack use_sim_time?",
+        ),
+    ],
+)
+def test_stamps_of_another_clock_are_said_to_be_that(stamps_s: int, at_s: int, said: str) -> None:
+    tree = TransformTree()
+    tree.set_transform("map", "arm", stamps_s * 10**9, [0, 0, 0, 0, 0, 0, 1])
+    with pytest.raises(Extrapolation) as error:
+        tree.lookup("map", "arm", at_s * 10**9)
+    assert str(error.value) == said
+
+
+def test_a_chain_with_a_foreign_transform_has_no_latest_common_time() -> None:
+    """As of a driver beside a simulation that does not use /clock: the latest common time is the simulation's."""
+    tree = TransformTree()
+    tree.set_transform("map", "base", 12 * 10**9, [0, 0, 0, 0, 0, 0, 1])
+    tree.set_transform("base", "arm", 1795493593 * 10**9, [0, 0, 0, 0, 0, 0, 1])
+    with pytest.raises(Extrapolation, match="transforms of 'arm' are stamped by the wall clock"):
+        tree.lookup("map", "arm")
