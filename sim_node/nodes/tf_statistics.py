@@ -48,7 +48,7 @@ class FrameTraffic(NamedTuple):
 
     @property
     def clock(self) -> str:
-        """The clock of its stamps, if that is another one than the graph's: wall clock or simulation time; else empty."""
+        """The clock of its stamps if that is not the graph's: wall clock or simulation time; else empty."""
         if self.mean_delay is None or abs(self.mean_delay) < ANOTHER_CLOCK_S:
             return ""
         return "wall clock" if self.mean_delay < 0.0 else "simulation time"

@@ -122,10 +122,10 @@ class Extrapolation(TransformError):
     def _on_two_clocks(self, stamp_ns: int) -> str:
         clocks = ("simulation time", "the wall clock")
         own, other = (clocks[is_wall_time(each)] for each in (stamp_ns, self.requested_ns))
+        source, target, frame = shown(self.source), shown(self.target), shown(self.frame)
         return (
-            f"'{shown(self.source)}' in '{shown(self.target)}': transforms of '{shown(self.frame)}' are stamped by {own} "
-            f"({seconds(stamp_ns)}), the lookup is at {seconds(self.requested_ns)} of {other}; does a publisher lack "
-            "use_sim_time?"
+            f"'{source}' in '{target}': transforms of '{frame}' are stamped by {own} ({seconds(stamp_ns)}), the lookup "
+            f"is at {seconds(self.requested_ns)} of {other}; does a publisher lack use_sim_time?"
         )
 
 
