@@ -71,7 +71,7 @@ def target_of(
     convention: Convention,
     at: Sequence[float] = (0.0, 0.0, 0.0),
     heading: float = 0.0,
-) -> tuple[list[float], float]:
+) -> tuple[tuple[float, float, float], float]:
     """Return a target in ENU.
 
     Args:
@@ -86,14 +86,14 @@ def target_of(
     """
     x, y, z = given
     if convention == "ENU":
-        return [x, y, z], yaw
+        return (x, y, z), yaw
     if convention == "NED":
-        return [y, x, -z], float(yaw_enu_from_ned(yaw))
+        return (y, x, -z), float(yaw_enu_from_ned(yaw))
     if convention == "FRD":
         y, z, yaw = -y, -z, -yaw
     east, north, up = at
     cosine, sine = math.cos(heading), math.sin(heading)
-    return [east + cosine * x - sine * y, north + sine * x + cosine * y, up + z], heading + yaw
+    return (east + cosine * x - sine * y, north + sine * x + cosine * y, up + z), heading + yaw
 
 
 @tool("flight_goto", changes=True)

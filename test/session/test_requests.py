@@ -436,7 +436,7 @@ def test_a_urdf_model_that_is_spawned_falls(tmp_path: Path) -> None:
         return float(run.entities.state(name)[0].pose[0, 2])
 
     at = ((0.0, 0.0, 9.0), UNTURNED)
-    for name, what in {
+    models: dict[str, dict[str, Any]] = {
         "file": {"uri": "lamp.urdf"},
         "text": {"text": lamp()},
         "reference": {"text": lamp(more="<gazebo reference='foot'><static>true</static></gazebo>")},
@@ -444,7 +444,8 @@ def test_a_urdf_model_that_is_spawned_falls(tmp_path: Path) -> None:
         "gazebo": {"text": lamp(more=STATIC)},
         "rooted": {"text": lamp("world")},
         "shop": {"uri": "shop.yaml"},
-    }.items():
+    }
+    for name, what in models.items():
         run.structure.spawn(name, pose=at, **what)
     run.loop.step(100)
     for name in ("file", "text", "reference"):
