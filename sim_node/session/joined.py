@@ -26,8 +26,8 @@ _TURN = slice(3, 7)
 def joined(world: World, part: World, name: str, pose: FloatArray, *, named: bool = False) -> World:
     """Return a world that contains another one.
 
-    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose. A part
-    with one base is that base: it has the name itself, as where a world lists it among its bases.
+    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose. A model
+    of a base is that base: it has the name itself, as where a world lists it among its bases.
 
     Args:
         world: The world.
@@ -59,8 +59,8 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
     for kind in ("bodies", "models"):
         if kind in parts:
             parts[kind] = tuple(map(freed, parts[kind]))
-    if not named and len(part.of(Base)) == 1:
-        # Its topics and the frame of its odometry begin with the name, without that of the model.
+    if not named and [base.body.count("/") for base in part.of(Base)] == [0]:
+        # A model of a base, whose own name does not come between: its topics and its odometry begin with `name`.
         *before, base = parts["bases"]
         parts["bases"] = (*before, replace(base, name=name))
     if not named and not any(getattr(each, "parent", "") == root for each in _all(parts)):

@@ -101,10 +101,11 @@ def _pruned(part: Any, gone: set[str]) -> Any:
     if isinstance(part, JointCommands) and not gone.isdisjoint(part.joints):
         return replace(part, joints=tuple(joint for joint in part.joints if joint not in gone))
     if isinstance(part, Sensor):
-        listed = {key: part.parameters[key] for key in naming(part.type) if key in part.parameters}
+        listed = {key: part.parameters.get(key, ()) for key in naming(part.type)}
         left = {key: [name for name in value if name not in gone] for key, value in listed.items()}
         # A sensor of nothing is refused when the change is opened, by its own name for what it needs.
-        return replace(part, parameters={**part.parameters, **{key: value for key, value in left.items() if value}})
+        fewer = {key: value for key, value in left.items() if value and len(value) < len(listed[key])}
+        return replace(part, parameters={**part.parameters, **fewer}) if fewer else part
     return part
 
 

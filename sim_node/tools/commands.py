@@ -98,14 +98,15 @@ def staged(target: Path) -> Iterator[Path]:
         ToolRefused: The target cannot be made, or exists by now.
     """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".partial-", dir=target.parent))
+        near = next(folder for folder in target.parents if folder.is_dir())
+        aside = Path(tempfile.mkdtemp(prefix=".partial-", dir=near))
     except OSError as error:
         raise ToolRefused(f"{target.name!r} cannot be written: {error.strerror}") from None
     try:
         yield aside / target.name
         if target.exists():
             raise ToolRefused(f"{target.name!r} exists by now; tools overwrite nothing")
+        target.parent.mkdir(parents=True, exist_ok=True)
         os.rename(aside / target.name, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)

@@ -481,6 +481,13 @@ def test_a_base_is_named_alike_in_a_file_and_spawned() -> None:
     run.loop.stop()
 
 
+def test_a_base_within_a_world_that_is_spawned_keeps_its_own_name() -> None:
+    run = run_of("world: w\norigin: {latitude: 47, longitude: 8, altitude: 500}\ntime: {step: 0.004}\nphysics: {}\n")
+    run.structure.spawn("fleet", text="world: f\nbases: [{name: robot, model: differential}]\n")
+    assert [each.name for each in odometry_topics(run.simulation.world)] == ["fleet/robot/odom"]
+    run.loop.stop()
+
+
 def test_shipped_things_are_spawned_by_their_names() -> None:
     run = run_of(YARD)
     for name in ("iris", "gripper", "double_pendulum"):
