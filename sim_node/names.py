@@ -11,6 +11,10 @@ BASE_LINK = "base_link"
 SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 # Suffix of optical frames, whose z axis points forward (REP 103).
 OPTICAL = "_optical"
+# Axes by what the last component of a name is or ends in: REP 103 for suffixes, REP 105 and REP 147 for names.
+_AXES = {"_enu": "ENU", "_ned": "NED", "_flu": "FLU", "_frd": "FRD", "_ecef": "ECEF", OPTICAL: "optical"}
+_AXES |= {"_optical_frame": "optical"}
+_LEVEL = {"map": "ENU", "odom": "ENU", "world": "ENU", "utm": "ENU", "earth": "ECEF", "ecef": "ECEF"}
 MAX_LENGTH = 255
 _VALID = re.compile(r"[^\s/]+(/[^\s/]+)*")
 
@@ -26,6 +30,21 @@ def fault(name: str) -> str | None:
     if not _VALID.fullmatch(name) or not name.isprintable():
         return "may have no white space, no control characters, no empty part and no slash at its end"
     return None
+
+
+def convention(name: str, *, is_root: bool = False) -> str:
+    """Return the axes of a frame as its name tells them: NED for odom_ned, FRD for drone/base_link_frd.
+
+    Args:
+        name: The frame.
+        is_root: Whether it is the root of its tree, which is ENU like map, unless its name says otherwise.
+
+    Returns:
+        ENU, NED, FLU, FRD, ECEF, or optical (z ahead, x to the right). FLU where the name tells nothing.
+    """
+    own = last(name)
+    suffixed = next((axes for suffix, axes in _AXES.items() if own.endswith(suffix)), "")
+    return suffixed or _LEVEL.get(own, "ENU" if is_root else "FLU")
 
 
 def last(name: str) -> str:

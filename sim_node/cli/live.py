@@ -109,8 +109,12 @@ def _tree_json(graph: LiveGraph) -> str:
     traffic = graph.traffic()
     frames = graph.tree.as_dict()
     for name, frame in frames.items():
-        frame["traffic"] = traffic[name]._asdict() if name in traffic else None
+        frame["traffic"] = _as_dict(traffic[name]) if name in traffic else None
     return json.dumps(frames)
+
+
+def _as_dict(traffic: FrameTraffic) -> dict[str, Any]:
+    return {**traffic._asdict(), "clock": traffic.clock}
 
 
 def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
@@ -156,7 +160,11 @@ def _traffic(traffic: FrameTraffic | None) -> str:
         return "not received"
     rate = "      " if traffic.rate_hz is None else f"{traffic.rate_hz:6.1f}"
     delay = "delay not yet known"
-    if traffic.mean_delay is not None and traffic.max_delay is not None:
+    if traffic.clock == "wall clock":
+        delay = "stamped by the wall clock, not by the graph's /clock: its publisher needs use_sim_time"
+    elif traffic.clock:
+        delay = "stamped by simulation time, but the graph has no /clock"
+    elif traffic.mean_delay is not None and traffic.max_delay is not None:
         delay = f"delay {traffic.mean_delay * 1e3:.1f} ms mean, {traffic.max_delay * 1e3:.1f} ms most"
     silent = f", silent for {traffic.silent_for:.0f} s" if traffic.silent_for > 2.0 else ""
     return f"{rate} Hz  {delay}{silent}"

@@ -76,7 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
             except OSError as error:
                 raise UsageError(f"--log {arguments.log}: {error.strerror}") from None
         graph = stack.enter_context(ToolsGraph())
-        running = stack.enter_context(_world_run(arguments.world, graph)) if arguments.world else lambda: graph
+        running = (
+            stack.enter_context(_world_run(arguments.world, access.folder, graph)) if arguments.world else lambda: graph
+        )
         journal = Journal(*streams)
         if arguments.port is None:
             stack.enter_context(serving_stdio(access, running, journal, ended=arguments.interrupt.wake))
@@ -92,13 +94,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _world_run(world: str, graph: Graph) -> Iterator[Callable[[], Graph]]:
-    """Run a world as a node in a process of its own; yield what gives the graph while it lives."""
+def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], Graph]]:
+    """Run a world, which may read `folder`, as a node in a process of its own; yield what gives the graph."""
     from sim_node.tools.commands import end
     from sim_node.tools.graph import ToolRefused
 
     process = subprocess.Popen(
-        [sys.executable, "-m", "sim_node.cli.main", "run", world],
+        [sys.executable, "-m", "sim_node.cli.main", "run", world, "--allow", str(folder)],
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         start_new_session=True,

@@ -7,14 +7,11 @@ import json
 import shutil
 import sys
 import textwrap
-from pathlib import Path
 
 from sim_node.cli.arguments import add_json
 from sim_node.cli.colours import coloured
 from sim_node.cli.commands import command
-from sim_node.world.locate import DEFAULT_WORLD, shipped_worlds
-
-_COMMENTS = (("<!--", "-->"), ("#", ""), ("//", ""))
+from sim_node.world.locate import DEFAULT_WORLD, first_comment, shipped_worlds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,25 +34,6 @@ def run(arguments: argparse.Namespace) -> int:
         lines = textwrap.wrap(about + default, _columns() - width) or [""]
         print(coloured(name, "cyan", sys.stdout) + " " * (width - len(name)) + f"\n{' ' * width}".join(lines))
     return 0
-
-
-def first_comment(path: Path) -> str:
-    """Return the first sentence of the comment that a world file begins with; empty if it has none."""
-    found: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        text = line.strip()
-        if text.startswith("<?xml") and not found:
-            continue
-        mark = next((mark for mark in _COMMENTS if text.startswith(mark[0])), None)
-        if mark is None:
-            if not found and " # " in text:  # beside the first key
-                found.append(text.partition(" # ")[2])
-            break
-        found.append(text.removeprefix(mark[0]).removesuffix(mark[1]).strip())
-        if found[-1].endswith("."):
-            break
-    sentence, stop, _ = " ".join(found).partition(". ")
-    return sentence + stop.strip()
 
 
 def _columns() -> int:

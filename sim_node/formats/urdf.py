@@ -17,12 +17,13 @@ from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.model import World
+from sim_node.world.models import Model
 from sim_node.world.mujoco_source import mujoco_fault
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import Attribute, Element, escape, unescape
+from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml, escape, unescape
 
 _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
 
@@ -125,6 +126,21 @@ def read_urdf(file: XmlFile) -> World | None:
     return World(
         name=file.root.get("name") or file.path.stem, fixed_frame=FIXED_FRAME, models=(model,), source=str(file.shown)
     )
+
+
+def stays(model: Model) -> bool:
+    """Return whether a URDF model stays where it is put, as Gazebo decides it.
+
+    It does if its root link is `world`, or if it has <gazebo><static>true</static></gazebo>.
+    """
+    root = compose_xml(model.urdf, Report(""))
+    assert root is not None
+    children = {child.get("link") for joint in root.all("joint") for child in joint.all("child")}
+    if "world" in {link.get("name") for link in root.all("link")} - children:
+        return True
+    of_robot = [gazebo for gazebo in root.all("gazebo") if not gazebo.get("reference")]
+    said = [each.text.text for gazebo in of_robot for each in gazebo.all("static") if each.text is not None]
+    return not {"true", "1"}.isdisjoint(said)
 
 
 def _compiler(root: Element) -> Element:

@@ -40,6 +40,7 @@ def _spawn(structure: StructureRequests, values: Values) -> str:
         frame=values.get("frame", ""),
         pose=(pose[:3], pose[3:]),
         allow_renaming=values.get("allow_renaming", False),
+        static=values.get("static", False),
     )
     return f"spawned {name}"
 
@@ -76,7 +77,7 @@ _VERBS: dict[str, tuple[Callable[[StructureRequests, Values], str], tuple[str, .
         {
             **dict.fromkeys(("uri", "text", "name", "namespace", "frame"), str),
             "pose": list,
-            "allow_renaming": bool,
+            **dict.fromkeys(("allow_renaming", "static"), bool),
         },
     ),
     "remove": (_remove, ("name",), {"name": str}),

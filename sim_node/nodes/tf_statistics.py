@@ -10,10 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.tree.errors import EARLIEST_WALL_TIME_NS
 from sim_node.wire.tf_message_reader import TransformBatch, TransformNames
 
 # Maximum number of frames, and of messages with different frames: a publisher could send any number of names.
 MAX_FRAMES, MAX_LAYOUTS = 100_000, 4096
+
+# A delay of decades: the stamps are of another clock.
+ANOTHER_CLOCK_S = EARLIEST_WALL_TIME_NS * 0.5e-9
 
 # A frame: number of messages, arrival of the first and the last (ns, monotonic); number of known delays,
 # and the sum and maximum of these delays (s).
@@ -41,6 +45,13 @@ class FrameTraffic(NamedTuple):
     mean_delay: float | None
     max_delay: float | None
     silent_for: float
+
+    @property
+    def clock(self) -> str:
+        """The clock of its stamps if that is not the graph's: wall clock or simulation time; else empty."""
+        if self.mean_delay is None or abs(self.mean_delay) < ANOTHER_CLOCK_S:
+            return ""
+        return "wall clock" if self.mean_delay < 0.0 else "simulation time"
 
 
 class TfStatistics:

@@ -14,6 +14,7 @@ from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 
 PERFECT = "none"
+NAMES = "names"
 _T = TypeVar("_T")
 
 
@@ -60,7 +61,7 @@ def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
 
 def listing(meaning: str) -> Any:
     """Declare a list of names in the world, as a field of a sensor's dataclass; empty by default."""
-    return field(default=(), metadata={"spec": Spec("names", meaning)})
+    return field(default=(), metadata={"spec": Spec(NAMES, meaning)})
 
 
 def group(default: object, unit: str, meaning: str) -> Any:
@@ -76,6 +77,11 @@ def spec_of(part: Any) -> Spec:
 def keys_of(kind: type[Any]) -> Keys:
     """Return the parameters of a dataclass as keys of world files."""
     return _keys(kind(), "")
+
+
+def names_in(kind: type[Any]) -> tuple[str, ...]:
+    """Return the parameters of a dataclass that list names in the world."""
+    return tuple(part.name for part in fields(kind) if spec_of(part).unit == NAMES)
 
 
 def _keys(default: Any, unit: str) -> Keys:

@@ -15,7 +15,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.sensors.context import SensorContext
 from sim_node.sensors.noise import NoiseBank, Quantities
-from sim_node.sensors.parameters import keys_of
+from sim_node.sensors.parameters import keys_of, names_in
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.readers.keys import Keys
@@ -152,6 +152,11 @@ class SensorType(ABC):
     def keys(cls) -> Keys:
         """Return the parameters as keys of world files."""
         return keys_of(cls)
+
+    @classmethod
+    def naming(cls) -> tuple[str, ...]:
+        """Return the parameters whose values are names in the world, which an include renames."""
+        return names_in(cls)
 
     def in_world(self, mounting: Sensor, world: World) -> SensorType:
         """Return the sensor with what depends on the world that it is mounted in.

@@ -56,15 +56,22 @@ class EntityRequests:
         prefix: Prefix of published frame names, except the fixed frame's.
 
     Attributes:
+        unloaded: Whether there is no world.
         spawned: What was added to the run: the names of the entities, and the resources that they came from.
         infos: Information that was set, by the name of the entity.
     """
 
     def __init__(self, loop: Loop, prefix: str = "") -> None:
+        self.unloaded = False
         self.spawned: dict[str, str] = {}
         self.infos: dict[str, EntityInfo] = {}
         self._loop, self._prefix = loop, prefix
         self._known: _Present | None = None
+
+    def need_world(self) -> None:
+        """Raise Rejected (INCORRECT_STATE) if there is no world."""
+        if self.unloaded:
+            raise Rejected("INCORRECT_STATE", "there is no world; load one first")
 
     def names(self, filters: Filters) -> list[str]:
         """Return the names of the entities that match filters. Raises Rejected."""
@@ -153,42 +160,46 @@ class EntityRequests:
         self,
         name: str,
         frame: str,
-        pose: tuple[npt.ArrayLike, npt.ArrayLike],
-        twist: npt.ArrayLike,
+        pose: tuple[npt.ArrayLike, npt.ArrayLike] | None,
+        twist: npt.ArrayLike | None,
         acceleration: npt.ArrayLike = (0.0,) * 6,
     ) -> None:
-        """Set the pose and the twist of an entity.
+        """Set the pose, the twist or both of an entity.
 
         Args:
             name: The entity.
-            frame: The frame that the pose and the twist are given in; empty for the fixed frame.
-            pose: Position (3,), m, and quaternion (4,) [x y z w].
-            twist: Twist (6,) [linear, angular] along the frame's axes, m/s and rad/s.
+            frame: What the pose and the twist are given in: a frame, an entity, or empty for the fixed frame.
+            pose: Position (3,), m, and quaternion (4,) [x y z w]; None keeps the present one.
+            twist: Twist (6,) [linear, angular] along the frame's axes, m/s and rad/s; None keeps the present one.
             acceleration: Only zero for what cannot move; ignored otherwise.
 
         Raises:
             Rejected: No such entity (NOT_FOUND), the pose is invalid (INVALID_POSE), or the entity cannot be placed
                 (OPERATION_FAILED). Nothing is changed.
         """
-        rates = np.concatenate([np.asarray(twist, dtype=np.float64), np.asarray(acceleration, dtype=np.float64)])
+        given = [(0.0,) * 6 if twist is None else twist, acceleration]
+        rates = np.concatenate([np.asarray(each, dtype=np.float64) for each in given])
         if wrong := fault("twist", rates):
             raise Rejected("OPERATION_FAILED", f"twist or acceleration {rates.tolist()} {wrong}")
 
         def act() -> None:
             entity = find_entity(self.present().entities, name)
-            placed = self.placed(frame, pose, rates[:6])
+            placed = self.placed(frame, self._pose_in(frame, entity) if pose is None else pose, rates[:6])
             moves = rates.any()
             if not entity.loose:
                 if moves and entity.info.category == Category.STATIC_OBJECT:
                     raise Rejected("OPERATION_FAILED", f"{shown(name)!r} is static; its twist can only be zero")
                 if moves:
                     raise Rejected("OPERATION_FAILED", f"{shown(name)!r} does not float free; its twist cannot be set")
-                self._place(entity, placed.pose[0])
+                if pose is not None:
+                    self._place(entity, placed.pose[0])
                 return
 
             def move(run: Simulation) -> None:
-                run.bodies[entity.frame].pose = placed.pose[0]
-                run.bodies[entity.frame].twist = placed.twist[0]
+                if pose is not None:
+                    run.bodies[entity.frame].pose = placed.pose[0]
+                if twist is not None:
+                    run.bodies[entity.frame].twist = placed.twist[0]
 
             try:
                 self._loop.edit(move)
@@ -211,15 +222,30 @@ class EntityRequests:
         return self._loop.call(look)
 
     def frame_row(self, name: str) -> int:
-        """Return the row of a frame, by its published name; empty, or `world`, for the fixed frame. Raises Rejected."""
+        """Return the row of a frame by its published name, or of the canonical link of an entity.
+
+        Args:
+            name: The frame or the entity; empty, or `world`, for the fixed frame.
+
+        Returns:
+            The row.
+
+        Raises:
+            Rejected: There is none (INVALID_POSE).
+        """
         frames: FrameTable = self._loop.simulation.frames
+        entities = self.present().entities
         own = name.removeprefix(self._prefix) if self._prefix else name
         for each in (own, name):
             if each in frames.names:
                 return frames.index(each)
+        for each in (own, name):
+            if each in entities:
+                return frames.index(entities[each].frame)
         if name in ("", "world"):
             return 0
-        raise Rejected("INVALID_POSE", f"no frame {shown(name)!r}{did_you_mean(name, frames.names)}")
+        known = [*frames.names, *entities]
+        raise Rejected("INVALID_POSE", f"no frame or entity {shown(name)!r}{did_you_mean(name, known)}")
 
     def placed(
         self, frame: str, pose: tuple[npt.ArrayLike, npt.ArrayLike], twist: npt.ArrayLike = (0.0,) * 6
@@ -292,6 +318,13 @@ class EntityRequests:
     def _in_root(self) -> FloatArray:
         simulation = self._loop.simulation
         return simulation.frames.in_root(simulation.present().poses)
+
+    def _pose_in(self, frame: str, entity: Entity) -> tuple[FloatArray, FloatArray]:
+        """Return the present position (3,) and quaternion (4,) of an entity in a frame."""
+        simulation = self._loop.simulation
+        names, row = simulation.frames.names, self.frame_row(frame)
+        pose = simulation.frames.lookup(simulation.present().poses, names[row], entity.frame)
+        return pose[:3], pose[3:]
 
     def _place(self, entity: Entity, pose: FloatArray) -> None:
         """Set the pose of what does not float free."""

@@ -14,6 +14,7 @@ from sim_node.names import prefixed
 from sim_node.session.entities import Rejected
 from sim_node.simulation.changes import with_world
 from sim_node.world.autopilots import autopiloted
+from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.models import Model
@@ -25,7 +26,8 @@ _TURN = slice(3, 7)
 def joined(world: World, part: World, name: str, pose: FloatArray, *, named: bool = False) -> World:
     """Return a world that contains another one.
 
-    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose.
+    What floats free starts at the pose, below the fixed frame itself; all else hangs on a frame at the pose. A model
+    of a base is that base: it has the name itself, as where a world lists it among its bases.
 
     Args:
         world: The world.
@@ -57,6 +59,10 @@ def joined(world: World, part: World, name: str, pose: FloatArray, *, named: boo
     for kind in ("bodies", "models"):
         if kind in parts:
             parts[kind] = tuple(map(freed, parts[kind]))
+    if not named and [base.body.count("/") for base in part.of(Base)] == [0]:
+        # A model of a base, whose own name does not come between: its topics and its odometry begin with `name`.
+        *before, base = parts["bases"]
+        parts["bases"] = (*before, replace(base, name=name))
     if not named and not any(getattr(each, "parent", "") == root for each in _all(parts)):
         parts["frames"] = tuple(each for each in parts["frames"] if each.name != root)
     return replace(both, parts=parts)

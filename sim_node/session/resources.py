@@ -5,23 +5,38 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from sim_node import names
+from sim_node.formats.urdf import stays
 from sim_node.session.entities import Rejected
 from sim_node.text import did_you_mean, shown
+from sim_node.world.autopilots import autopiloted
 from sim_node.world.load import load, loads
-from sim_node.world.locate import PACKAGE, PROGRAMS, LocateError, package_path, share, shipped_vehicles, shipped_worlds
+from sim_node.world.locate import (
+    PACKAGE,
+    PROGRAMS,
+    LocateError,
+    first_comment,
+    package_path,
+    share,
+    shipped_robots,
+    shipped_vehicles,
+    shipped_worlds,
+)
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning
 from sim_node.world.readers.registry import READERS
+from sim_node.world.readers.yaml_models import set_floating
 
 # As simulation_interfaces names formats, and further ones of ours.
 FORMATS = ("yaml", "mjcf", "urdf", "x_xy", "openplx")
 MAX_TEXT = 16 * 1024 * 1024
 MAX_LISTED = 1000
+AUTOPILOTED = "worlds with autopilots are run from the start; name it to `run`"
 # How the reader of files reports what a world refers to and cannot have.
 _MISSING = re.compile(r"no file '|is outside the world's folder|cannot be read: |is not a file: |no package '")
 _UNSUPPORTED = re.compile(r"the root element is <|worlds have the suffix ")
@@ -39,8 +54,8 @@ class Listed(NamedTuple):
 class Resources:
     """Finds and reads resources within the folders that a run may read from.
 
-    A URI is package://PACKAGE/PATH, file:///PATH, a path, or the name of a shipped vehicle or world. Files outside the
-    allowed folders, and worlds that run as programs, are never opened.
+    A URI is package://PACKAGE/PATH, file:///PATH, a path, or the name of a shipped vehicle, model or world. Files
+    outside the allowed folders, and worlds that run as programs, are never opened.
 
     Args:
         world: The world that the run began with. Its own folder is allowed.
@@ -49,6 +64,7 @@ class Resources:
 
     def __init__(self, world: World, allow: Sequence[Path] = ()) -> None:
         own = [file.resolve().parent for file in world.files[:1]]
+        self._known: dict[tuple[Path, int, int], bool] = {}
         self.folders = tuple(dict.fromkeys((*own, *(folder.resolve() for folder in allow))))
 
     def locate(self, uri: str, shipped: dict[str, Path]) -> Path:
@@ -69,11 +85,11 @@ class Resources:
             return shipped[uri]
         try:
             path = self._path(uri, shipped)
+            if not path.is_file():
+                raise Rejected("NOT_FOUND", f"{shown(uri)!r}: no such file{did_you_mean(uri, shipped)}")
             if path.suffix.lower() not in READERS or path.suffix.lower() in PROGRAMS:
                 known = ", ".join(suffix for suffix in READERS if suffix not in PROGRAMS)
                 raise Rejected("UNSUPPORTED_FORMAT", f"{shown(uri)!r}: supported files end in {known}")
-            if not path.is_file():
-                raise Rejected("NOT_FOUND", f"{shown(uri)!r}: no such file{did_you_mean(uri, shipped)}")
         except (LocateError, OSError, ValueError) as error:
             raise Rejected("NOT_FOUND", shown(str(error), 400)) from None
         return path
@@ -99,13 +115,15 @@ class Resources:
             )
         return path
 
-    def spawnable(self, uri: str, text: str, name: str) -> tuple[World, bool]:
+    def spawnable(self, uri: str, text: str, name: str, *, static: bool = False) -> tuple[World, bool]:
         """Read what is to be spawned.
 
         Args:
             uri: Its URI; empty to read `text`.
             text: Its content, in any format that is read.
             name: The name that it will have, for a vehicle.
+            static: Whether a URDF model is fixed where it is put. Others float free, as in Gazebo, unless their file
+                says that they stay.
 
         Returns:
             The world that contains it, and whether its frames have the name already.
@@ -114,20 +132,39 @@ class Resources:
             Rejected: With a code of SpawnEntity.
         """
         if not uri:
-            return self._from_text(text), False
-        path = self.locate(uri, shipped_vehicles())
+            part = self._from_text(text)
+            return (_released(part) if text.lstrip().startswith("<") and not static else part), False
+        path = self.locate(uri, {**shipped_worlds(), **shipped_robots(), **shipped_vehicles()})
         if path in shipped_vehicles().values():
             # A vehicle's file is a part of a world, not a world.
             lines = f"world: {names.last(name)}\nvehicles:\n  - {{name: {name}, model: {path.stem}}}\n"
             return _read(lambda: loads(lines)), True
-        return _read(lambda: load(path, allow=self.folders)), False
+        part = _read(lambda: load(path, allow=self.folders))
+        of_file = any(model.files[:1] == part.files[:1] for model in part.models)
+        return (_released(part) if of_file and not static else part), False
 
     def world(self, uri: str, text: str) -> World:
         """Read a world to load. Raises Rejected, with a code of LoadWorld."""
-        if not uri:
-            return self._from_text(text)
-        path = self.locate(uri, shipped_worlds())
+        world = self._from_text(text) if not uri else self._loaded(self.locate(uri, shipped_worlds()))
+        if autopiloted(world):
+            raise Rejected("OPERATION_FAILED", AUTOPILOTED)
+        return world
+
+    def _loaded(self, path: Path) -> World:
         return _read(lambda: load(path, allow=self.folders))
+
+    def _loadable(self, path: Path) -> bool:
+        """Return whether a file is a world that can be loaded. A file is read again when it has changed."""
+        try:
+            found = path.stat()
+            key = (path, found.st_mtime_ns, found.st_size)
+            if key not in self._known:
+                self._known[key] = not autopiloted(self._loaded(path))
+        except OSError:
+            return False
+        except Rejected:
+            self._known[key] = False
+        return self._known[key]
 
     def _from_text(self, text: str) -> World:
         if not text.strip():
@@ -147,11 +184,11 @@ class Resources:
             The resources, and the sources that are not folders that may be read.
         """
         found = [
-            Listed(_uri(path), name, f"vehicle {name}: {_first_comment(path)}")
+            Listed(_uri(path), name, f"vehicle {name}: {first_comment(path)}")
             for name, path in shipped_vehicles().items()
         ]
         found += [
-            Listed(_uri(path), path.stem, f"model {path.stem}") for path in _files(_config("models")) if path.suffix
+            Listed(_uri(path), name, f"model {name}: {first_comment(path)}") for name, path in shipped_robots().items()
         ]
         more, unknown = self._searched(sources)
         beside = [path for folder in self.folders for path in _files(folder)]
@@ -167,11 +204,11 @@ class Resources:
         Returns:
             The worlds, and the sources that are not folders that may be read.
         """
-        found = [Listed(_uri(path), name, _first_comment(path)) for name, path in shipped_worlds().items()]
         more, unknown = self._searched(sources)
         beside = [path for folder in self.folders for path in _files(folder)]
-        found += [Listed(_uri(path), path.stem, _first_comment(path)) for path in (*beside, *more)]
-        return list(dict.fromkeys(found))[:MAX_LISTED], unknown
+        files = [*shipped_worlds().items(), *((path.stem, path) for path in (*beside, *more))][:MAX_LISTED]
+        found = [Listed(_uri(path), name, first_comment(path)) for name, path in files if self._loadable(path)]
+        return list(dict.fromkeys(found)), unknown
 
     def _searched(self, sources: Sequence[str]) -> tuple[list[Path], list[str]]:
         folders = {source: self._folder(source) for source in sources}
@@ -192,9 +229,21 @@ def uri_of(world: World) -> str:
     return _uri(world.files[0].resolve()) if world.files else ""
 
 
-def _config(folder: str) -> Path | None:
-    packaged = share(PACKAGE)
-    return None if packaged is None else packaged / "config" / folder
+def _released(part: World) -> World:
+    """Return a URDF model on a free joint, unless its file says that it stays; anything else as it is.
+
+    Raises Rejected (RESOURCE_PARSE_ERROR) if it cannot move, such as without masses.
+    """
+    models = part.models
+    if len(models) != 1 or not models[0].urdf or stays(models[0]):
+        return part
+    try:
+        return replace(part, parts={**part.parts, "models": (set_floating(models[0], True),)})
+    except WorldError as error:
+        reason = "; ".join(problem.message for problem in error.problems[:3])
+        raise Rejected(
+            "RESOURCE_PARSE_ERROR", f"{part.name} cannot float free: {reason}; spawn it as static to fix it in place"
+        ) from None
 
 
 def _uri(path: Path) -> str:
@@ -210,14 +259,6 @@ def _files(folder: Path | None) -> Iterator[Path]:
         return
     known = {suffix for suffix in READERS if suffix not in PROGRAMS}
     yield from (path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file())
-
-
-def _first_comment(path: Path) -> str:
-    """Return the first sentence of the comment that a file begins with."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        line = file.readline(1000).strip()
-    text = re.sub(r"^(#|<!--|//)\s*|\s*-->$", "", line) if line.startswith(("#", "<!--", "//")) else ""
-    return shown(text.partition(". ")[0].rstrip("."), 200)
 
 
 def _read(read: object) -> World:

@@ -50,9 +50,6 @@ class RunRequests:
         despawn: Removes everything that was added to the run. Called from the loop.
         rewind: Goes back to the start, but keeps what was added. Called from the loop.
         quit: Ends the program, once the reply is sent.
-
-    Attributes:
-        unloaded: Whether there is no world.
     """
 
     def __init__(
@@ -65,7 +62,6 @@ class RunRequests:
         rewind: Callable[[], None],
         quit: Callable[[], None],
     ) -> None:
-        self.unloaded = False
         self._loop, self._entities = loop, entities
         self._reset, self._despawn, self._quit = reset, despawn, quit
         self._again = {
@@ -75,6 +71,11 @@ class RunRequests:
         }
         self._paused_at_start = self._quitting = False
         self._loading = 0
+
+    @property
+    def unloaded(self) -> bool:
+        """Whether there is no world."""
+        return self._entities.unloaded
 
     def state(self) -> RunState:
         """Return the state of the simulation."""
@@ -129,7 +130,7 @@ class RunRequests:
 
     def entered(self, *, unloaded: bool = False) -> None:
         """Note that the run is at the start of another world, or of none. Call it from the loop."""
-        self.unloaded, self._paused_at_start = unloaded, False
+        self._entities.unloaded, self._paused_at_start = unloaded, False
 
     def reset(self, scope: int) -> None:
         """Go back to the start, as far as a scope says. The simulation stays running or paused.
@@ -147,7 +148,7 @@ class RunRequests:
             raise Rejected("FEATURE_UNSUPPORTED", f"scope {scope} is not defined; defined: {defined}")
 
         def act() -> None:
-            self._need_world()
+            self._entities.need_world()
             if wanted == _EVERYTHING:
                 self._restart()
                 return
@@ -179,7 +180,7 @@ class RunRequests:
 
         def advance() -> int:
             nonlocal done
-            self._need_world()
+            self._entities.need_world()
             if not self._loop.paused:
                 raise Rejected("OPERATION_FAILED", "the simulation is running; pause it to step")
             count = min(part, steps - done)
@@ -197,7 +198,7 @@ class RunRequests:
         """Raise Rejected (OPERATION_FAILED) while the simulation runs."""
 
         def check() -> None:
-            self._need_world()
+            self._entities.need_world()
             if not self._loop.paused:
                 raise Rejected("OPERATION_FAILED", "the simulation is running; pause it to step")
 
@@ -208,10 +209,6 @@ class RunRequests:
         self._entities.infos.clear()
         self._paused_at_start = False
         self._reset()
-
-    def _need_world(self) -> None:
-        if self.unloaded:
-            raise Rejected("INCORRECT_STATE", "there is no world; load one first")
 
     def _state(self) -> RunState:
         if self._quitting:

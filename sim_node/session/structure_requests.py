@@ -15,7 +15,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
-from sim_node.session.resources import Resources, uri_of
+from sim_node.session.resources import AUTOPILOTED, Resources, uri_of
 from sim_node.session.run_requests import RunRequests
 from sim_node.simulation import Loop, Refused
 from sim_node.simulation.generation import Generation
@@ -58,6 +58,7 @@ class StructureRequests:
         frame: str = "",
         pose: tuple[npt.ArrayLike, npt.ArrayLike] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)),
         allow_renaming: bool = False,
+        static: bool = False,
     ) -> str:
         """Add an entity to the world.
 
@@ -69,6 +70,7 @@ class StructureRequests:
             frame: The frame of the pose; empty for the fixed frame.
             pose: Position (3,), m, and quaternion (4,) [x y z w].
             allow_renaming: Whether it may have another name if this one is taken.
+            static: Whether a URDF model is fixed where it is put; see `Resources.spawnable`.
 
         Returns:
             The name of the entity, with the namespace.
@@ -83,7 +85,7 @@ class StructureRequests:
             raise Rejected("NAME_INVALID", f"name {shown(name)!r}: allowed are {_NAME.pattern}")
         if len(prefix) + len(name) > MAX_NAME:
             raise Rejected("NAME_INVALID", f"a name of {len(prefix) + len(name)} characters; allowed: {MAX_NAME}")
-        part, own = self._read(uri, text, name or "entity")
+        part, own = self._read(uri, text, name or "entity", static=static)
         wanted = name or re.sub(r"\W", "_", part.name, flags=re.ASCII).lstrip("0123456789_")
         if not wanted:
             if not allow_renaming:
@@ -91,6 +93,7 @@ class StructureRequests:
             wanted = "entity"
 
         def look() -> tuple[World, str, FloatArray]:
+            self._entities.need_world()
             full = self._unused(f"{prefix}/{wanted}" if prefix else wanted, allow_renaming=allow_renaming)
             return self._loop.simulation.world, full, self._entities.placed(frame, pose).pose[0]
 
@@ -160,14 +163,8 @@ class StructureRequests:
             Rejected: As in `EntityRequests.set_state`.
         """
 
-        def act() -> None:
-            now, _ = self._entities.state(name)
-            if pose is None:
-                self._entities.set_state(name, "", (now.pose[0, :3], now.pose[0, 3:]), twist or now.twist[0])
-            else:
-                self._entities.set_state(name, frame, (pose[:3], pose[3:]), twist or (0.0,) * 6)
-
-        self._loop.call(act)
+        stopped = twist or (None if pose is None else (0.0,) * 6)
+        self._entities.set_state(name, frame, None if pose is None else (pose[:3], pose[3:]), stopped)
 
     def set_numbers(self, values: Mapping[str, float]) -> None:
         """Set positions of joints, by their names, and numbers of the world, by key paths. Raises Rejected."""
@@ -205,9 +202,8 @@ class StructureRequests:
             world = self.resources.world(uri, text)
 
             def act(after: Generation) -> tuple[str, str]:
-                if autopiloted(world) or autopiloted(self._loop.simulation.world):
-                    reason = "worlds with autopilots are run from the start; name it to `run`"
-                    raise Rejected("OPERATION_FAILED", reason)
+                if autopiloted(self._loop.simulation.world):
+                    raise Rejected("OPERATION_FAILED", AUTOPILOTED)
                 self._enter(after)
                 run.entered()
                 return world.name, uri_of(world)
@@ -235,8 +231,8 @@ class StructureRequests:
         self._entities.spawned.clear()
         self._entities.infos.clear()
 
-    def _read(self, uri: str, text: str, name: str) -> tuple[World, bool]:
-        part, own = self.resources.spawnable(uri, text, name)
+    def _read(self, uri: str, text: str, name: str, *, static: bool) -> tuple[World, bool]:
+        part, own = self.resources.spawnable(uri, text, name, static=static)
         return replace(part, name=uri if own and uri.isidentifier() else part.name), own
 
     def _joined(self, world: World, added: World, name: str, pose: FloatArray, *, named: bool) -> World:
@@ -261,10 +257,8 @@ class StructureRequests:
         return f"{name}_{number}"
 
     def _frame(self, name: str) -> str:
-        """Return the canonical link of an entity, or the frame of this name. Raises Rejected (NOT_FOUND)."""
-        entity = self._entities.present().entities.get(name)
-        frames = self._loop.simulation.frames
-        return frames.names[self._entities.frame_row(name)] if entity is None else entity.frame
+        """Return the frame of this name, or the canonical link of an entity. Raises Rejected (INVALID_POSE)."""
+        return self._loop.simulation.frames.names[self._entities.frame_row(name)]
 
     def _verb(self, act: Callable[[], T]) -> T:
         """Change the run, and return what the function does. Raises Rejected."""

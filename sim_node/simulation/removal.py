@@ -9,10 +9,11 @@ from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of
 from sim_node.world.joint_commands import JointCommands
-from sim_node.world.model import World
+from sim_node.world.model import Sensor, World
 from sim_node.world.models import Model
 from sim_node.world.part import Kind, Rename, all_parts
 from sim_node.world.problems import quoted, refuse
+from sim_node.world.sensor_types import naming
 from sim_node.world.vehicles import Multirotor
 
 
@@ -99,6 +100,12 @@ def _pruned(part: Any, gone: set[str]) -> Any:
         return replace(part, mimic=None)
     if isinstance(part, JointCommands) and not gone.isdisjoint(part.joints):
         return replace(part, joints=tuple(joint for joint in part.joints if joint not in gone))
+    if isinstance(part, Sensor):
+        listed = {key: part.parameters.get(key, ()) for key in naming(part.type)}
+        left = {key: [name for name in value if name not in gone] for key, value in listed.items()}
+        # A sensor of nothing is refused when the change is opened, by its own name for what it needs.
+        fewer = {key: value for key, value in left.items() if value and len(value) < len(listed[key])}
+        return replace(part, parameters={**part.parameters, **fewer}) if fewer else part
     return part
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from sim_node.recording.opening import is_bag
 from sim_node.tools.commands import as_json, finished, shortened
-from sim_node.tools.registry import Call, ToolRefused, tool
+from sim_node.tools.registry import Call, ToolRefused, TypedDict, tool
 from sim_node.tools.topics import DATA
+from sim_node.tools.worlds import Picture, pictured
 
 READ_S = 120.0
 MAX_SIGNALS = 12
@@ -16,12 +17,46 @@ MAX_SIGNALS = 12
 Bag = Annotated[str, "path of a bag within the folder"]
 
 
+class Topic(TypedDict, total=False):
+    """A topic of a bag, with the number of its messages, and the hash and the QoS profiles of its publishers."""
+
+    name: str
+    type: str
+    count: int
+    encoding: str
+    type_hash: str
+    qos: list[dict[str, Any]]
+
+
+class BagInfo(TypedDict, total=False):
+    """The contents of a bag; times in ns. damage: what is wrong with it."""
+
+    start_ns: int
+    end_ns: int
+    count: int
+    topics: list[Topic]
+    damage: Any
+
+
+class Poses(TypedDict, total=False):
+    """A pose (m, [x, y, z, w]) at a time (s, ns), along the target's axes; or poses as CSV with a header."""
+
+    translation: list[float]
+    rotation: list[float]
+    stamp: float | None
+    stamp_ns: int | None
+    note: str
+    csv: str
+
+
 @tool("bag_info")
-def bag_info(call: Call, *, bag: Bag) -> dict[str, Any]:
+def bag_info(call: Call, *, bag: Bag) -> BagInfo:
     """Return the topics of a bag with types, counts and rates, its times, and damage if there is any."""
     _, text = finished(call, "info", _bag(call, bag), "--json", timeout_s=READ_S)
     found = as_json(text)
-    return found if isinstance(found, dict) else {"bag": found}
+    if not isinstance(found, dict):
+        raise ToolRefused(shortened(text))
+    return cast(BagInfo, found)
 
 
 @tool("bag_query")
@@ -33,7 +68,7 @@ def bag_query(
     source: Annotated[str, "frame to find"],
     at: Annotated[float | None, "s; none for all of it, every so often"] = None,
     every: Annotated[float, "without a time: s between poses"] = 1.0,
-) -> dict[str, Any]:
+) -> Poses:
     """Return the pose of a frame in another at a time of a bag, or a table of poses over its whole time."""
     names = (_bag(call, bag), target, source)
     if any(name.startswith("-") for name in names):
@@ -43,7 +78,9 @@ def bag_query(
         if code != 0:
             raise ToolRefused(shortened(text))
         found = as_json(text)
-        return found if isinstance(found, dict) else {"pose": found}
+        if not isinstance(found, dict):
+            raise ToolRefused(shortened(text))
+        return cast(Poses, found)
     code, text = finished(call, "lookup", f"--every={every!r}", *names, timeout_s=READ_S)
     if code != 0:
         raise ToolRefused(shortened(text))
@@ -56,16 +93,12 @@ def plot(
     *,
     bag: Bag,
     signals: Annotated[list[str], "each a topic, a dot and a field, as in /drone/imu/data_raw.angular_velocity.z"],
-    picture: Annotated[str, "name of a new .png, .svg or .pdf file"],
-) -> dict[str, Any]:
-    """Plot numbers of a bag over time, and return the range of each."""
+    picture: Annotated[str, "name of a new .png, .svg or .pdf file to keep it in; empty for none"] = "",
+) -> Picture:
+    """Plot numbers of a bag over time, show the plot, and return the range of each."""
     if not 1 <= len(signals) <= MAX_SIGNALS or any(each.startswith("-") for each in signals):
         raise ToolRefused(f"1 to {MAX_SIGNALS} signals are needed, found {shlex.join(signals)!r}")
-    path = call.access.new_path(picture, (".png", ".svg", ".pdf"))
-    code, text = finished(call, "plot", _bag(call, bag), *signals, "-o", str(path), timeout_s=READ_S)
-    if code != 0:
-        raise ToolRefused(shortened(text))
-    return {"picture": str(path.relative_to(call.access.folder.resolve())), "report": shortened(text)}
+    return pictured(call, picture, (".png", ".svg", ".pdf"), ["plot", _bag(call, bag), *signals], READ_S)
 
 
 def _bag(call: Call, given: str) -> str:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from sim_node.text import printable
-from sim_node.tools.graph import Cancelled
+from sim_node.tools.graph import POLL_S, Cancelled
 from sim_node.tools.registry import Call, ToolRefused
 
 # Characters of a report.
 MAX_TEXT = 4000
 # What a command has to end in after it was asked to, s.
 END_S = 5.0
+_ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
 
 
 def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
@@ -66,13 +71,45 @@ def end(process: subprocess.Popen[bytes], patience_s: float = END_S) -> None:
         process: The program.
         patience_s: How long it may take after being asked, s.
     """
-    for number in (signal.SIGINT, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(patience_s)
+    if process.poll() is not None:
+        return
+    _signal(process, signal.SIGINT)
+    deadline = time.monotonic() + patience_s
+    # Its number stays its own until it is waited for, so that what it has started can be ended by it.
+    while time.monotonic() < deadline and not os.waitid(os.P_PID, process.pid, _ENDED):
+        time.sleep(POLL_S)
+    _signal(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+@contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """Give a path for a new file or folder, which becomes `target` if the block ends well; else nothing is left.
+
+    Args:
+        target: Does not exist; its folder may not, either.
+
+    Raises:
+        ToolRefused: The target cannot be made, or exists by now.
+    """
+    try:
+        near = next(folder for folder in target.parents if folder.is_dir())
+        aside = Path(tempfile.mkdtemp(prefix=".partial-", dir=near))
+    except OSError as error:
+        raise ToolRefused(f"{target.name!r} cannot be written: {error.strerror}") from None
+    try:
+        yield aside / target.name
+        if target.exists():
+            raise ToolRefused(f"{target.name!r} exists by now; tools overwrite nothing")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(aside / target.name, target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def shortened(text: str) -> str:

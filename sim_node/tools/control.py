@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from sim_node.text import shown
 from sim_node.tools.graph import Graph
-from sim_node.tools.registry import Call, ToolRefused, tool
+from sim_node.tools.registry import Call, ToolRefused, TypedDict, tool
 
 TIMEOUT_S = 10.0
 _TRIGGER = "std_srvs/srv/Trigger"
+
+
+class Simulation(TypedDict, total=False):
+    """A simulation's node; its time (s) and whether that passes, or what it answers."""
+
+    node: str
+    time: float | None
+    time_passes: bool
+    message: str
 
 
 @tool("simulation", changes=True)
@@ -18,7 +27,7 @@ def simulation(
     *,
     action: Annotated[Literal["state", "pause", "resume", "step", "reset"], "what to do; state changes nothing"],
     node: Annotated[str, "full name of the simulation's node; empty if there is one"] = "",
-) -> dict[str, Any]:
+) -> Simulation:
     """Pause, resume, step or reset the simulation, or return its time."""
     graph = call.graph
     name = simulation_node(graph, node)

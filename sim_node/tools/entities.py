@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from sim_node.text import shown
 from sim_node.tools.control import simulation_node
-from sim_node.tools.registry import Call, ToolRefused, tool
+from sim_node.tools.registry import Call, ToolRefused, TypedDict, tool
 from sim_node.tools.worlds import world_path
+from sim_node.world.locate import shipped_robots, shipped_vehicles
 
 TIMEOUT_S = 30.0
 # rcl_interfaces/msg/ParameterType, with the field of ParameterValue that has the value.
@@ -20,27 +21,41 @@ Node = Annotated[str, "full name of the simulation's node; empty if there is one
 Frame = Annotated[str, "frame of the position; empty for the fixed frame"]
 
 
+class Changed(TypedDict):
+    """The simulation's node, and what it has done."""
+
+    node: str
+    message: str
+
+
 @tool("spawn", changes=True)
 def spawn(
     call: Call,
     *,
-    file: Annotated[str, "name of a shipped vehicle or world, or path of a world or model file within the folder"],
+    file: Annotated[
+        str, "name of a shipped vehicle, model or world (list_worlds), or path of a world or model file in the folder"
+    ],
     name: Annotated[str, "name of the entity; empty for that in the file"] = "",
     x: Annotated[float, "m"] = 0.0,
     y: Annotated[float, "m"] = 0.0,
     z: Annotated[float, "m"] = 0.0,
     yaw: Annotated[float, "rad, counterclockwise from the frame's x axis"] = 0.0,
     frame: Frame = "",
+    static: Annotated[bool, "fix a URDF model where it is put; it floats free otherwise"] = False,
     node: Node = "",
-) -> dict[str, Any]:
-    """Add the vehicle, model or world of a file to the simulation while it runs."""
-    uri = file if "/" not in file and not (call.access.folder / file).exists() else world_path(call, file)
-    values = {"uri": uri, "name": name, "frame": frame, "pose": _pose(x, y, z, yaw)}
+) -> Changed:
+    """Add the vehicle, model or world of a file to the simulation while it runs.
+
+    A simulation that the server has not started itself reads only what its user allows by `run --allow DIR`.
+    """
+    shipped = {**shipped_vehicles(), **shipped_robots()}
+    uri = file if file in shipped else world_path(call, file)
+    values = {"uri": uri, "name": name, "frame": frame, "pose": _pose(x, y, z, yaw), "static": static}
     return _changed(call, node, "spawn", values)
 
 
 @tool("remove", changes=True)
-def remove(call: Call, *, name: Annotated[str, "name of the entity"], node: Node = "") -> dict[str, Any]:
+def remove(call: Call, *, name: Annotated[str, "name of the entity"], node: Node = "") -> Changed:
     """Remove an entity, and all that hangs on it, from the simulation while it runs."""
     return _changed(call, node, "remove", {"name": name})
 
@@ -56,7 +71,7 @@ def set_entity(
     yaw: Annotated[float, "rad, counterclockwise from the frame's x axis"] = 0.0,
     frame: Frame = "",
     node: Node = "",
-) -> dict[str, Any]:
+) -> Changed:
     """Place an entity that floats free, or one that no joint moves. It then rests."""
     return _changed(call, node, "set", {"name": name, "frame": frame, "pose": _pose(x, y, z, yaw)})
 
@@ -67,7 +82,7 @@ def _pose(x: float, y: float, z: float, yaw: float) -> list[float]:
     return [x, y, z, 0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)]
 
 
-def _changed(call: Call, node: str, verb: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _changed(call: Call, node: str, verb: str, values: Mapping[str, Any]) -> Changed:
     """Ask the simulation to change its world. Raises ToolRefused with the simulation's reason."""
     name = simulation_node(call.graph, node)
     given = {"verb": verb} | {key: value for key, value in values.items() if value != ""}

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from sim_node.frames import yaw_enu_from_ned
 from sim_node.text import did_you_mean, shown
 from sim_node.tools.graph import Graph, Messages, Patience
-from sim_node.tools.registry import Call, ToolRefused, tool
+from sim_node.tools.registry import Call, ToolRefused, TypedDict, tool
 
 _POSE = "local_position/pose"
 _ODOMETRY = "local_position/odom"
@@ -20,26 +21,107 @@ SETTLED_SPEED, SETTLED_DISTANCE, SETTLING_S = 0.1, 0.2, 10.0
 Vehicle = Annotated[str, "name of the vehicle; empty if there is one"]
 
 
+# Those that are level and begin at home; the others begin at the vehicle.
+LEVEL = ("ENU", "NED")
+Convention = Literal["ENU", "NED", "FLU", "FRD"]
+
+
+class Flight(TypedDict):
+    """The end of a flight: distance to the target (m), position in ENU from home (m)."""
+
+    status: Literal["reached", "refused", "timed out"]
+    message: str
+    vehicle: str
+    distance: float
+    position: list[float]
+
+
+class Answer(TypedDict):
+    """What the autopilot says to a command."""
+
+    status: Literal["accepted", "refused"]
+    message: str
+    vehicle: str
+
+
+class Battery(TypedDict):
+    """The voltage (V) and the charge, 0 to 1."""
+
+    voltage: float | None
+    percentage: float | None
+
+
+class _Telemetry(TypedDict):
+    vehicle: str
+    mode: str
+    state: dict[str, str]
+    position_from_home: list[float]
+    speed: float
+
+
+class Telemetry(_Telemetry, total=False):
+    """What a vehicle reports: position in ENU from home (m), speed (m/s)."""
+
+    battery: Battery
+
+
+def target_of(
+    given: Sequence[float],
+    yaw: float,
+    convention: Convention,
+    at: Sequence[float] = (0.0, 0.0, 0.0),
+    heading: float = 0.0,
+) -> tuple[tuple[float, float, float], float]:
+    """Return a target in ENU.
+
+    Args:
+        given: The target (3,), m: from home in ENU or NED, from the vehicle along its level axes in FLU or FRD.
+        yaw: The wanted heading, rad, in the convention's sense.
+        convention: The convention of both.
+        at: The vehicle's position (3,) in ENU from home, m.
+        heading: The vehicle's heading, rad, counterclockwise from east.
+
+    Returns:
+        The target (3,) in ENU from home, m, and the heading, rad, counterclockwise from east.
+    """
+    x, y, z = given
+    if convention == "ENU":
+        return (x, y, z), yaw
+    if convention == "NED":
+        return (y, x, -z), float(yaw_enu_from_ned(yaw))
+    if convention == "FRD":
+        y, z, yaw = -y, -z, -yaw
+    east, north, up = at
+    cosine, sine = math.cos(heading), math.sin(heading)
+    return (east + cosine * x - sine * y, north + sine * x + cosine * y, up + z), heading + yaw
+
+
 @tool("flight_goto", changes=True)
 def flight_goto(
     call: Call,
     *,
-    x: Annotated[float, "m east of home"],
-    y: Annotated[float, "m north of home"],
-    z: Annotated[float, "m above home"],
-    yaw: Annotated[float, "heading in rad, counterclockwise from east"] = 0.0,
+    x: Annotated[float, "m: east of home in ENU, north in NED, forward of the vehicle in FLU and FRD"],
+    y: Annotated[float, "m: north of home in ENU, east in NED, left in FLU, right in FRD"],
+    z: Annotated[float, "m: above home in ENU, below it in NED, up in FLU, down in FRD"],
+    yaw: Annotated[
+        float, "rad: counterclockwise from east in ENU, clockwise from north in NED; in FLU and FRD from the heading"
+    ] = 0.0,
+    convention: Annotated[Convention, "axes: ENU or NED from home, FLU or FRD from where the vehicle is"] = "ENU",
     speed: Annotated[float | None, "ground speed in m/s; none for the vehicle's own"] = None,
     vehicle: Vehicle = "",
     timeout: Annotated[float, f"s to wait for the arrival, up to {MAX_FLIGHT_S:g}"] = FLIGHT_S,
-) -> dict[str, Any]:
-    """Fly a vehicle that is in the air to a place in ENU metres from home; wait until it is there and has settled.
+) -> Flight:
+    """Fly a vehicle that is in the air to a place in metres from home; wait until it is there and has settled.
 
-    The status is reached, refused or timed out. A vehicle on the ground must be armed and take off first. If the
-    call is taken back, the vehicle stops where it is.
+    Axes are ENU (east, north, up) unless `convention` says otherwise; those of FLU and FRD are level, along the
+    vehicle's heading. The position in the answer is in ENU from home. The status is reached, refused or timed out. A
+    vehicle on the ground must be armed and take off first. If the call is taken back, the vehicle stops where it is.
     """
     graph = call.graph
     name = _allowed(call, vehicle)
-    call.access.refuse_target(x, y, z, speed)
+    given = (x, y, z)
+    if convention in LEVEL:  # else it is known when the vehicle is
+        call.access.refuse_target(*target_of(given, yaw, convention)[0], speed)
     if not math.isfinite(yaw):
         raise ToolRefused(f"yaw is {yaw}; a number in rad is needed")
     _positive(timeout, MAX_FLIGHT_S)
@@ -48,15 +130,18 @@ def flight_goto(
         graph.messages(f"/{name}/{_ODOMETRY}", call.patience, MESSAGE_S) as odometry,
         graph.messages(f"/{name}/command_result", call.patience, MESSAGE_S) as results,
     ):
-        if speed is not None:
-            _command(call, results, f"/{name}/cmd/speed", "std_msgs/msg/Float64", {"data": speed}, "speed")
-        follow = _Approach(odometry, (home["x"] + x, home["y"] + y, home["z"] + z))
-        pose = {
-            "position": {"x": x, "y": y, "z": z},
-            "orientation": {"z": math.sin(yaw / 2), "w": math.cos(yaw / 2)},
-        }
+        follow = _Approach(odometry)
         if not call.patience.until(follow.update, MESSAGE_S):
             raise ToolRefused(f"nothing came on {shown(name)}/{_ODOMETRY} within {MESSAGE_S:g} s")
+        target, heading = target_of(given, yaw, convention, _from_home(follow.at, home), follow.heading)
+        call.access.refuse_target(*target, speed)
+        follow.begin([home[axis] + value for axis, value in zip("xyz", target, strict=True)])
+        if speed is not None:
+            _command(call, results, f"/{name}/cmd/speed", "std_msgs/msg/Float64", {"data": speed}, "speed")
+        pose = {
+            "position": dict(zip("xyz", target, strict=True)),
+            "orientation": {"z": math.sin(heading / 2), "w": math.cos(heading / 2)},
+        }
         goto = {"header": {"frame_id": follow.frame}, "pose": pose}
         graph.publish(f"/{name}/goto", "geometry_msgs/msg/PoseStamped", goto, call.patience)
         outcome: list[dict[str, Any]] = []
@@ -74,14 +159,18 @@ def flight_goto(
         except BaseException:
             _stop(call, name)
             raise
-        answer = {"vehicle": name, "distance": follow.distance, "position": _from_home(follow.at, home)}
-        if not in_time:
-            return {
-                "status": "timed out",
-                "message": f"not there within {timeout:g} s; it is still on its way",
-            } | answer
-        status = "reached" if _ok(outcome[-1]) else "refused"
-        return {"status": status, "message": shown(str(outcome[-1]["message"]))} | answer
+        status: Literal["reached", "refused", "timed out"] = "timed out"
+        message = f"not there within {timeout:g} s; it is still on its way"
+        if in_time:
+            status = "reached" if _ok(outcome[-1]) else "refused"
+            message = shown(str(outcome[-1]["message"]))
+        return Flight(
+            status=status,
+            message=message,
+            vehicle=name,
+            distance=follow.distance,
+            position=_from_home(follow.at, home),
+        )
 
 
 @tool("flight_command", changes=True)
@@ -94,7 +183,7 @@ def flight_command(
     height: Annotated[float | None, "takeoff: m above home; none for the bridge's takeoff_height"] = None,
     mode: Annotated[str, "mode: by the autopilot's own name, such as LOITER"] = "",
     vehicle: Vehicle = "",
-) -> dict[str, Any]:
+) -> Answer:
     """Arm, disarm, take off, land, return, set a mode, or start or clear the mission. Waits for the autopilot's answer.
 
     Taking off and landing take longer than the answer: follow the height by telemetry.
@@ -121,7 +210,7 @@ def flight_mission(
     *,
     mission: Annotated[str, "YAML, JSON, QGC WPL 110 or a QGroundControl plan, as text"],
     vehicle: Vehicle = "",
-) -> dict[str, Any]:
+) -> Answer:
     """Upload a mission, to be started by flight_command. Its items are checked by the bridge and by the autopilot."""
     name = _allowed(call, vehicle)
     values = {"data": mission}
@@ -129,13 +218,13 @@ def flight_mission(
 
 
 @tool("telemetry")
-def telemetry(call: Call, *, vehicle: Vehicle = "") -> dict[str, Any]:
+def telemetry(call: Call, *, vehicle: Vehicle = "") -> Telemetry:
     """Return what a vehicle reports: mode, whether it is armed, position from home (ENU, m), speed, battery."""
     name = _named(call, vehicle)
     state = _latest(call, f"/{name}/state")
     home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]
     at, speed = _motion(_latest(call, f"/{name}/{_ODOMETRY}"))
-    found = {
+    found: Telemetry = {
         "vehicle": name,
         "mode": shown(str(state["message"])),
         "state": {shown(str(each["key"])): shown(str(each["value"])) for each in state["values"]},
@@ -143,31 +232,39 @@ def telemetry(call: Call, *, vehicle: Vehicle = "") -> dict[str, Any]:
         "speed": speed,
     }
     if battery := _latest(call, f"/{name}/battery", optional=True):
-        found["battery"] = {key: battery[key] for key in ("voltage", "percentage")}
+        found["battery"] = Battery(voltage=battery["voltage"], percentage=battery["percentage"])
     return found
 
 
 class _Approach:
     """A flight to a target (m, in the map), by odometry. The numbers are there after the first message."""
 
-    def __init__(self, odometry: Messages, target: Sequence[float]) -> None:
-        self._odometry, self._target = odometry, target
-        self._begun: float | None = None
+    def __init__(self, odometry: Messages) -> None:
+        self._odometry = odometry
         self.frame = ""
+
+    def begin(self, target: Sequence[float]) -> None:
+        """Set the target."""
+        self._target = target
+        self._begun = self.distance
+
+    @property
+    def distance(self) -> float:
+        """The distance to the target, m."""
+        return math.dist(self.at, self._target)
 
     def update(self) -> bool:
         """Take what has come in. Return whether anything has come so far."""
         for message in self._odometry.take():
             self.frame = message["header"]["frame_id"]
             self.at, self.speed = _motion(message)
-            self.distance = math.dist(self.at, self._target)
-            self._begun = self.distance if self._begun is None else self._begun
+            self.heading = _heading(message["pose"]["pose"]["orientation"])
         return bool(self.frame)
 
     @property
     def part(self) -> float:
         """The part of the way that is done, 0 to 1."""
-        whole = max(self._begun or 0.0, self.distance)
+        whole = max(self._begun, self.distance)
         return 1.0 - self.distance / whole if whole else 1.0
 
     def settled(self) -> bool:
@@ -179,6 +276,12 @@ def _motion(odometry: dict[str, Any]) -> tuple[list[float], float]:
     """Return the position in the map (m) and the speed (m/s)."""
     at, along = odometry["pose"]["pose"]["position"], odometry["twist"]["twist"]["linear"]
     return [at[axis] for axis in "xyz"], math.hypot(*(along[axis] for axis in "xyz"))
+
+
+def _heading(turn: dict[str, float]) -> float:
+    """Return the heading of an attitude, rad, counterclockwise from east."""
+    x, y, z, w = (turn[axis] for axis in "xyzw")
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 def _from_home(at: Sequence[float], home: dict[str, float]) -> list[float]:
@@ -239,19 +342,21 @@ def _latest(call: Call, topic: str, *, optional: bool = False) -> dict[str, Any]
     raise ToolRefused(f"nothing came on {shown(topic)} within {MESSAGE_S:g} s")
 
 
-def _service(call: Call, name: str, service: str, values: dict[str, Any]) -> dict[str, Any]:
+def _service(call: Call, name: str, service: str, values: dict[str, Any]) -> Answer:
     reply = call.graph.call(f"/{name}/{service}", values, call.patience, REPLY_S)
-    status = "accepted" if reply["success"] else "refused"
-    return {"status": status, "message": shown(str(reply["message"])), "vehicle": name}
+    return _answer(name, str(reply["message"]), accepted=bool(reply["success"]))
+
+
+def _answer(name: str, message: str, *, accepted: bool) -> Answer:
+    return {"status": "accepted" if accepted else "refused", "message": shown(message), "vehicle": name}
 
 
 def _topic_command(
     call: Call, name: str, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float = REPLY_S
-) -> dict[str, Any]:
+) -> Answer:
     with call.graph.messages(f"/{name}/command_result", call.patience, MESSAGE_S) as results:
         found = _sent(call, results, f"/{name}/{topic}", type, values, result, timeout_s)
-    status = "accepted" if _ok(found) else "refused"
-    return {"status": status, "message": shown(str(found["message"])), "vehicle": name}
+    return _answer(name, str(found["message"]), accepted=_ok(found))
 
 
 def _command(call: Call, results: Messages, topic: str, type: str, values: dict[str, Any], result: str) -> None:

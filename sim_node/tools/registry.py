@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sim_node.registry import Registry, calling_module
 from sim_node.tools.access import Access
 from sim_node.tools.graph import Graph, Patience, ToolRefused
+
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:  # what turns answers into schemas reads no other there
+    from typing_extensions import TypedDict
 
 
 @dataclass(frozen=True)
@@ -20,12 +26,14 @@ class Call:
         patience: Waits, and notices when the caller takes the call back.
         running: Returns the graph, or raises ToolRefused, such as after the simulation has ended.
         progress: Reports how far the call is: the part that is done (0 to 1), and a line of text.
+        pictures: PNG pictures that the answer shows, in addition to what the tool returns.
     """
 
     access: Access
     patience: Patience
     running: Callable[[], Graph]
     progress: Callable[[float, str], None] = lambda part, text: None
+    pictures: list[bytes] = field(default_factory=list)
 
     @property
     def graph(self) -> Graph:
@@ -46,7 +54,7 @@ TOOLS: Registry[str, Tool] = Registry(
     "tool",
     shipped=tuple(
         f"sim_node.tools.{module}"
-        for module in ("transforms", "topics", "flight", "control", "entities", "worlds", "bags")
+        for module in ("transforms", "topics", "flight", "control", "entities", "worlds", "files", "bags")
     ),
     group="sim_node.tools",
 )
@@ -57,7 +65,8 @@ def tool(name: str, *, changes: bool = False) -> Callable[[F], F]:
     """Register a function as a tool.
 
     Its arguments after the Call have types that JSON has, as `Annotated[type, "what it is, with its unit"]`; its
-    docstring is what the assistant reads.
+    docstring is what the assistant reads. It returns a TypedDict, from which the schema of its answer follows, or a
+    dict with any keys.
 
     Args:
         name: Name of the tool.
@@ -74,4 +83,4 @@ def tool(name: str, *, changes: bool = False) -> Callable[[F], F]:
     return enter
 
 
-__all__ = ["TOOLS", "Call", "Tool", "ToolRefused", "tool"]
+__all__ = ["TOOLS", "Call", "Tool", "ToolRefused", "TypedDict", "tool"]

@@ -17,12 +17,13 @@ import anyio.lowlevel
 from mcp.server.mcpserver import MCPServer
 
 from sim_node.tools.access import Access
+from sim_node.tools.commands import END_S
 from sim_node.tools.graph import Graph, ToolRefused
 from sim_node.tools.journal import Journal
-from sim_node.tools.server import HOST, PATH, serve_http, server_of
+from sim_node.tools.server import HOST, PATH, UnderWay, serve_http, server_of
 
-# What the server has to end in, s.
-_END_S = 1.5
+# What the server has to end in, s, and then the calls under way: a vehicle stops, a program ends.
+_END_S, _CALLS_S = 1.5, END_S + 3.0
 _CHUNK = 65536
 
 
@@ -98,7 +99,7 @@ def serving_http(
         listening.listen()  # who connects before the server has started waits
     except (OSError, OverflowError) as error:
         listening.close()
-        raise ToolRefused(f"--http {port}: {getattr(error, 'strerror', None) or error}") from None
+        raise ToolRefused(f"--port {port}: {getattr(error, 'strerror', None) or error}") from None
     with listening, _thread(lambda server: serve_http(server, listening, token), access, graph, journal, ended) as stop:
         try:
             yield f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
@@ -116,13 +117,14 @@ def _thread(
 ) -> Iterator[Callable[[], None]]:
     """Run a server in a thread; yield what cancels it. Signals stay with the main thread."""
     ready = threading.Event()
+    under_way = UnderWay()
     begun: list[tuple[anyio.CancelScope, Any]] = []
 
     async def run() -> None:
         with anyio.CancelScope() as scope:
             begun.append((scope, anyio.lowlevel.current_token()))
             ready.set()
-            await serve(server_of(access, graph, journal, version("sim_node")))
+            await serve(server_of(access, graph, journal, version("sim_node"), under_way))
 
     def work() -> None:
         try:
@@ -143,3 +145,4 @@ def _thread(
         yield stop
     finally:
         thread.join(_END_S)
+        under_way.wait(_CALLS_S)

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from sim_node.text import nearest, shown, shown_chain
 
+# 2001-09-09: no simulation lasts so long, and no clock that is set is earlier.
+EARLIEST_WALL_TIME_NS = 10**18
+
 
 class TransformError(Exception):
     """Base class of all errors of the transform tree. Its arguments are its attributes, so that it can be pickled."""
@@ -64,6 +67,11 @@ class Disconnected(TransformError):
         )
 
 
+def is_wall_time(time_ns: int) -> bool:
+    """Return whether a time (ns) is one of the wall clock, and not of a simulation, which begins near zero."""
+    return time_ns >= EARLIEST_WALL_TIME_NS
+
+
 class Extrapolation(TransformError):
     """The stamp lies outside the history of a frame in the chain by more than the tolerance.
 
@@ -99,6 +107,9 @@ class Extrapolation(TransformError):
 
     def __str__(self) -> str:
         past = self.requested_ns < self.oldest_ns
+        nearest = self.oldest_ns if past else self.newest_ns
+        if is_wall_time(self.requested_ns) != is_wall_time(nearest):
+            return self._on_two_clocks(nearest)
         end = "before the oldest" if past else "after the newest"
         source, target = shown(self.source), shown(self.target)
         return (
@@ -106,6 +117,15 @@ class Extrapolation(TransformError):
             f"{seconds(self.requested_ns)} is {seconds(self.by_ns)} {end} transform of '{shown(self.frame)}' "
             f"(history {seconds(self.oldest_ns)} to {seconds(self.newest_ns)}, "
             f"tolerance {seconds(self.tolerance_ns)})"
+        )
+
+    def _on_two_clocks(self, stamp_ns: int) -> str:
+        clocks = ("simulation time", "the wall clock")
+        own, other = (clocks[is_wall_time(each)] for each in (stamp_ns, self.requested_ns))
+        source, target, frame = shown(self.source), shown(self.target), shown(self.frame)
+        return (
+            f"'{source}' in '{target}': transforms of '{frame}' are stamped by {own} ({seconds(stamp_ns)}), the lookup "
+            f"is at {seconds(self.requested_ns)} of {other}; does a publisher lack use_sim_time?"
         )
 
 

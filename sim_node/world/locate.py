@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from sim_node.text import did_you_mean
+from sim_node.text import did_you_mean, shown
 from sim_node.world.problems import quoted, quoted_path
 
 PACKAGE = "sim_node"
 # Suffixes of worlds that run as programs when they are read: only a path that the user gives leads to one.
 PROGRAMS = (".py",)
+_COMMENTS = (("<!--", "-->"), ("#", ""), ("//", ""))
+_MAX_COMMENT = 1000
 
 
 # The world to run, view or launch if none is given.
@@ -98,6 +100,34 @@ def shipped_models() -> dict[str, Path]:
     if folder is None:
         return {}
     return {path.stem: path for path in sorted((folder / "config" / "models").glob("*.yaml"))}
+
+
+def shipped_robots() -> dict[str, Path]:
+    """Return the files of all shipped models of robots by name, sorted: worlds, and those of other formats."""
+    folder = share(PACKAGE)
+    files = sorted((folder / "config" / "models").iterdir()) if folder is not None else ()
+    return {path.stem: path for path in files if path.is_file()}
+
+
+def first_comment(path: Path) -> str:
+    """Return the first sentence of the comment that a world file begins with; empty if it has none."""
+    found: list[str] = []
+    with path.open(encoding="utf-8", errors="replace") as file:
+        lines = file.read(_MAX_COMMENT).splitlines()
+    for line in lines:
+        text = line.strip()
+        if text.startswith("<?xml") and not found:
+            continue
+        mark = next((mark for mark in _COMMENTS if text.startswith(mark[0])), None)
+        if mark is None:
+            if not found and " # " in text:  # beside the first key
+                found.append(text.partition(" # ")[2])
+            break
+        found.append(text.removeprefix(mark[0]).removesuffix(mark[1]).strip())
+        if found[-1].endswith("."):
+            break
+    sentence, stop, _ = " ".join(found).partition(". ")
+    return shown(sentence + stop.strip(), _MAX_COMMENT)
 
 
 def package_path(uri: str, table: Mapping[str, Path] | None = None, sources: Iterable[Path] = ()) -> Path:

@@ -24,3 +24,9 @@ def is_optical(type: str) -> bool:
     """Return whether sensors of a type have an additional optical frame; False for unknown types."""
     kind = SENSOR_TYPES.get(type) if type else None
     return kind is not None and bool(kind.optical)
+
+
+def naming(type: str) -> tuple[str, ...]:
+    """Return the parameters of a type whose values are names in the world; none for unknown types."""
+    kind = SENSOR_TYPES.get(type) if type else None
+    return () if kind is None else tuple(kind.naming())

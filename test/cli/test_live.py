@@ -19,6 +19,11 @@ from waiting import PATIENCE
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
+from builtin_interfaces.msg import Time
+from rosgraph_msgs.msg import Clock
+
+from sim_node.nodes.participant import participant
+
 PUBLISHER = Path(__file__).parents[1] / "nodes" / "tf_publisher.py"
 
 
@@ -89,6 +94,26 @@ def test_tree_in_plain_lines(cars: None) -> None:
     lines = lines_until(process.stdout, "roof  static") + lines_until(process.stdout, "car1  dynamic")
     assert "|  `- roof  static" in lines
     assert any(line.startswith("|- car0  dynamic") and " Hz  delay " in line for line in lines)
+    end(process)
+
+
+def test_stamps_of_the_wall_clock_on_a_graph_with_simulation_time(cars: None) -> None:
+    """As of a driver without use_sim_time beside a simulation."""
+    process = start("live_tree(period=0.2)", stdout=subprocess.PIPE, text=True)
+    done = threading.Event()
+    with participant("clock") as (node, _):
+        clock = node.create_publisher(Clock, "/clock", 10)
+
+        def tick() -> None:
+            while not done.wait(0.05):
+                clock.publish(Clock(clock=Time(sec=12)))
+
+        ticking = threading.Thread(target=tick, daemon=True)
+        ticking.start()
+        said = lines_until(process.stdout, "stamped by the wall clock, not by the graph's /clock")[-1]
+        done.set()
+        ticking.join(PATIENCE)
+    assert "car" in said
     end(process)
 
 

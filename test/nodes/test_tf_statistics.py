@@ -66,3 +66,13 @@ def test_a_delay_is_reported_once_the_time_of_the_graph_is_known() -> None:
     statistics.on_batch(batch(names, [1000]), static=False)
     assert statistics.traffic()["car"].max_delay == pytest.approx(0.004)
     assert statistics.traffic()["car"].messages == 12
+
+
+@pytest.mark.parametrize(
+    ("graph_s", "stamp_s", "clock"),
+    [(12, 12, ""), (12, 1795493593, "wall clock"), (1795493593, 12, "simulation time"), (1795493593, 1795493590, "")],
+)
+def test_stamps_of_another_clock_than_the_graph_s(graph_s: int, stamp_s: int, clock: str) -> None:
+    statistics = TfStatistics(lambda: graph_s * 10**9)
+    statistics.on_batch(batch(TransformNames(("map",), ("car",)), [stamp_s * 1000]), static=False)
+    assert statistics.traffic()["car"].clock == clock

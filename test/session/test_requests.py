@@ -20,9 +20,11 @@ from sim_node.autopilot.ports import Instances
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
 from sim_node.session.entity_requests import EntityRequests
+from sim_node.session.graph_names import graph_names
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests, RunState
 from sim_node.session.structure_requests import StructureRequests
+from sim_node.wire.odometry import odometry_topics
 from sim_node.world import World
 
 YARD = """
@@ -187,7 +189,7 @@ def test_states_that_cannot_be_set(yard: Run) -> None:
     assert setting("crate", ((0, 0, 0), (0, 0, 0, 0))).startswith("INVALID_POSE")
     assert setting("crate", ((float("nan"), 0, 0), UNTURNED)).startswith("INVALID_POSE")
     assert setting("crate", ((1e13, 0, 0), UNTURNED)).startswith("INVALID_POSE")
-    assert setting("crate", frame="pda") == "INVALID_POSE: no frame 'pda'; did you mean pad?"
+    assert setting("crate", frame="pda") == "INVALID_POSE: no frame or entity 'pda'; did you mean pad?"
     assert setting("floor", twist=(1, 0, 0, 0, 0, 0)).startswith("OPERATION_FAILED: 'floor' is static")
     assert setting("shuttle").startswith("OPERATION_FAILED")
     yard.entities.set_state("bench", "", ((5, 0, 0), UNTURNED), (0,) * 6)
@@ -450,3 +452,144 @@ def test_a_loaded_world_runs_as_if_it_had_been_the_first() -> None:
     assert ours.columns.keys() == theirs.columns.keys()
     for name, column in ours.columns.items():
         np.testing.assert_array_equal(column, theirs.columns[name])
+
+
+def test_a_name_of_an_entity_is_a_frame_of_reference(yard: Run) -> None:
+    """What is spawned has no frame of its own name: its canonical link stands for it."""
+    yard.structure.spawn("box1", text=BOX, pose=((1, 2, 7), UNTURNED))
+    yard.structure.spawn("box2", text=BOX, frame="box1", pose=((0, 0, 2), UNTURNED))
+    np.testing.assert_allclose(yard.entities.state("box2")[0].pose[0, :3], [1, 2, 9], atol=1e-12)
+    yard.entities.set_state("box2", "box1", ((0, 3, 0), UNTURNED), (0,) * 6)
+    np.testing.assert_allclose(yard.entities.state("box2")[0].pose[0, :3], [1, 5, 7], atol=1e-12)
+    message = rejected(lambda: yard.structure.spawn("x", text=BOX, frame="box3"))
+    assert message == "INVALID_POSE: no frame or entity 'box3'; did you mean box1?"
+
+
+def test_pose_and_twist_are_set_each_on_its_own(yard: Run) -> None:
+    """As the flags of simulation_interfaces 2 ask for it; what is not asked for stays."""
+    yard.entities.set_state("crate", "", ((1, 2, 3), UNTURNED), (1, 0, 0, 0, 0, 0))
+    yard.entities.set_state("crate", "", ((7, 8, 9), UNTURNED), None)
+    state = yard.entities.state("crate")[0]
+    np.testing.assert_allclose(state.pose[0, :3], [7, 8, 9], atol=1e-12)
+    np.testing.assert_allclose(state.twist[0], [1, 0, 0, 0, 0, 0], atol=1e-12)
+    # The pad is turned by 90 degrees: its x axis is the fixed frame's y axis.
+    yard.entities.set_state("crate", "pad", None, (2, 0, 0, 0, 0, 0))
+    state = yard.entities.state("crate")[0]
+    np.testing.assert_allclose(state.pose[0, :3], [7, 8, 9], atol=1e-12)
+    np.testing.assert_allclose(state.twist[0], [0, 2, 0, 0, 0, 0], atol=1e-12)
+    yard.entities.set_state("bench", "", None, None)
+    assert rejected(lambda: yard.entities.set_state("bench", "", None, (1, 0, 0, 0, 0, 0))).startswith("OPERATION")
+
+
+def lamp(root: str = "foot", more: str = "") -> str:
+    """A URDF model whose root link is fixed to another one, which has the mass."""
+    inertia = "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/>"
+    return (
+        f"<robot name='lamp'>{more}<link name='{root}'/><link name='shade'><inertial><mass value='1'/>{inertia}"
+        f"</inertial></link><joint name='j' type='fixed'><parent link='{root}'/><child link='shade'/></joint></robot>"
+    )
+
+
+FIELD = "world: field\ntime: {step: 0.01}\nphysics: {gravity: [0, 0, -10], timestep: 0.01}\n"
+STATIC = "<gazebo><static>true</static></gazebo>"
+
+
+def test_a_urdf_model_that_is_spawned_falls(tmp_path: Path) -> None:
+    """As in Gazebo: s = g t^2 / 2, unless it is fixed to the world or static. A world that it is stays what it was."""
+    (tmp_path / "lamp.urdf").write_text(lamp())
+    (tmp_path / "shop.yaml").write_text("world: shop\ninclude: [lamp.urdf]\n")
+    run = run_of(FIELD, folder=tmp_path)
+
+    def height(name: str) -> float:
+        return float(run.entities.state(name)[0].pose[0, 2])
+
+    at = ((0.0, 0.0, 9.0), UNTURNED)
+    models: dict[str, dict[str, Any]] = {
+        "file": {"uri": "lamp.urdf"},
+        "text": {"text": lamp()},
+        "reference": {"text": lamp(more="<gazebo reference='foot'><static>true</static></gazebo>")},
+        "static": {"uri": "lamp.urdf", "static": True},
+        "gazebo": {"text": lamp(more=STATIC)},
+        "rooted": {"text": lamp("world")},
+        "shop": {"uri": "shop.yaml"},
+    }
+    for name, what in models.items():
+        run.structure.spawn(name, pose=at, **what)
+    run.loop.step(100)
+    for name in ("file", "text", "reference"):
+        assert height(name) == pytest.approx(9.0 - 5.0, abs=0.06)
+        assert run.entities.info(name).category == Category.DYNAMIC_OBJECT
+    for name in ("static", "gazebo", "rooted", "shop"):
+        assert height(name) == 9.0
+    bare = "<robot name='bare'><link name='foot'/></robot>"
+    message = rejected(lambda: run.structure.spawn("bare", text=bare))
+    assert message.startswith("RESOURCE_PARSE_ERROR: bare cannot float free: ")
+    assert message.endswith("; spawn it as static to fix it in place")
+    run.structure.spawn("bare", text=bare, static=True)
+    run.structure.load(run.run, "lamp.urdf", "")
+    run.loop.step(100)
+    assert height("lamp") == 0.0
+    run.loop.stop()
+
+
+def test_a_base_is_named_alike_in_a_file_and_spawned() -> None:
+    """The frames, and the names of the topics, of /robot are the same however it came into the world."""
+    yard = "world: w\norigin: {latitude: 47, longitude: 8, altitude: 500}\ntime: {step: 0.004}\nphysics: {}\n"
+    listed = loads(yard + "bases: [{name: robot, model: differential}]\n")
+    run = run_of(yard)
+    assert run.structure.spawn("robot", uri="differential", pose=((1, 2, 0), UNTURNED)) == "robot"
+    spawned = run.simulation.world
+    assert [each.name for each in odometry_topics(spawned)] == ["robot/odom"]
+    assert {each.name for each in graph_names(spawned)} == {each.name for each in graph_names(listed)}
+    assert set(run.simulation.frames.names) == set(Simulation(listed).frames.names)
+    assert run.simulation.vehicles.keys() == {"robot"}
+    np.testing.assert_allclose(run.entities.state("robot")[0].pose[0, :2], [1, 2], atol=1e-9)
+    run.structure.delete("robot")
+    assert run.simulation.frames.names == ("map",)
+    run.loop.stop()
+
+
+def test_a_base_within_a_world_that_is_spawned_keeps_its_own_name() -> None:
+    run = run_of("world: w\norigin: {latitude: 47, longitude: 8, altitude: 500}\ntime: {step: 0.004}\nphysics: {}\n")
+    run.structure.spawn("fleet", text="world: f\nbases: [{name: robot, model: differential}]\n")
+    assert [each.name for each in odometry_topics(run.simulation.world)] == ["fleet/robot/odom"]
+    run.loop.stop()
+
+
+def test_shipped_things_are_spawned_by_their_names() -> None:
+    run = run_of(YARD)
+    for name in ("iris", "gripper", "double_pendulum"):
+        assert run.structure.spawn(f"my_{name}", uri=name, pose=((0, 0, 50), UNTURNED)) == f"my_{name}"
+    assert rejected(lambda: run.structure.spawn("x", uri="griper")).endswith("did you mean gripper?")
+    run.loop.stop()
+
+
+def test_the_worlds_that_are_listed_can_be_loaded(tmp_path: Path) -> None:
+    """Those that wait for an autopilot, and what is no world, are not."""
+    (tmp_path / "box.yaml").write_text(BOX)
+    (tmp_path / "broken.yaml").write_text("world: [")
+    run = run_of(YARD, folder=tmp_path)
+    listed, _ = run.structure.resources.worlds()
+    names = {each.name for each in listed}
+    assert {"orbit", "box"} <= names
+    assert not names & {"ardupilot", "guided", "px4", "rover", "broken"}
+    for each in listed:
+        run.structure.resources.world(each.uri, "")
+    (tmp_path / "broken.yaml").write_text(BOX + "# mended\n")
+    assert "broken" in {each.name for each in run.structure.resources.worlds()[0]}
+    run.loop.stop()
+
+
+@pytest.mark.parametrize("uri", ["missing.yaml", "missing", "missing.sdf", "package://sim_node/config/missing.yaml"])
+def test_a_file_that_does_not_exist_is_not_found(uri: str, tmp_path: Path) -> None:
+    run = run_of(YARD, folder=tmp_path)
+    assert rejected(lambda: run.structure.load(run.run, uri, "")).startswith("NOT_FOUND: ")
+    assert rejected(lambda: run.structure.spawn("x", uri=uri)).startswith("NOT_FOUND: ")
+    run.loop.stop()
+
+
+def test_nothing_is_spawned_where_there_is_no_world(yard: Run) -> None:
+    yard.structure.unload(yard.run)
+    assert rejected(lambda: yard.structure.spawn("x", text=BOX)).startswith("INCORRECT_STATE: ")
+    yard.structure.load(yard.run, "", YARD)
+    assert yard.structure.spawn("x", text=BOX, pose=((0, 0, 50), UNTURNED)) == "x"

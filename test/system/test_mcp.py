@@ -86,16 +86,24 @@ def simulations() -> list[psutil.Process]:
 
 
 def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) -> None:
-    world = tmp_path / "w.yaml"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    world, folder = elsewhere / "w.yaml", tmp_path / "own"
+    folder.mkdir()
     world.write_text(WORLD.format(instance=free_instance()))
     begun: list[psutil.Process] = []
 
     async def act(client: Client) -> None:
         await until_vehicle(client)
         home = await truth(client)
-        (tmp_path / "crate.yaml").write_text(CRATE)
+        written = await answer(client, "write_world", file="crate.yaml", text=CRATE)
+        assert written == {"file": "crate.yaml", "bytes": len(CRATE)}
         spawned = await answer(client, "spawn", file="crate.yaml", x=30.0, z=0.5)
         assert spawned["message"] == "spawned crate"
+        # By a name that list_worlds has.
+        for name, x in (("gripper", 40.0), ("double_pendulum", 50.0)):
+            shipped = await answer(client, "spawn", file=name, name=f"my_{name}", x=x, z=5.0)
+            assert shipped["message"] == f"spawned my_{name}"
         with anyio.fail_after(PATIENCE_S):
             while (await client.call_tool("query_tf_tree", {"target": "map", "source": "crate/crate"})).is_error:
                 pass
@@ -105,6 +113,7 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
         assert "crate" in await refusal(client, "remove", name="crate")
         with_chain = await answer(client, "query_tf_tree", target="map", source="drone/base_link")
         assert with_chain["chain"] == ["drone/base_link", "map"]
+        assert (with_chain["target_convention"], with_chain["source_convention"]) == ("ENU", "FLU")
         assert await refusal(client, "flight_goto", x=200.0, y=0.0, z=5.0) == (
             "200 m from home; the limit is 100 m (--max-distance)"
         )
@@ -122,11 +131,17 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
             parts.append(part)
 
         flown = await client.call_tool(
-            "flight_goto", {"x": 5.0, "y": 2.0, "z": 4.0, "speed": 3.0}, progress_callback=progress
+            "flight_goto",
+            {"x": 2.0, "y": 5.0, "z": -4.0, "convention": "NED", "speed": 3.0},
+            progress_callback=progress,
         )
         assert flown.structured_content["status"] == "reached"
         assert parts == sorted(parts)
         assert math.dist(await truth(client), [home[0] + 5.0, home[1] + 2.0, home[2] + 4.0]) < 0.3
+
+        ahead = await answer(client, "flight_goto", x=0.0, y=-1.0, z=0.5, convention="FLU")
+        # It looks north: right is east.
+        assert math.dist(ahead["position"], [6.0, 2.0, 4.5]) < 0.3
 
         with anyio.move_on_after(1.0):  # an assistant that loses interest
             await client.call_tool("flight_goto", {"x": -40.0, "y": 2.0, "z": 4.0})
@@ -143,16 +158,38 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
                 pass
         assert "has ended, with exit code -9" in await refusal(client, "flight_command", command="land")
 
-    served(tmp_path, str(world), "--allow-flight", act=act)
+    served(folder, str(world), "--allow-flight", act=act)
     until_ended(*begun)
-    rows = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
     outcomes = {row["outcome"] for row in rows if row["tool"] == "flight_goto"}
     assert outcomes == {"done", "refused", "cancelled"}
 
 
+def test_a_client_that_goes_leaves_no_run_behind(tmp_path: Path, ros_domain: int) -> None:
+    """Neither its process nor half a bag: the server ends what it has begun before it ends itself."""
+    begun: list[psutil.Process] = []
+
+    async def act(client: Client) -> None:
+        async with anyio.create_task_group() as group:
+            call = {"world": "quadrotor", "duration": 3600.0, "bag": "flight"}
+            group.start_soon(client.call_tool, "run_world", call)
+            with anyio.fail_after(PATIENCE_S):
+                while not list(tmp_path.glob(".partial-*/flight/*")):
+                    await anyio.sleep(0.05)
+            begun.extend(simulations())
+            group.cancel_scope.cancel()
+
+    served(tmp_path, act=act)
+    assert begun
+    until_ended(*begun)
+    assert [path.name for path in tmp_path.iterdir()] == ["calls.jsonl"]
+    rows = [json.loads(line) for line in (tmp_path / "calls.jsonl").read_text().splitlines()]
+    assert [(row["tool"], row["outcome"]) for row in rows] == [("run_world", "cancelled")]
+
+
 def test_two_clients_over_http_and_a_token(tmp_path: Path, ros_domain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SIM_NODE_MCP_TOKEN", raising=False)
-    with program(sim_node("mcp", "orbit", "--http", "0", "--folder", tmp_path)) as server:
+    with program(sim_node("mcp", "orbit", "--port", "0", "--folder", tmp_path)) as server:
         server.wait_for("token: ")
         url, token = re.findall(r"(http://127\.0\.0\.1:\d+/mcp)\ntoken: (\S+)", server.output)[0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from collections.abc import Callable, Coroutine
 from io import StringIO
@@ -9,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import psutil
 import pytest
 from jsonschema import Draft7Validator
 from mcp.client import Client
+from PIL import Image
 
 from sim_node.recording.opening import open_bag
 from sim_node.tools import TOOLS, Access, Graph, Limits, ToolRefused
@@ -60,6 +64,7 @@ def test_every_tool_has_a_schema_with_a_description_of_each_argument(tmp_path: P
             assert each.annotations.read_only_hint is not TOOLS[each.name].changes
             for argument in each.input_schema["properties"].values():
                 assert argument["description"]
+            assert each.output_schema["properties"], each.name
 
     talk(Access(tmp_path), act)
 
@@ -132,15 +137,106 @@ def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) ->
         assert "wrong.yaml:2:1: frams: unknown key; did you mean frames?" in wrong.structured_content["report"]
         ran = await client.call_tool("run_world", {"world": "orbit", "duration": 2.0, "bag": "flight"})
         assert ran.structured_content["bag"] == "flight"
+        assert ".partial-" not in ran.structured_content["report"]
         info = (await client.call_tool("bag_info", {"bag": "flight"})).structured_content
         assert "/tf" in json.dumps(info)
         again = await client.call_tool("run_world", {"world": "orbit", "duration": 2.0, "bag": "flight"})
         assert again.is_error
+        signal = "/tf.transforms[0].transform.translation.x"
+        plot = await client.call_tool("plot", {"bag": "flight", "signals": [signal], "picture": "x.svg"})
+        assert plot.structured_content["picture"] == "x.svg"
+        assert signal in plot.structured_content["report"]
+        assert size_of(plot.content[1])[0] > 100
+        small = {"world": "flight", "width": 64, "height": 48}
+        drawn = await client.call_tool("render_picture", {**small, "picture": "new/frame.png"})
+        assert size_of(drawn.content[1]) == (64, 48)
+        assert (tmp_path / "new" / "frame.png").read_bytes() == base64.b64decode(drawn.content[1].data)
 
     outcomes = [row["outcome"] for row in talk(Access(tmp_path), act)]
-    assert outcomes == ["done", "done", "done", "refused"]
+    assert outcomes == ["done", "done", "done", "refused", "done", "done"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["flight", "new", "wrong.yaml", "x.svg"]
     with open_bag(tmp_path / "flight") as bag:
         assert bag.end_ns - bag.start_ns == 2_000_000_000
+
+
+def size_of(content: Any) -> tuple[int, int]:
+    """Width and height of a PNG that an answer shows."""
+    assert (content.type, content.mime_type) == ("image", "image/png")
+    with Image.open(io.BytesIO(base64.b64decode(content.data))) as picture:
+        size: tuple[int, int] = picture.size
+        return size
+
+
+def test_a_run_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+    async def act(client: Client) -> None:
+        with anyio.fail_after(120.0):
+            async with anyio.create_task_group() as group:
+                call = {"world": "quadrotor", "duration": 3600.0, "bag": "flight"}
+                group.start_soon(client.call_tool, "run_world", call)
+                while not list(tmp_path.glob(".partial-*/flight/*")):
+                    await anyio.sleep(0.05)
+                assert runs(tmp_path)
+                group.cancel_scope.cancel()
+            while list(tmp_path.iterdir()):
+                await anyio.sleep(0.05)
+        assert not runs(tmp_path)
+        assert not (await client.call_tool("list_worlds", {})).is_error  # the server goes on
+
+    assert [row["outcome"] for row in talk(Access(tmp_path), act)] == ["cancelled", "done"]
+
+
+def runs(folder: Path) -> list[psutil.Process]:
+    """The processes of this test that record below a folder."""
+    below = psutil.Process().children(recursive=True)
+    return [each for each in below if any(str(folder) in word for word in each.cmdline())]
+
+
+def test_worlds_are_written_listed_and_read_in_parts(tmp_path: Path) -> None:
+    text = "world: w  # " + "é" * 40_000 + "\n"  # 2 bytes each
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "arm.urdf").write_text("<!-- An arm. Of mine. -->\n<robot/>")
+    (tmp_path / "data.bin").write_bytes(b"a\0b")
+
+    async def act(client: Client) -> None:
+        written = await client.call_tool("write_world", {"file": "new/w.yaml", "text": text})
+        assert written.structured_content == {"file": "new/w.yaml", "bytes": len(text.encode())}
+        listed = (await client.call_tool("list_worlds", {})).structured_content
+        rows = {row["name"]: row for row in listed["worlds"]}
+        assert rows["sub/arm.urdf"] == {"name": "sub/arm.urdf", "kind": "file", "about": "An arm."}
+        assert (rows["new/w.yaml"]["kind"], rows["orbit"]["kind"]) == ("file", "world")
+        assert (rows["differential"]["kind"], rows["iris"]["kind"]) == ("model", "vehicle")
+        assert "data.bin" not in rows
+        read, offset = "", 0
+        while offset is not None:
+            part = (await client.call_tool("read_file", {"file": "new/w.yaml", "offset": offset})).structured_content
+            assert part["bytes"] == len(text.encode())
+            read, offset = read + part["text"], part.get("next_offset")
+        assert read == text
+
+    talk(Access(tmp_path), act)
+    found = refusals(
+        Access(tmp_path),
+        ("write_world", {"file": "new/w.yaml", "text": "world: other\n"}),
+        ("write_world", {"file": "../w.yaml", "text": "world: other\n"}),
+        ("write_world", {"file": "w.py", "text": "raise SystemExit\n"}),
+        ("write_world", {"file": "big.yaml", "text": "é" * 500_001}),
+        ("read_file", {"file": "/etc/passwd"}),
+        ("read_file", {"file": "data.bin"}),
+        ("read_file", {"file": "sub"}),
+        ("read_file", {"file": "new/w.yaml", "limit": 64_001}),
+    )
+    assert found[0] == "'new/w.yaml' exists; tools overwrite nothing"
+    assert "is outside the folder" in found[1]
+    assert "a name that ends with .yaml" in found[2]
+    assert found[3] == "the text has 1000002 bytes; allowed: 1000000"
+    assert "is outside the folder" in found[4]
+    assert found[5:] == [
+        "'data.bin' is not a text",
+        "no file 'sub' in the folder",
+        "limit is 64001; needs 1 to 64000 bytes",
+    ]
+    assert (tmp_path / "new" / "w.yaml").read_text("utf-8") == text
+    assert [path.name for path in tmp_path.glob(".*")] == []
 
 
 def test_pages_and_worlds_can_be_read(tmp_path: Path) -> None:

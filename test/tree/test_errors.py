@@ -9,6 +9,7 @@ import pytest
 from sim_node.tree import (
     CyclicTree,
     Disconnected,
+    Extrapolation,
     FutureExtrapolation,
     InvalidTransform,
     PastExtrapolation,
@@ -48,8 +49,8 @@ def test_extrapolation_tells_past_from_future_to_the_nanosecond(tree: TransformT
         "extrapolation into the future: 'gripper_left' in 'map' at 1700000002.12345679 s is 2.000000001 s after the "
         "newest transform of 'base_link' (history 1700000000.123456789 s to 1700000000.123456789 s, tolerance 0.1 s)"
     )
-    with pytest.raises(PastExtrapolation, match=r"into the past.* is 1700000000\.123456789 s before the oldest"):
-        tree.lookup("map", "gripper_left", 0)
+    with pytest.raises(PastExtrapolation, match=r"into the past.* is 2 s before the oldest"):
+        tree.lookup("map", "gripper_left", newest - 2 * SECOND)
     with pytest.raises(PastExtrapolation):
         tree.lookup_many("map", "gripper_left", [newest, 0])
 
@@ -129,3 +130,37 @@ def test_a_loop_of_many_frames_is_shown_by_its_ends() -> None:
         tree.set_transform("f2000", "f0", 0, pose, static=True)
     assert len(str(refused.value)) < 500
     assert "(1992 more)" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("stamps_s", "at_s", "said"),
+    [
+        (
+            1795493593,
+            12,
+            "'arm' in 'map': transforms of 'arm' are stamped by the wall clock (1795493593 s), the lookup is at 12 s "
+            "of simulation time; does a publisher lack use_sim_time?",
+        ),
+        (
+            12,
+            1795493593,
+            "'arm' in 'map': transforms of 'arm' are stamped by simulation time (12 s), the lookup is at 1795493593 s "
+            "of the wall clock; does a publisher lack use_sim_time?",
+        ),
+    ],
+)
+def test_stamps_of_another_clock_are_said_to_be_that(stamps_s: int, at_s: int, said: str) -> None:
+    tree = TransformTree()
+    tree.set_transform("map", "arm", stamps_s * 10**9, [0, 0, 0, 0, 0, 0, 1])
+    with pytest.raises(Extrapolation) as error:
+        tree.lookup("map", "arm", at_s * 10**9)
+    assert str(error.value) == said
+
+
+def test_a_chain_with_a_foreign_transform_has_no_latest_common_time() -> None:
+    """As of a driver beside a simulation that does not use /clock: the latest common time is the simulation's."""
+    tree = TransformTree()
+    tree.set_transform("map", "base", 12 * 10**9, [0, 0, 0, 0, 0, 0, 1])
+    tree.set_transform("base", "arm", 1795493593 * 10**9, [0, 0, 0, 0, 0, 0, 1])
+    with pytest.raises(Extrapolation, match="transforms of 'arm' are stamped by the wall clock"):
+        tree.lookup("map", "arm")

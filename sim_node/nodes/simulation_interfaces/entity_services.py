@@ -65,15 +65,13 @@ def set_entity_state(requests: Requests, request: Any, response: Any) -> None:
     """Set the pose and the twist of an entity."""
     state = request.state
     # Since 2.0 each part has to be asked for.
-    wanted = [getattr(request, f"set_{part}", True) for part in ("pose", "twist", "acceleration")]
-    if not all(wanted[:2]):
-        raise Rejected("FEATURE_UNSUPPORTED", "pose and twist are set together; set both set_pose and set_twist")
+    pose, twist, acceleration = (getattr(request, f"set_{part}", True) for part in ("pose", "twist", "acceleration"))
     requests.entities.set_state(
         request.entity,
         state.header.frame_id,
-        pose_of(state.pose),
-        _pair(state.twist),
-        _pair(state.acceleration) if wanted[2] else (0.0,) * 6,
+        pose_of(state.pose) if pose else None,
+        _pair(state.twist) if twist else None,
+        _pair(state.acceleration) if acceleration else (0.0,) * 6,
     )
 
 

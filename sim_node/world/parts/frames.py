@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from sim_node import names
 from sim_node.world.checks import motion_problems, static_problems
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
-from sim_node.world.part import Entry, Kind, Refer, part
+from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
-from sim_node.world.sensor_types import is_optical
+from sim_node.world.sensor_types import is_optical, naming
 from sim_node.world.writers.values import given, plain, pose_data, seconds
 
 # z forward, x right, y down, in a frame with x forward, y left, z up.
@@ -49,6 +50,18 @@ class Sensors(Kind[Sensor]):
                 name = camera.name + names.OPTICAL
                 of = StaticFrame(name, camera.name, OPTICAL_POSE)
                 yield Entry(name, camera.name, of, camera.place, camera.place)
+
+    def renamed(self, part: Sensor, rename: Rename) -> Sensor:
+        """Rename its frame, its parent, and the names that its parameters refer to."""
+        sensor = cast(Sensor, super().renamed(part, rename))
+        given = {key: part.parameters[key] for key in naming(part.type) if key in part.parameters}
+        # What is no list of names is reported when the sensor is read.
+        named = {
+            key: [rename.under(name) if isinstance(name, str) else name for name in value]
+            for key, value in given.items()
+            if isinstance(value, list | tuple)
+        }
+        return replace(sensor, parameters={**part.parameters, **named}) if named else sensor
 
     def data(self, part: Sensor, refer: Refer) -> dict[str, Any]:
         """Return its name, parent and pose, and its type and parameters."""
