@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import rclpy
+from rclpy.context import Context
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from sim_node import Loop, Simulation, loads
 from sim_node.autopilot.ports import Instances
+from sim_node.nodes.preparing import Preparing
 from sim_node.nodes.simulation_interfaces.services import SERVICES, Requests
 from sim_node.nodes.simulation_interfaces.serving import REGISTERING
 from sim_node.session.entities import Rejected
@@ -61,8 +66,25 @@ def request(name: str) -> Any:
     return message
 
 
+def answered(name: str, requests: Requests, wanted: Any) -> Any:
+    """The response of a service, whose function may wait for another thread."""
+    response = SimpleNamespace()
+    answer = SERVICES[name].answer(requests, wanted, response)
+    if inspect.iscoroutine(answer):
+        while True:
+            try:
+                answer.send(None)
+            except StopIteration:
+                break
+            time.sleep(0.001)  # the thread needs the interpreter
+    return response
+
+
 @pytest.fixture
-def requests() -> Iterator[Requests]:
+def requests(ros_domain: int) -> Iterator[Requests]:
+    context = Context()
+    rclpy.init(context=context)
+    preparing = Preparing(rclpy.create_node("requests", context=context))
     loop = Loop(Simulation(loads("world: w\ntime: {step: 0.01}\nphysics: {gravity: [0, 0, 0]}\n")), (), paused=True)
     entities = EntityRequests(loop)
     structure = StructureRequests(
@@ -71,15 +93,16 @@ def requests() -> Iterator[Requests]:
     run = RunRequests(
         loop, entities, reset=loop.reset, rewind=loop.restart, despawn=structure.despawn, quit=lambda: None
     )
-    yield Requests(entities, run, structure, loop, lambda time_ns: time_ns, set(), lambda: None)
+    yield Requests(entities, run, structure, loop, lambda time_ns: time_ns, set(), lambda: None, preparing)
+    preparing.close()
     loop.stop()
+    rclpy.shutdown(context=context)
 
 
 def test_an_entity_is_spawned_from_a_resource_and_set_as_its_flags_say(requests: Requests) -> None:
-    spawn, response = request("SpawnEntity"), SimpleNamespace()
+    spawn = request("SpawnEntity")
     spawn.name, spawn.entity_resource.resource_string = "box1", BOX
-    SERVICES["SpawnEntity"].answer(requests, spawn, response)
-    assert response.entity_name == "box1"
+    assert answered("SpawnEntity", requests, spawn).entity_name == "box1"
 
     def state() -> np.ndarray:
         found = requests.entities.state("box1")[0]
@@ -92,7 +115,7 @@ def test_an_entity_is_spawned_from_a_resource_and_set_as_its_flags_say(requests:
     expected = np.zeros(6)
     for flag, index, value in ((None, 0, 0.0), ("set_pose", 0, 5.0), ("set_twist", 4, 2.0)):
         wanted.set_pose, wanted.set_twist = flag == "set_pose", flag == "set_twist"
-        SERVICES["SetEntityState"].answer(requests, wanted, SimpleNamespace())
+        answered("SetEntityState", requests, wanted)
         expected[index] = value
         np.testing.assert_allclose(state(), expected, atol=1e-12)
 
@@ -101,5 +124,5 @@ def test_a_world_is_loaded_from_a_resource(requests: Requests) -> None:
     load = request("LoadWorld")
     load.world_resource.uri = "missing.yaml"
     with pytest.raises(Rejected, match="missing") as error:
-        SERVICES["LoadWorld"].answer(requests, load, SimpleNamespace())
+        answered("LoadWorld", requests, load)
     assert error.value.code == "NOT_FOUND"

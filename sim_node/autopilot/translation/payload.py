@@ -34,7 +34,7 @@ def _offset(x: float, y: float, z: float, *angles: float) -> Sequence[float]:
 
 
 def _gimbal(roll: float, pitch: float, yaw: float) -> Sequence[float]:
-    return AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu()
+    return AttitudeFrd(quaternion_from_rpy(roll, pitch, yaw)).to_flu().xyzw
 
 
 def _below(name: str, field: str, kind: int, by: str) -> Row:
@@ -75,7 +75,7 @@ ROWS = {
     "MOUNT_ORIENTATION": (row(_MOUNT, "roll pitch yaw", scale=_DEGREE, convert=_gimbal),),
     "MOUNT_STATUS": (
         row(_MOUNT, _POINTING, scale=_DEGREE / 100.0, convert=_gimbal),
-        row(_ANGLES, _POINTING, scale=_DEGREE / 100.0, convert=Flu.of_frd),
+        row(_ANGLES, _POINTING, scale=_DEGREE / 100.0, convert=lambda *frd: Flu.of_frd(*frd).xyz),
     ),
     "OPTICAL_FLOW": (_below("optical_flow/ground_distance", "ground_distance", ULTRASOUND, "a flow sensor"),),
     "OPTICAL_FLOW_RAD": (
