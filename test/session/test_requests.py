@@ -200,7 +200,7 @@ def test_states_that_cannot_be_set(yard: Run) -> None:
     ("twist", "message"),
     [
         ([1e308, 0, 0, 0, 0, 0], r"twist .* out of range; allowed: -1e\+09 to 1e\+09"),
-        ([0, 0, 0, 1e8, 1e8, 1e8], r"not finite any more .*crate"),
+        ([0, 0, 0, 1e8, 1e8, 1e8], r"'crate': not finite any more"),
     ],
 )
 def test_a_twist_that_no_step_survives_is_undone(twist: list[float], message: str, yard: Run) -> None:
