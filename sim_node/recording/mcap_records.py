@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+from weakref import ReferenceType, ref
 
 from mcap.data_stream import ReadDataStream
 from mcap.opcode import Opcode
@@ -68,7 +69,7 @@ class Record(NamedTuple):
 
 # Files with an open descriptor, the one that was read last at the end. Many files may be read at once.
 MAX_DESCRIPTORS = 64
-_descriptors: OrderedDict[RecordFile, BinaryIO] = OrderedDict()
+_opened: OrderedDict[int, ReferenceType[RecordFile]] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -77,6 +78,7 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file: BinaryIO | None = None
         with _lock:
             self.size = os.fstat(self._descriptor().fileno()).st_size
 
@@ -90,12 +92,20 @@ class RecordFile:
             return file.read(min(length, self.size - at))
 
     def _descriptor(self) -> BinaryIO:
-        file = _descriptors.get(self) or self.path.open("rb")
-        _descriptors[self] = file
-        _descriptors.move_to_end(self)
-        if len(_descriptors) > MAX_DESCRIPTORS:
-            _descriptors.popitem(last=False)[1].close()
-        return file
+        if self._file is None:
+            self._file = self.path.open("rb")
+            _opened[id(self)] = ref(self)
+        _opened.move_to_end(id(self))
+        while len(_opened) > MAX_DESCRIPTORS:
+            longest_ago = _opened.popitem(last=False)[1]()
+            if longest_ago is not None:
+                longest_ago._release()
+        return self._file
+
+    def _release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def record(self, at: int) -> Record | None:
         """Return the bytes at `at` as a record, however broken; None if not even its header fits."""
@@ -109,9 +119,8 @@ class RecordFile:
     def close(self) -> None:
         """Close the file."""
         with _lock:
-            file = _descriptors.pop(self, None)
-        if file is not None:
-            file.close()
+            _opened.pop(id(self), None)
+            self._release()
 
 
 def records_in(data: bytes, at: int = 0) -> Iterator[Record]:

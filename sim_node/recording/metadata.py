@@ -39,7 +39,7 @@ class Metadata:
         compression_mode: file, message or empty.
         compression_format: Such as zstd, or empty.
         topics: Notes by name.
-        count: Number of messages.
+        count: Number of messages; None if it is not stated.
     """
 
     storage: str
@@ -47,7 +47,7 @@ class Metadata:
     compression_format: str
     compression_mode: str
     topics: dict[str, TopicNote]
-    count: int
+    count: int | None
 
 
 class UnreadableMetadata(BagError):
@@ -76,7 +76,7 @@ def read_metadata(path: Path) -> Metadata:
             str(found.get("compression_format") or ""),
             "" if mode == "none" else mode,
             {str(note["name"]): _note(note) for note in notes},
-            int(found.get("message_count") or 0),
+            None if found.get("message_count") is None else int(found["message_count"]),
         )
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)

@@ -53,8 +53,8 @@ def _opened_at(path: Path, max_bytes: int) -> SplitBag:
         listed = [path / name for name in metadata.files]
         later = _later_than(listed)
         bag = _opened([*listed, *later], metadata, path, max_bytes)
-        if later or metadata.count < bag.count:
-            bag.note(f"{path / FILE}: states {metadata.count} of {bag.count} messages: its writer was stopped")
+        if later or (metadata.count is not None and metadata.count < bag.count):
+            bag.note(f"{path / FILE}: states {metadata.count or 0} of {bag.count} messages: its writer was stopped")
         return bag
     files = _files_in(path)
     if not files:
