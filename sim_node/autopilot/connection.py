@@ -84,7 +84,14 @@ class Connection:
         return self._sequences.losses
 
     def lost(self, system: int) -> int:
-        """Return how many messages of a system were lost on the way."""
+        """Count the losses of a system.
+
+        Args:
+            system: Its id.
+
+        Returns:
+            How many of its messages were lost on the way.
+        """
         return self._sequences.lost[system]
 
     @property

@@ -39,7 +39,14 @@ class FrameNames:
     base: str = "base_link"
 
     def named(self, frame: str) -> str | None:
-        """Return the name of a frame that a topic describes as map, odom or base_link; None for none."""
+        """Look up a frame that a topic describes.
+
+        Args:
+            frame: As topics describe it: map, odom, base_link, none, or the name of another frame.
+
+        Returns:
+            Its name on the graph; None for none.
+        """
         own = {"map": self.map, "odom": self.odom, "base_link": self.base, "none": None}
         return own.get(frame, frame)
 

@@ -24,13 +24,14 @@ from sim_node.world.problems import quoted
 class JointStates(SensorType):
     """Measures the positions, then the velocities, then the efforts of hinges and slides.
 
-    They are those of the body that it is mounted on and of all bodies below, or the named ones. Effort is that of
-    actuators. The default noise of positions is that of 12-bit encoders; that of velocities is an assumption.
+    They are those of the body that it is mounted on and of all bodies below, or the named ones, with or without the
+    prefix of the sensor's name. Effort is that of actuators. The default noise of positions is that of 12-bit encoders;
+    that of velocities is an assumption.
 
     Attributes:
         rate: Measurements per second, Hz.
         latency: Time from measurement to publication, s.
-        joints: Joints to measure, with or without the prefix of the sensor's name; by default all below the mounting.
+        joints: Joints to measure; by default all below the mounting.
         position: Noise of the position, rad or m.
         velocity: Noise of the velocity, rad/s or m/s.
         effort: Noise of the effort, N m or N.

@@ -192,11 +192,18 @@ class Loop(Verbs):
 
         Args:
             world: The world.
+
+        Returns:
+            The generation that begins with it.
         """
         return self.simulation.prepare_load(assemble(world if isinstance(world, World) else load(world)))
 
     def enter_loaded(self, after: Generation) -> None:
-        """Let a prepared world be that of the run, at its start; see `Verbs.load`."""
+        """Let a prepared world be that of the run, at its start; see `Verbs.load`.
+
+        Args:
+            after: What `prepare_load` returned.
+        """
         self.call(lambda: self._load(after))
 
     def change_from(self, before: World, after: World) -> bool:

@@ -186,6 +186,9 @@ class Simulation(RunView, Verbs):
         Args:
             world: The next world.
 
+        Returns:
+            The generation, for `enter`.
+
         Raises:
             WorldError: The world is invalid.
             ValueError: The world cannot become this one while it runs.
@@ -219,7 +222,14 @@ class Simulation(RunView, Verbs):
         return True
 
     def prepare_load(self, world: World) -> Generation:
-        """Make the generation of any other world, at its start; see `prepare` and `load`."""
+        """Make the generation of any other world, at its start; see `prepare` and `load`.
+
+        Args:
+            world: The world.
+
+        Returns:
+            The generation, for `enter_loaded`.
+        """
         return self._present.replaced(world, self.seed)
 
     def attempt(self, act: Callable[[], None]) -> None:
@@ -244,7 +254,14 @@ class Simulation(RunView, Verbs):
         self.enter_loaded(self.prepare_load(world if isinstance(world, World) else load(world)))
 
     def enter_loaded(self, after: Generation) -> None:
-        """Continue with a generation of `prepare_load`. Raises Diverged if its first step would not be finite."""
+        """Continue with a generation of `prepare_load`.
+
+        Args:
+            after: The generation.
+
+        Raises:
+            Diverged: Its first step would not be finite.
+        """
         if self._stepping:
             raise Refused("a co-simulator cannot load a world during a step; call from the loop or between steps")
         after.probe(self.seed)
