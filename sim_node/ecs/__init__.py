@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from sim_node.ecs.doubles import is_user_import, use_doubles
-from sim_node.ecs.errors import show_only_messages
+from sim_node.ecs.uncaught import show_only_messages
 from sim_node.lazy import public
 
 if TYPE_CHECKING:

@@ -37,23 +37,6 @@ _ADVICE = {
 }
 
 
-def show_only_messages() -> None:
-    """Let an EcsError that a script does not catch end it with its message alone, and exit code 2.
-
-    The message has the line of the script; frames of this package would only hide it.
-    """
-    others = sys.excepthook
-
-    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not isinstance(error, EcsError):
-            others(kind, error, trace)
-            return
-        print(error, file=sys.stderr)
-        raise SystemExit(2)
-
-    sys.excepthook = show
-
-
 class MissingJax(ImportError):
     """JAX is not installed; the message says how to install it."""
 

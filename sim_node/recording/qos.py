@@ -47,7 +47,9 @@ def _in_entries(entries: Any) -> tuple[Qos, ...]:
     return tuple(_profile(entry) for entry in entries if isinstance(entry, dict))
 
 
+@lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
+    """Parse a text. Cached, as a hostile one takes seconds."""
     if len(text) > MAX_TEXT:
         return None
     try:

@@ -152,7 +152,7 @@ def test_without_polars_the_history_names_what_to_install(
     build: Callable[[], el.Exec], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtra, match=r"the history of a world: .*sim_node\[ecs\]"):
+    with pytest.raises(MissingExtra, match=r"the history of a world: .*sim_node\[learn\]"):
         build().history("first.x")
 
 

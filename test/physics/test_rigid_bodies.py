@@ -510,7 +510,7 @@ def test_worlds_without_bodies_start_without_mujoco() -> None:
 
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(WorldError, match=r"bodies need MuJoCo.*pip install 'mujoco!=4\.0\.0'"):
+    with pytest.raises(WorldError, match=r"bodies need MuJoCo.*pip install 'mujoco!=4\.0\.0,"):
         Simulation(world(bob()))
 
 

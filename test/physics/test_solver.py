@@ -68,12 +68,12 @@ def test_a_wrong_version_is_refused_reported_and_never_installed(monkeypatch: py
     assert any(each.startswith("mujoco") and f"!={version}" in each for each in requires("sim_node") or ())
     monkeypatch.setattr(mujoco, "__version__", version)
     monkeypatch.setattr("importlib.metadata.version", lambda name: version)
-    remedy = f"pip install 'mujoco!={version}'"
+    remedy = f"pip install 'mujoco!={version},"
     with pytest.raises(WorldError, match=f"bodies need MuJoCo, but mujoco {version} computes wrong acc.*{remedy}"):
         Simulation(heap())
     [finding] = physics()
     assert finding.status == "optional"
     assert finding.detail.startswith(f"mujoco {version} computes wrong accelerations")
-    assert finding.remedy.endswith(remedy)
+    assert remedy in finding.remedy
     monkeypatch.undo()
     assert mujoco_fault() == ""

@@ -92,7 +92,7 @@ def test_parquet_has_the_definitions_types_and_sequences_as_lists(tmp_path: Path
 def test_without_pyarrow_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
-    with pytest.raises(BagError, match="pip install pyarrow"):
+    with pytest.raises(BagError, match=r"pip install 'sim_node\[export\]'"):
         exported(write(tmp_path / "bag", robot(1)), tmp_path / "out", parquet=True)
 
 

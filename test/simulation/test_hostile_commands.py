@@ -125,7 +125,7 @@ def test_a_world_that_has_no_first_step_is_not_loaded_and_such_a_part_is_not_add
     for each in (run, Loop(run, (), paused=True)):
         with pytest.raises(Diverged, match="top"):
             each.load(loads(wild))
-        with pytest.raises(Diverged, match=r"ball, .*wild/top"):
+        with pytest.raises(Diverged, match="wild/top"):
             each.include(loads(wild), "wild/")
     same(run, other)
 
@@ -211,7 +211,7 @@ def test_a_trajectory_that_no_step_survives_ends_with_a_reason() -> None:
     run.step(200)
     assert np.isfinite(run.snapshot().poses).all()
     assert [outcome.code for outcome in outcomes] == [Code.INVALID_GOAL]
-    assert "knob" in outcomes[0].message
+    assert "'key'" in outcomes[0].message
 
 
 EXTREME = st.sampled_from([0.0, 1e9, -1e9, 1e12, -1e12, 1e300, -1e308, math.nan, math.inf])

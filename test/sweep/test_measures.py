@@ -77,8 +77,8 @@ def test_contact_is_the_first_touch_of_two_bodies() -> None:
 
 
 def test_a_run_that_diverges_has_its_time_and_no_other_measure() -> None:
-    text = BALL.replace("{sphere: 0.1, mass: 1.0}", "{sphere: 0.1, mass: 1.0e-12}").replace(
-        "qd: [3, 0, 5, 0, 0, 0]", "qd: [3, 0, 5, 1e200, 1e200, 1e200]"
+    text = BALL.replace("{sphere: 0.1, mass: 1.0}", "{box: [1, 2, 3], mass: 1.0}").replace(
+        "qd: [3, 0, 5, 0, 0, 0]", "qd: [3, 0, 5, 1.0e8, 1.0e8, 1.0e8]"
     )
     found = outcome(["divergence()", "max(pose[ball].z)"], loads(text))
     assert found.status == "diverged"
