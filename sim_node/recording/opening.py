@@ -52,7 +52,10 @@ def _opened_at(path: Path, max_bytes: int) -> SplitBag:
         metadata = read_metadata(path / FILE)
         listed = [path / name for name in metadata.files]
         later = _later_than(listed)
-        bag = _opened([*listed, *later], metadata, path, max_bytes)
+        faults = {file: _fault(file, metadata.storage, max_bytes) for file in later}
+        bag = _opened([*listed, *(file for file in later if not faults[file])], metadata, path, max_bytes)
+        for fault in filter(None, faults.values()):
+            bag.note(fault)
         if later or (metadata.count is not None and metadata.count < bag.count):
             bag.note(f"{path / FILE}: states {metadata.count or 0} of {bag.count} messages: its writer was stopped")
         return bag
@@ -101,6 +104,16 @@ def _later_than(listed: list[Path]) -> list[Path]:
         for file in _files_in(last.parent)
         if _NUMBERED.sub("", file.name) == series and _number(file) > _number(last)
     ]
+
+
+def _fault(file: Path, storage: str, limit: int) -> str:
+    """Return why a file cannot be opened; empty if it can. A writer may be stopped before its first bytes."""
+    try:
+        with ExitStack() as owned:
+            _opened_file(file, storage, limit, owned)
+    except BagError as error:
+        return str(error)
+    return ""
 
 
 def kept_in(path: Path) -> tuple[int, str]:

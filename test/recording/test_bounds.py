@@ -131,8 +131,9 @@ def test_bad_metadata_is_written_anew_from_the_files(
 
 
 def test_metadata_of_a_writer_that_was_stopped_is_told_of(tmp_path: Path) -> None:
-    """As it is after kill -9: without messages, and without the last file."""
+    """As it is after kill -9: without messages, and without the last files, of which one has no bytes yet."""
     split(tmp_path / "bag", 12)
+    (tmp_path / "bag" / "bag_12.mcap").touch()
     path = tmp_path / "bag" / "metadata.yaml"
     about = yaml.safe_load(path.read_text())
     about["rosbag2_bagfile_information"]["message_count"] = 0
@@ -140,7 +141,10 @@ def test_metadata_of_a_writer_that_was_stopped_is_told_of(tmp_path: Path) -> Non
     path.write_text(yaml.safe_dump(about))
     found, damage = read(tmp_path / "bag")
     assert len(found) == 12
-    assert damage == [f"{path}: states 0 of 12 messages: its writer was stopped"]
+    assert damage == [
+        f"{tmp_path / 'bag' / 'bag_12.mcap'}: the file is empty",
+        f"{path}: states 0 of 12 messages: its writer was stopped",
+    ]
     assert repair(tmp_path / "bag", tmp_path / "new").damage == damage
     with Reader(tmp_path / "new") as reader:
         assert reader.message_count == 12
