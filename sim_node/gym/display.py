@@ -61,7 +61,7 @@ class Page:
 
     Raises:
         PagePortInUse: No port is free.
-        MissingExtra: A package of the extra `view` is not installed.
+        MissingExtra: A package of the viewer is not installed.
     """
 
     def __init__(self, spec: Spec, simulation: Simulation) -> None:
