@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from sim_node.world import Autopilot, World
 from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
-from sim_node.world.vehicle_checks import MAX_INSTANCES, SHARED_PORTS
-from sim_node.world.vehicles import BUILTIN
+from sim_node.world.vehicle_checks import SHARED_PORTS
+from sim_node.world.vehicles import BUILTIN, MAX_INSTANCES
 
 HOST = "127.0.0.1"
 # Ports of instance 0. Those of other instances follow.

@@ -15,8 +15,7 @@ from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.world_arguments import add_network
 from sim_node.world.network import is_local, refuse_network
-from sim_node.world.vehicle_checks import MAX_INSTANCES
-from sim_node.world.vehicles import BUILTIN, LIKE
+from sim_node.world.vehicles import BUILTIN, LIKE, MAX_INSTANCES
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters

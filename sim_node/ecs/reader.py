@@ -14,9 +14,10 @@ from sim_node.ecs.conversions import unit_poses
 from sim_node.ecs.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.ecs.part import EntityFrame, PythonWorld, beside_file, processes_of
 from sim_node.geometry.poses import IDENTITY
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import PROGRAMS
-from sim_node.world.model import MAX_STAMP_NS, MIN_STEP_NS, StaticFrame, TimeGrid, World
+from sim_node.world.model import MIN_STEP_NS, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Place, WorldError
 from sim_node.world.processes import Process
 from sim_node.world.readers.files import Roots

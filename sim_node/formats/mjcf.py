@@ -10,7 +10,8 @@ import numpy as np
 from sim_node.formats.assets import Assets, stem
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.bodies import INTEGRATORS, Physics
-from sim_node.world.model import MAX_STAMP_NS, TimeGrid, World
+from sim_node.world.bounds import MAX_STAMP_NS
+from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_fault, refusals, spec_of
 from sim_node.world.problems import Place, Where, WorldError, quoted

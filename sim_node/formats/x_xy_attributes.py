@@ -14,7 +14,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world import x_xy
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import Where, quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_nanoseconds, as_number

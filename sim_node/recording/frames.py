@@ -17,8 +17,8 @@ from sim_node.recording.changes import change_times
 from sim_node.recording.transforms import TYPE
 from sim_node.wire.encoding import encode
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.frame_table import FrameTable, table_of
-from sim_node.world.model import MAX_DISTANCE
 
 # Given the parents of frames that have transforms and the fixed frame, returns parents and poses of further frames.
 Place = Callable[[Mapping[str, str], str], Mapping[str, tuple[str, FloatArray]]]

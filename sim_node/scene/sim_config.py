@@ -14,7 +14,8 @@ from sim_node.scene.graph import PROPERTIES, Effector, Entity, Json, SceneGraph,
 from sim_node.scene.json_text import plain_of
 from sim_node.scene.reading import keys_of, opened
 from sim_node.text import did_you_mean
-from sim_node.world.model import MAX_DISTANCE, ORIGIN_RANGES
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.model import ORIGIN_RANGES
 from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode

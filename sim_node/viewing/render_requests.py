@@ -15,9 +15,10 @@ from sim_node.viewing.framing import Content, RenderError, framing_for, framing_
 from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail, write_names, write_time
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.schematic_pictures import DrawnSchematic
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
-from sim_node.world.model import MAX_STAMP_NS, World
+from sim_node.world.model import World
 
 
 @dataclass(frozen=True, eq=False)

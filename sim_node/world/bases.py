@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
+from typing import Any
 
 from sim_node import names
 from sim_node.control.bases import BASE_TYPES, BaseType
+from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import Fault, declared, faults, given, place_of
 from sim_node.world.joint_checks import actuated_joints
-from sim_node.world.model import MAX_DISTANCE, World
-from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, range_faults
-from sim_node.world.vehicles import AUTOPILOT_TYPES, Autopilot
+from sim_node.world.model import World
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
+from sim_node.world.readers.keys import Form, by_name, either, frame, listing
+from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_nodes import Sequence
+from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
 
 # Whether wheels on the ground drive a base, or it moves as it is commanded.
 DRIVES = ("wheels", "kinematic")
@@ -21,98 +30,109 @@ COMMANDS = ("twist", "twist_stamped", "none")
 # What /tf has of a base: its odometry and where that began, its odometry alone, or its true pose.
 TRANSFORMS = ("localised", "odometry", "truth")
 MAX_TIMEOUT_S = 3600.0
-# What a base does after its last waypoint.
-AFTER = ("hold", "loop", "return")
 # What channels of an autopilot command, besides the driven wheels of the base: parts of its limits, and nothing.
 ROLES = ("throttle", "lateral", "turn", "steering", "none")
-PILOT_RANGES = {"wait": (0.0, 1e9), "speed": (1e-3, 1e3)}
-WAYPOINT_RANGES = {"yaw": (-1e6, 1e6), "speed": (1e-3, 1e3), "hold": (0.0, 1e9), "radius": (0.05, 1e6)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Limit(Number):
+    """A number above zero; infinite in Python for no limit, which files leave out."""
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that a limit is not above zero."""
+        if not found > 0.0:
+            yield "", f"{found:g} is out of range; it must be above zero"
+
+
+LIMIT = Limit(1e-6, 1e6)
+
+
+@declared
 class DriveLimits:
-    """What a commanded twist and its changes are limited to; infinite for no limit.
+    """What a commanded twist and its changes are limited to; infinite for no limit."""
 
-    Attributes:
-        linear: Largest speed, m/s. A faster command is slowed down as a whole, so that its path stays.
-        angular: Largest yaw rate, rad/s.
-        linear_acceleration: m/s^2.
-        angular_acceleration: rad/s^2.
-    """
-
-    linear: float = math.inf
-    angular: float = math.inf
-    linear_acceleration: float = math.inf
-    angular_acceleration: float = math.inf
+    # A faster command is slowed down as a whole, so that its path stays.
+    linear: float = given(LIMIT, "Largest speed", "m/s", default=math.inf, omit=True)
+    angular: float = given(LIMIT, "Largest yaw rate", "rad/s", default=math.inf, omit=True)
+    linear_acceleration: float = given(LIMIT, "Largest acceleration", "m/s^2", default=math.inf, omit=True)
+    angular_acceleration: float = given(LIMIT, "Largest angular acceleration", "rad/s^2", default=math.inf, omit=True)
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class BaseWaypoint:
-    """A position to drive to.
+    """A position to drive to."""
 
-    Attributes:
-        position: [x y] in the fixed frame, m.
-        yaw: To turn to there, rad; None for any.
-        speed: Maximum speed (m/s); None for that of the pilot.
-        hold: How long the base stays (s).
-        radius: How close it has to come (m).
-    """
-
-    position: tuple[float, float]
-    yaw: float | None = None
-    speed: float | None = None
-    hold: float = 0.0
-    radius: float = 0.25
+    position: FloatArray = given(Vector(2, MAX_DISTANCE), "Position [x, y] in the fixed frame, ENU", "m")
+    yaw: float | None = given(Number(-1e6, 1e6), "Yaw to turn to there", "rad", default=None, degrees=True)
+    speed: float | None = given(SPEED, "Maximum speed; that of the pilot if not given", "m/s", default=None)
+    hold: float = given(Number(0.0, 1e9), "How long the base stays", "s", default=0.0)
+    radius: float = given(Number(0.05, 1e6), "How close the base has to come", "m", default=0.25)
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class BasePilot:
-    """The mission of a base that the built-in autopilot drives: wait, arm, and drive from waypoint to waypoint.
+    """The mission of the built-in autopilot: wait, arm, and drive from waypoint to waypoint."""
 
-    Attributes:
-        waypoints: In their order.
-        after: What to do after the last one; one of AFTER.
-        wait: Time before it is armed (s).
-        speed: m/s; None for the base's limit.
-    """
-
-    waypoints: tuple[BaseWaypoint, ...] = ()
-    after: str = AFTER[0]
-    wait: float = 1.0
-    speed: float | None = None
+    waypoints: tuple[BaseWaypoint, ...] = given(ListOf(PartOf(BaseWaypoint, "position")), "The mission", default=())
+    after: str = given(Word(("hold", "loop", "return")), "What to do after the last waypoint", default="hold")
+    wait: float = given(Number(0.0, 1e9), "Time before it is armed", "s", default=1.0)
+    speed: float | None = given(SPEED, "Maximum speed; the base's limit if not given", "m/s", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+def _wheels(value: Value) -> dict[str, tuple[str, ...]]:
+    """Read joints by what they are for: a name, or a list of names."""
+    if not isinstance(value.node, MappingNode):
+        value.error(f"a mapping of wheels to joints is needed, found {value.found()}")
+        return {}
+    table = value.table(tuple(value.node.entries))
+    found: dict[str, tuple[str, ...]] = {}
+    for role in table:
+        wheels = table.get(role)
+        assert wheels is not None
+        several = isinstance(wheels.node, Sequence)
+        found[role] = tuple(each.text() for each in wheels.items()) if several else (wheels.text(),)
+    return found
+
+
+def _wheels_form(about: str) -> Form:
+    return by_name(about, either("", frame(""), listing("", frame(""), least=1)))
+
+
+@declared
 class Base:
     """A body that drives on wheels.
 
-    Attributes:
-        name: Unique among bases and vehicles; the prefix of its topics.
-        body: The body or link of a model that its wheels carry, whose frame is the base's (FLU).
-        shape: Its kind and dimensions.
-        joints: The joints of the wheels by what its kind calls them; they may be left out of a kinematic base.
-        drive: One of DRIVES.
-        limits: What commands are limited to.
-        timeout: Simulated time after the last command at which it brakes (s); 0 for never.
-        cmd_vel: One of COMMANDS.
-        transforms: One of TRANSFORMS.
-        pilot: The mission of its built-in autopilot; None to wait for commands.
-        autopilot: An autopilot in a separate process, which then commands it instead of `cmd_vel`, or None.
-        place: Where the file describes it.
+    Its body is that of the world, or a link of a model, that its wheels carry; its frame is the base's (FLU).
     """
 
-    name: str
-    body: str
-    shape: BaseType
-    joints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    drive: str = DRIVES[0]
-    limits: DriveLimits = DriveLimits()
-    timeout: float = 0.5
-    cmd_vel: str = COMMANDS[0]
-    transforms: str = TRANSFORMS[0]
-    pilot: BasePilot | None = None
-    autopilot: Autopilot | None = None
-    place: Place = field(default=NO_PLACE, compare=False)
+    name: str = given(Name(), "Its name, which the names of its topics begin with")
+    body: str = given(FrameName(), "The body that it drives")
+    shape: BaseType = given(None, "Its kind and dimensions")
+    joints: Mapping[str, tuple[str, ...]] = given(
+        Other(_wheels_form, _wheels), "The joint or joints of each wheel", default_factory=dict, omit=True
+    )
+    drive: str = given(
+        Word(DRIVES), "Whether wheels on the ground drive it, or it moves as it is commanded", default=DRIVES[0]
+    )
+    limits: DriveLimits = given(PartOf(DriveLimits), "What commands are limited to", default=DriveLimits(), omit=True)
+    timeout: float = given(
+        Number(0.0, MAX_TIMEOUT_S), "After the last command until it brakes; 0 for never", "s", default=0.5
+    )
+    cmd_vel: str = given(Word(COMMANDS), "The type of the topic cmd_vel", default=COMMANDS[0])
+    transforms: str = given(Word(TRANSFORMS), "Which transforms /tf has", default=TRANSFORMS[0])
+    pilot: BasePilot | None = given(OrNone(BasePilot), "The mission of its built-in autopilot", default=None)
+    autopilot: Autopilot | None = given(
+        OrNone(Autopilot),
+        "An autopilot in a separate process, which then commands it instead of cmd_vel, or None",
+        default=None,
+    )
+    place: Place = place_of(default=NO_PLACE)
+
+    @staticmethod
+    def derive(found: dict[str, Any], table: Table) -> None:
+        """Leave a base with an autopilot no topic cmd_vel by default."""
+        if found.get("autopilot") is not None:
+            found.setdefault("cmd_vel", "none")
 
     @property
     def odom(self) -> str:
@@ -163,15 +183,7 @@ def _faults(
     elif bodies[base.body] not in ("free", ""):
         yield "body", f"{quoted(base.body)} has a {bodies[base.body]} joint; the body of a base needs a free joint"
     yield from base.shape.faults()
-    for each in fields(DriveLimits):
-        value = getattr(base.limits, each.name)
-        if not value > 0.0:
-            yield f"limits.{each.name}", f"{value:g} is out of range; it must be above zero"
-    if not 0.0 <= base.timeout <= MAX_TIMEOUT_S:
-        yield "timeout", f"{base.timeout:g} s is out of range; allowed: 0 to {MAX_TIMEOUT_S:g}"
-    for key, allowed in (("drive", DRIVES), ("cmd_vel", COMMANDS), ("transforms", TRANSFORMS)):
-        if getattr(base, key) not in allowed:
-            yield key, f"found {quoted(getattr(base, key))}; allowed: {', '.join(allowed)}"
+    yield from faults(base)
     yield from _joint_faults(base, joints, driven)
     yield from _pilot_faults(base)
     if base.autopilot is not None:
@@ -184,19 +196,11 @@ def _pilot_faults(base: Base) -> Iterator[tuple[str, str]]:
         return
     if base.autopilot is None:
         yield "pilot", "a base has a pilot for its autopilot only; add autopilot: {type: mavlink_builtin}"
-    if pilot.after not in AFTER:
-        yield "pilot.after", f"found {quoted(pilot.after)}; allowed: {', '.join(AFTER)}"
-    yield from ((f"pilot.{key}", message) for key, message in range_faults(pilot, PILOT_RANGES))
     fastest = base.limits.linear
     speeds = {"pilot": pilot.speed} | {f"pilot.waypoints[{i}]": each.speed for i, each in enumerate(pilot.waypoints)}
     for key, speed in speeds.items():
         if speed is not None and speed > fastest:
             yield f"{key}.speed", f"{speed:g} m/s is more than limits.linear, {fastest:g} m/s"
-    for index, waypoint in enumerate(pilot.waypoints):
-        at = f"pilot.waypoints[{index}]"
-        if not all(abs(each) <= MAX_DISTANCE for each in waypoint.position):
-            yield f"{at}.position", f"{list(waypoint.position)} is out of range"
-        yield from ((f"{at}.{key}", message) for key, message in range_faults(waypoint, WAYPOINT_RANGES))
 
 
 def _channel_faults(base: Base, autopilot: Autopilot) -> Iterator[tuple[str, str]]:

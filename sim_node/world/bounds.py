@@ -1,4 +1,4 @@
-"""How large the numbers may be that are set in a run from outside: one bound for each settable quantity."""
+"""How large numbers may be: positions and stamps of worlds, and each quantity that is set in a run from outside."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.world.model import MAX_DISTANCE
-
+# Stamps are builtin_interfaces/Time, which has 31 bits of seconds.
+MAX_STAMP_NS = (2**31 - 1) * 1_000_000_000
+# Metres; at this distance a double still resolves a millimetre.
+MAX_DISTANCE = 1e12
 # m/s and rad/s: more than light has.
 MAX_RATE = 1e9
 # Of actuators, in the unit of their type. MuJoCo takes all controls for zero if one is above ten times as much.

@@ -14,18 +14,8 @@ import numpy.typing as npt
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.model import (
-    INTERPOLATIONS,
-    MAX_DISTANCE,
-    MAX_STAMP_NS,
-    MIN_STEP_NS,
-    ORIGIN_RANGES,
-    OUTSIDE,
-    Motion,
-    Sensor,
-    StaticFrame,
-    World,
-)
+from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, ORIGIN_RANGES, OUTSIDE, Motion, Sensor, StaticFrame, World
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from sim_node.text import did_you_mean
-from sim_node.world.bounds import MAX_FORCE
+from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE, MAX_STAMP_NS
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Force, Gusts
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS, World
+from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
 MAX_WIND_SPEED = 1e3  # m/s

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.fields import floats, same
-from sim_node.world.model import MAX_DISTANCE, World
+from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem
 
 MAX_MU = 1e21  # m^3/s^2; the sun has 1.3e20

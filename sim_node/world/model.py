@@ -26,11 +26,7 @@ INTERPOLATIONS = ("slerp", "step", "smooth", "catmull_rom")
 CURVED = ("smooth", "catmull_rom")
 OUTSIDE = ("hold", "loop", "pingpong")
 
-# Stamps are builtin_interfaces/Time, which has 31 bits of seconds.
-MAX_STAMP_NS = (2**31 - 1) * 1_000_000_000
 MIN_STEP_NS = 1_000
-# Metres; at this distance a double still resolves a millimetre.
-MAX_DISTANCE = 1e12
 # A frame whose pose changes by less (m, or quaternion) does not move.
 STILL = 1e-9
 P = TypeVar("P")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sim_node.packages import how_to_install
-from sim_node.world.model import MAX_DISTANCE, World
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
 from sim_node.world.scene import (
     ARRAYS,

@@ -1,27 +1,75 @@
-"""Vehicles of a World: the rotors of multirotors, their pilots and autopilots, as frozen data."""
+"""Vehicles of a World: the rotors of multirotors, their pilots and autopilots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
-from sim_node.world.fields import directions, floats, same
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import Fault, Spread, declared, given, keys_of, place_of, read, rule
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.quantities import (
+    Direction,
+    Flag,
+    FrameName,
+    ListOf,
+    Name,
+    Number,
+    OrNone,
+    PartOf,
+    PathOf,
+    PerAxis,
+    Text,
+    Vector,
+    Whole,
+    Word,
+)
+from sim_node.world.readers.keys import Form, Keys, listing, number, one_or_each
+from sim_node.world.readers.yaml_nodes import Mapping, Sequence
+from sim_node.world.readers.yaml_values import Table, Value
 
 # The sign of a rotor's rotation about its axis, seen from above, where the axis points.
 SPINS = {"ccw": 1, "cw": -1}
+MAX_ROTORS = 64
+MAX_DRAG = 1e6
+# MAVLink system ids follow from instances and end at 255. Ports stay below 65536, too.
+MAX_INSTANCES = 255
+SPEED = Number(1e-3, 1e3)
 # What a pilot does after its last waypoint.
 AFTER = ("land", "hold", "loop")
+_LAG = Number(0.0, 1e3)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _lag(value: Value) -> dict[str, float]:
+    """Read one time constant, or [up, down]."""
+    if not isinstance(value.node, Sequence):
+        lag = value.number(_LAG.low, _LAG.high)
+        return {"time_constant_up": lag, "time_constant_down": lag}
+    if value.vector(2) is None:
+        return {}
+    up, down = (each.number(_LAG.low, _LAG.high) for each in value.items())
+    return {"time_constant_up": up, "time_constant_down": down}
+
+
+@declared(
+    define="rotor",
+    spread={
+        "time_constant": Spread(
+            ("time_constant_up", "time_constant_down"),
+            one_or_each("Time constant of the speed, or [up, down], s.", number("", _LAG.low, _LAG.high), 2),
+            _lag,
+            lambda rotor: [rotor.time_constant_up, rotor.time_constant_down],
+        )
+    },
+)
 class Rotor:
     """A motor with a propeller, fixed to a body.
 
@@ -29,98 +77,60 @@ class Rotor:
     moment_coefficient times the thrust. The drag is drag_coefficient w times the speed of the air across the axis. A
     command c in [0, 1] sets the speed min_speed + c (max_speed - min_speed); 0 stops the rotor.
 
-    Attributes:
-        position: Position (3,) in the body, m.
-        spin: One of SPINS.
-        thrust_coefficient: N s^2/rad^2.
-        moment_coefficient: m.
-        max_speed: rad/s.
-        min_speed: rad/s.
-        axis: Direction (3,) of the thrust in the body; it is normalised.
-        drag_coefficient: kg/rad.
-        time_constant_up: Time constant of an increasing speed (s).
-        time_constant_down: Time constant of a decreasing speed (s).
-
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    position: FloatArray
-    spin: str
-    thrust_coefficient: float
-    moment_coefficient: float
-    max_speed: float
-    min_speed: float = 0.0
-    axis: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
-    drag_coefficient: float = 0.0
-    time_constant_up: float = 0.0
-    time_constant_down: float = 0.0
+    position: FloatArray = given(Vector(3, MAX_DISTANCE), "Position in the body", "m")
+    spin: str = given(Word(SPINS), "Rotation about the axis, seen from above")
+    thrust_coefficient: float = given(Number(1e-15, 1e3), "Thrust over the square of the speed", "N s^2/rad^2")
+    moment_coefficient: float = given(Number(0.0, 1e3), "Torque over thrust", "m")
+    max_speed: float = given(Number(1e-3, 1e6), "Maximum speed", "rad/s")
+    min_speed: float = given(Number(0.0, 1e6), "Minimum speed", "rad/s", default=0.0)
+    axis: FloatArray = given(
+        Direction(3, MAX_DISTANCE),
+        "Direction of the thrust in the body",
+        default_factory=lambda: np.array([0.0, 0.0, 1.0]),
+    )
+    drag_coefficient: float = given(Number(0.0, 1e3), "Drag across the axis", "kg/rad", default=0.0)
+    time_constant_up: float = given(_LAG, "Time constant of an increasing speed", "s", default=0.0)
+    time_constant_down: float = given(_LAG, "Time constant of a decreasing speed", "s", default=0.0)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "position", floats(self.position, (3,), "rotor", "position"))
-        object.__setattr__(self, "axis", directions(self.axis, (3,), "rotor", "axis"))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    @rule
+    def turns_faster_than_idle(self) -> Iterator[Fault]:
+        """Yield that the speeds are in the wrong order."""
+        if self.min_speed >= self.max_speed:
+            yield "", f"min_speed {self.min_speed:g} is not below max_speed {self.max_speed:g}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared
 class Waypoint:
     """A position to fly to in a straight line, and to stop at.
-
-    Attributes:
-        position: Position (3,) of the body in its parent frame, ENU, m.
-        yaw: rad; None keeps the current one.
-        speed: Maximum speed (m/s); None for that of the pilot.
-        hold: How long the vehicle stays (s).
-        radius: How close the vehicle has to come (m).
 
     Raises:
         ValueError: `position` has the wrong shape.
     """
 
-    position: FloatArray
-    yaw: float | None = None
-    speed: float | None = None
-    hold: float = 0.0
-    radius: float = 0.5
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "position", floats(self.position, (3,), "waypoint", "position"))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    position: FloatArray = given(Vector(3, MAX_DISTANCE), "Position of the body in its parent frame, ENU", "m")
+    yaw: float | None = given(Number(-1e6, 1e6), "Yaw; the current one if not given", "rad", default=None, degrees=True)
+    speed: float | None = given(SPEED, "Maximum speed; that of the pilot if not given", "m/s", default=None)
+    hold: float = given(Number(0.0, 1e9), "How long the vehicle stays", "s", default=0.0)
+    radius: float = given(Number(1e-3, MAX_DISTANCE), "How close the vehicle has to come", "m", default=0.5)
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Pilot:
-    """The built-in controller and its mission: wait, take off, and fly from waypoint to waypoint.
+    """The built-in controller and its mission: wait, take off, and fly from waypoint to waypoint."""
 
-    Attributes:
-        waypoints: The waypoints in their order.
-        after: What to do after the last waypoint; one of AFTER.
-        wait: Time before the take-off (s).
-        take_off: Height of the take-off (m).
-        speed: Maximum speed (m/s).
-        acceleration: Maximum acceleration (m/s^2).
-        landing_speed: Speed of descent when landing (m/s).
-        yaw_rate: Maximum yaw rate (rad/s).
-        rate: Rate of the controller (Hz).
-    """
-
-    waypoints: tuple[Waypoint, ...] = ()
-    after: str = "land"
-    wait: float = 1.0
-    take_off: float = 2.0
-    speed: float = 5.0
-    acceleration: float = 2.5
-    landing_speed: float = 0.7
-    yaw_rate: float = 1.0
-    rate: float = 250.0
+    waypoints: tuple[Waypoint, ...] = given(ListOf(PartOf(Waypoint, "position")), "The mission", default=())
+    after: str = given(Word(AFTER), "What to do after the last waypoint", default="land")
+    wait: float = given(Number(0.0, 1e9), "Time before the take-off", "s", default=1.0)
+    take_off: float = given(Number(0.0, MAX_DISTANCE), "Height of the take-off", "m", default=2.0)
+    speed: float = given(SPEED, "Maximum speed", "m/s", default=5.0)
+    acceleration: float = given(Number(1e-3, 1e3), "Maximum acceleration", "m/s^2", default=2.5)
+    landing_speed: float = given(Number(1e-3, 1e2), "Speed of descent when landing", "m/s", default=0.7)
+    yaw_rate: float = given(Number(1e-3, 1e2), "Maximum yaw rate", "rad/s", default=1.0)
+    rate: float = given(Number(1.0, 1e5), "Rate of the controller", "Hz", default=250.0)
 
 
 # The type of the built-in autopilot.
@@ -139,7 +149,7 @@ class AutopilotType(NamedTuple):
     max_rotors: int
     pilot: bool = False
     links: bool = False
-    channels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    channels: AnyMapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 # By the `type` in world files. ArduPilot's simulator interface receives ground truth and simulates sensors itself.
@@ -178,66 +188,109 @@ for _name, _type in {
 LIKE = ("px4", "ardupilot")
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Autopilot:
-    """An autopilot in a separate process.
+    """An autopilot in a process of its own."""
 
-    Attributes:
-        type: One of AUTOPILOT_TYPES.
-        instance: Its number, from 0, which determines ports and the MAVLink system id.
-        start: Whether the run starts it, if it is part of sim_node.
-        links: URLs of additional ground links, as in udpout:127.0.0.1:14550.
-        any_instance: Whether a run may choose another instance if the ports of this one are in use.
-        like: Which of LIKE the built-in autopilot presents itself as.
-        signing_key: File with the MAVLink 2 signing key of the built-in autopilot's links; None for unsigned links.
-        channels: What its output channels command on a base, from channel 1 on; empty for those of its type.
-    """
+    type: str = given(Word(AUTOPILOT_TYPES), "The type of autopilot")
+    instance: int = given(
+        Whole(0, MAX_INSTANCES - 1), "Its number, from which its ports and MAVLink system id follow", default=0
+    )
+    start: bool = given(Flag(), "Whether the run starts it, if it is part of sim_node", default=True)
+    links: tuple[str, ...] = given(ListOf(Text()), "Additional ground links, as in udpout:127.0.0.1:14550", default=())
+    any_instance: bool = given(
+        None, "Whether a run may choose another instance if the ports of this one are in use", default=False
+    )
+    like: str = given(Word(LIKE), "What the built-in autopilot presents itself as", default=LIKE[0], omit=True)
+    signing_key: Path | None = given(
+        PathOf(), "File with the MAVLink 2 signing key of the built-in autopilot's links", default=None
+    )
+    channels: tuple[str, ...] = given(
+        ListOf(Text()),
+        "What its output channels command on a base, from channel 1 on; those of its type if none are given",
+        default=(),
+        omit=True,
+    )
 
-    type: str
-    instance: int = 0
-    start: bool = True
-    links: tuple[str, ...] = ()
-    any_instance: bool = False
-    like: str = LIKE[0]
-    signing_key: Path | None = None
-    channels: tuple[str, ...] = ()
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The keys that a file does not have to give again: an instance that was chosen automatically."""
+        return ("instance",) if self.any_instance else ()
+
+    @staticmethod
+    def derive(found: dict[str, Any], table: Table) -> None:
+        """Let a run choose the instance of an autopilot that it starts, if the file does not give one."""
+        kind, start = found.get("type"), found.get("start", True)
+        # The instance of an autopilot that the run does not start is given by whoever starts it.
+        found["any_instance"] = "instance" not in table and start and kind == BUILTIN
+        like, key = table.get("like"), table.get("signing_key")
+        if like is not None and kind != BUILTIN:
+            like.error(f"{kind} is like itself; only mavlink_builtin can be like another")
+        if key is not None and kind != BUILTIN:
+            key.error(f"the links of {kind} are its own; only mavlink_builtin takes a key")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True)
+class Rotors(ListOf):
+    """The rotors of a vehicle; what they have in common may be under the vehicle's key `rotor`."""
+
+    def form(self, about: str) -> Form:
+        """Return the form of a list of rotors."""
+        return listing(about, Keys({**ROTOR_KEYS}, define="rotor"), self.least, self.most)
+
+    def read(self, value: Value, context: Any) -> tuple[Rotor, ...]:
+        """Read a list of rotors, each with what all have in common."""
+        vehicle = value.holder.node if value.holder is not None else None
+        shared = vehicle.entries.get("rotor") if isinstance(vehicle, Mapping) else None
+        if shared is None:
+            return super().read(value, context)
+        common = Value(shared[1], value.report, "rotor", value.holder).table(SHARED_ROTOR_KEYS)
+        found = tuple(read(Rotor, each, context, common=common) for each in value.items())
+        self.count(value)
+        return found
+
+
+ROTOR_KEYS = keys_of(Rotor, partial=True)
+SHARED_ROTOR_KEYS = keys_of(Rotor, but=("position",), partial=True)
+_DRAG = PerAxis(3, MAX_DRAG, 0.0)
+DRAG_KEYS = Keys({"linear": _DRAG.form("N s/m."), "quadratic": _DRAG.form("N s^2/m^2.")}, about="Drag along its axes.")
+
+
+def _drag(value: Value) -> dict[str, FloatArray]:
+    table = value.table(DRAG_KEYS)
+    return {f"drag_{key}": _DRAG.read(each, None) for key in DRAG_KEYS if (each := table.get(key)) is not None}
+
+
+@declared(
+    spread={
+        "drag": Spread(
+            ("drag_linear", "drag_quadratic"),
+            DRAG_KEYS,
+            _drag,
+            lambda of: {"linear": of.drag_linear.tolist(), "quadratic": of.drag_quadratic.tolist()},
+        )
+    }
+)
 class Multirotor:
     """A body with rotors.
 
     At velocity v relative to the air, the drag along axis i of the body is (drag_linear_i + drag_quadratic_i |v|) v_i.
 
-    Attributes:
-        name: Unique among vehicles.
-        body: The name of its Body, which has a free joint.
-        rotors: In the order of their commands.
-        drag_linear: Coefficients (3,), N s/m.
-        drag_quadratic: Coefficients (3,), N s^2/m^2.
-        pilot: The built-in controller; None if commands come from elsewhere. A built-in autopilot uses its mission and
-            limits.
-        autopilot: An autopilot in a separate process, or None.
-        place: Where the file describes the vehicle.
-
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    name: str
-    body: str
-    rotors: tuple[Rotor, ...]
-    drag_linear: FloatArray = field(default_factory=lambda: np.zeros(3))
-    drag_quadratic: FloatArray = field(default_factory=lambda: np.zeros(3))
-    pilot: Pilot | None = None
-    autopilot: Autopilot | None = None
-    place: Place = NO_PLACE
-
-    def __post_init__(self) -> None:
-        for key in ("drag_linear", "drag_quadratic"):
-            object.__setattr__(self, key, floats(getattr(self, key), (3,), self.name, key))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    name: str = given(Name(), "Name of the vehicle, which the names of its frames begin with")
+    body: str = given(FrameName(), "The body that has the rotors, and a free joint")
+    rotors: tuple[Rotor, ...] = given(
+        Rotors(PartOf(Rotor), 1, MAX_ROTORS), "The rotors, in the order of their commands"
+    )
+    drag_linear: FloatArray = given(_DRAG, "Coefficients (3,)", "N s/m", default_factory=lambda: np.zeros(3))
+    drag_quadratic: FloatArray = given(_DRAG, "Coefficients (3,)", "N s^2/m^2", default_factory=lambda: np.zeros(3))
+    pilot: Pilot | None = given(
+        OrNone(Pilot),
+        "The built-in controller, or the mission and limits of a built-in autopilot; None for neither",
+        default=None,
+    )
+    autopilot: Autopilot | None = given(OrNone(Autopilot), "An autopilot in a separate process, or None", default=None)
+    place: Place = place_of(default=NO_PLACE)

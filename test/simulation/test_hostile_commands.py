@@ -20,8 +20,7 @@ from sim_node.simulation.commander import Commander
 from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
 from sim_node.simulation.joint_setpoints import Code, Point, Setpoint, setpoints_of, trajectory_of
 from sim_node.world import Diverged, WorldError, loads
-from sim_node.world.bounds import MAX_FORCE, MAX_RATE, MAX_TARGET
-from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE, MAX_RATE, MAX_TARGET
 
 WORLD = """
 world: yard

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sim_node.simulation import Simulation
@@ -31,8 +32,8 @@ def test_a_base_has_a_pilot_and_an_autopilot_which_commands_it() -> None:
     )
     (base,) = world.of(Base)
     assert base.autopilot == Autopilot("mavlink_builtin", 3, like="ardupilot")
-    there = BaseWaypoint((4.0, 3.0), math.pi / 2, 0.5, 1.0, 0.1)
-    assert base.pilot == BasePilot((BaseWaypoint((4.0, 0.0)), there), "return", 2.0, 1.5)
+    there = BaseWaypoint(np.array((4.0, 3.0)), math.pi / 2, 0.5, 1.0, 0.1)
+    assert base.pilot == BasePilot((BaseWaypoint(np.array((4.0, 0.0))), there), "return", 2.0, 1.5)
     # Topics would be a second way to command it.
     assert base.cmd_vel == "none"
     assert [vehicle.name for vehicle, _ in autopiloted(world)] == ["r"]
@@ -64,7 +65,7 @@ def test_a_world_may_name_channels() -> None:
     ("keys", "message"),
     [
         ("pilot: {}", "bases[0].pilot: a base has a pilot for its autopilot only"),
-        ("pilot: {take_off: 3}, autopilot: {type: mavlink_builtin}", "pilot.take_off: unknown key (known: wait"),
+        ("pilot: {take_off: 3}, autopilot: {type: mavlink_builtin}", "pilot.take_off: unknown key (known: waypoints"),
         ("pilot: {after: land}, autopilot: {type: mavlink_builtin}", "allowed: hold, loop, return"),
         ("pilot: {waypoints: [[1, 2, 3]]}, autopilot: {type: mavlink_builtin}", "a list of 2 numbers is needed"),
         (

@@ -29,9 +29,9 @@ from sim_node.world import (
     WorldError,
     load,
 )
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.forces import Force
 from sim_node.world.locate import shipped_worlds
-from sim_node.world.model import MAX_STAMP_NS
 from sim_node.world.writers.yaml import to_yaml
 
 IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])

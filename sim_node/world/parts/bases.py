@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,11 +11,11 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bases import Base, base_problems, kind_of
+from sim_node.world.declared import data_of
 from sim_node.world.model import World
 from sim_node.world.part import Entry, Kind, Mobility, Refer, Rename, part
-from sim_node.world.parts.vehicles import autopilot_data
 from sim_node.world.problems import Place, Problem
-from sim_node.world.writers.values import data_of, given
+from sim_node.world.writers.values import data_of as shape_data
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,6 @@ class Bases(Kind[Base]):
 
     def data(self, part: Base, refer: Refer) -> dict[str, Any]:
         """Return it with its kind and dimensions, on a body that is written among the bodies."""
-        limits = {name: value for name, value in data_of(part.limits).items() if value != math.inf}
-        data = {
-            "name": part.name,
-            "body": part.body,
-            "type": kind_of(part.shape),
-            **data_of(part.shape),
-            "joints": part.joints or None,
-            "drive": part.drive,
-            "limits": limits or None,
-            "timeout": part.timeout,
-            "cmd_vel": part.cmd_vel,
-            "transforms": part.transforms,
-            "pilot": part.pilot and given(data_of(part.pilot)),
-            "autopilot": part.autopilot and autopilot_data(part.autopilot, refer),
-        }
-        return given(data)
+        data = data_of(part, refer)
+        head = {key: data.pop(key) for key in ("name", "body")}
+        return {**head, "type": kind_of(part.shape), **shape_data(part.shape), **data}

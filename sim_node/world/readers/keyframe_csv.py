@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import counted, quoted, shown_key
 from sim_node.world.readers import numbers
 from sim_node.world.readers.files import read_text

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sim_node.world.model import World
 from sim_node.world.problems import Place, Problem, Where
+
+if TYPE_CHECKING:
+    from sim_node.world.model import World
 
 LineColumn = tuple[int, int]  # both from 1
 WHOLE_FILE = (0, 0)

@@ -12,51 +12,21 @@ from sim_node import names
 from sim_node.control.bases import BASE_TYPES, BaseType
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bases import COMMANDS, DRIVES, MAX_TIMEOUT_S, TRANSFORMS, Base, DriveLimits
+from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
+from sim_node.world.declared import keys_of, read_fields
 from sim_node.world.model import Sensor, World
 from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import quoted
-from sim_node.world.readers.keys import (
-    Form,
-    Keys,
-    by_key,
-    by_name,
-    choice,
-    either,
-    flag,
-    frame,
-    listing,
-    number,
-    text,
-)
+from sim_node.world.readers.keys import Form, Keys, by_key, choice, either, flag, listing, number, text
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
 from sim_node.world.readers.yaml_parts import part_world
-from sim_node.world.readers.yaml_pilots import AUTOPILOT, BASE_PILOT, read_autopilot, read_base_pilot
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
-from sim_node.world.readers.yaml_section import Context, frame_name, section
+from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 
-MIN_LIMIT, MAX_LIMIT = 1e-6, 1e6
-LIMIT_KEYS = Keys(
-    {
-        "linear": number("Largest speed, m/s.", MIN_LIMIT, MAX_LIMIT),
-        "angular": number("Largest yaw rate, rad/s.", MIN_LIMIT, MAX_LIMIT),
-        "linear_acceleration": number("m/s^2.", MIN_LIMIT, MAX_LIMIT),
-        "angular_acceleration": number("rad/s^2.", MIN_LIMIT, MAX_LIMIT),
-    },
-    about="What commands are limited to.",
-)
-COMMON_KEYS: dict[str, Form] = {
-    "name": frame("Its name, which the names of its topics begin with."),
-    "drive": choice("Whether wheels on the ground drive it, or it moves as it is commanded.", DRIVES),
-    "limits": LIMIT_KEYS,
-    "timeout": number("After the last command until it brakes, s; 0 for never.", 0.0, MAX_TIMEOUT_S),
-    "cmd_vel": choice("The type of the topic cmd_vel.", COMMANDS),
-    "transforms": choice("Which transforms /tf has.", TRANSFORMS),
-    "pilot": BASE_PILOT,
-    "autopilot": AUTOPILOT,
-}
+_KEYS = keys_of(Base)
+COMMON_KEYS = {key: form for key, form in _KEYS.items() if key not in ("body", "joints")}
 _CHOSEN = listing("Sensors of its model.", text(""))
 MODEL_KEYS = Keys(
     {
@@ -67,13 +37,7 @@ MODEL_KEYS = Keys(
     },
     required=("name",),
 )
-_WHEELS = either("", frame(""), listing("", frame(""), least=1))
-BODY_KEYS: dict[str, Form] = {
-    **COMMON_KEYS,
-    "body": frame("The body that it drives."),
-    "type": choice("Its kind.", BASE_TYPES),
-    "joints": by_name("The joint or joints of each wheel.", _WHEELS),
-}
+BODY_KEYS: dict[str, Form] = {**_KEYS, "type": choice("Its kind.", BASE_TYPES)}
 
 
 def _kinds() -> dict[str, Form]:
@@ -119,18 +83,18 @@ def _on_body(entry: Value, context: Context) -> list[Base]:
     if len(entry.report.errors) > errors:
         return []
     shape = _shape(table, BASE_TYPES[kind])
-    body, joints = frame_name(table.get("body")), _joints(table.get("joints"))
-    base = Base(_name(table), body, shape, joints, place=entry.place)
-    return [replace(base, **_settings(table, context))]
+    found = read_fields(Base, table, context)
+    return [] if len(entry.report.errors) > errors else [Base(**found, shape=shape)]
 
 
 def _from_model(entry: Value, context: Context) -> Iterator[Any]:
     """Read a base that a model describes: yield it and all else of the model, below the base's name."""
     table = entry.table(MODEL_KEYS)
-    name, settings = _name(table), _settings(table, context)
+    settings = read_fields(Base, table, context, COMMON_KEYS)
     pose, _ = read_pose(table.get("pose"))
     reference = table.get("model")
     world = None if reference is None else part_world(reference, context)
+    name = settings.get("name")
     if world is None or reference is None or not name:
         return
     bases = world.parts.get("bases", ())
@@ -144,7 +108,7 @@ def _from_model(entry: Value, context: Context) -> Iterator[Any]:
             continue
         moved: Any = kind.renamed(part, rename)
         if isinstance(part, Base):
-            moved = replace(moved, name=name, place=entry.place, **settings)
+            moved = replace(moved, **settings)
         elif isinstance(part, Body) and part.name == bases[0].body:
             moved = replace(moved, q=pose if part.q is None else _on_ground(pose, part.q))
         if moved is not None:
@@ -168,15 +132,6 @@ def _sensors(value: Value | None, world: World) -> tuple[Sensor, ...]:
     return () if value.choice((*TRUE, *FALSE), "true") in FALSE else own
 
 
-def _name(table: Table) -> str:
-    value = table.get("name")
-    name = frame_name(value)
-    fault = names.fault(name) if name else None
-    if fault and value is not None:
-        value.error(f"the name {quoted(name)} {fault}")
-    return "" if fault else name
-
-
 def _shape(table: Table, kind: type[BaseType]) -> BaseType:
     """Read the dimensions of a kind, which are all there that are needed."""
     found: dict[str, float] = {}
@@ -185,45 +140,3 @@ def _shape(table: Table, kind: type[BaseType]) -> BaseType:
         if value is not None:
             found[each.name] = value.number(low, high, default=low)
     return kind(**found)
-
-
-def _joints(value: Value | None) -> dict[str, tuple[str, ...]]:
-    """Read joints by what they are for: a name, or a list of names."""
-    if value is None:
-        return {}
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of wheels to joints is needed, found {value.found()}")
-        return {}
-    table = value.table(tuple(value.node.entries))
-    found: dict[str, tuple[str, ...]] = {}
-    for role in value.node.entries:
-        wheels = table.get(role)
-        assert wheels is not None
-        several = isinstance(wheels.node, Sequence)
-        found[role] = tuple(each.text() for each in wheels.items()) if several else (wheels.text(),)
-    return found
-
-
-def _settings(table: Table, context: Context) -> dict[str, Any]:
-    """Read what does not depend on the kind of base: only what is given. An autopilot leaves no cmd_vel by default."""
-    found: dict[str, Any] = {}
-    pilot, autopilot = read_base_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"), context)
-    if pilot is not None:
-        found["pilot"] = pilot
-    if autopilot is not None:
-        found |= {"autopilot": autopilot, "cmd_vel": "none"}
-    for key, allowed in (("drive", DRIVES), ("cmd_vel", COMMANDS), ("transforms", TRANSFORMS)):
-        if key in table:
-            found[key] = table.choice(key, allowed, allowed[0])
-    timeout, limits = table.get("timeout"), table.get("limits")
-    if timeout is not None:
-        found["timeout"] = timeout.number(0.0, MAX_TIMEOUT_S)
-    if limits is not None:
-        given = limits.table(LIMIT_KEYS)
-        numbers = {
-            key: one.number(MIN_LIMIT, MAX_LIMIT, default=1.0)
-            for key in LIMIT_KEYS
-            if (one := given.get(key)) is not None
-        }
-        found["limits"] = DriveLimits(**numbers)
-    return found

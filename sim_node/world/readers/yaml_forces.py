@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry, calling_module
-from sim_node.world.bounds import MAX_FORCE
+from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE, MAX_STAMP_NS
 from sim_node.world.force_checks import (
     MAX_DENSITY,
     MAX_EXPONENT,
@@ -20,7 +20,6 @@ from sim_node.world.force_checks import (
 )
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.gravity import MAX_ACCELERATION, MAX_MU, PointGravity
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import Place
 from sim_node.world.readers.keys import (
     ANYTHING,

@@ -6,16 +6,8 @@ import numpy as np
 
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.model import (
-    MAX_DISTANCE,
-    MAX_STAMP_NS,
-    MIN_STEP_NS,
-    ORIGIN_RANGES,
-    Origin,
-    Sensor,
-    StaticFrame,
-    TimeGrid,
-)
+from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.model import MIN_STEP_NS, ORIGIN_RANGES, Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import KeyPlace, quoted
 from sim_node.world.readers.keys import Keys, by_key, frame, listing, number, text, vector
 from sim_node.world.readers.yaml_mates import attachment_keys, read_attachment

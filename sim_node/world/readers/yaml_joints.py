@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.body_checks import MAX_MASS
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.joint_commands import ACCEPTED, JointCommands
 from sim_node.world.joint_motion import (
     ACTUATOR_TYPES,
@@ -20,7 +21,6 @@ from sim_node.world.joint_motion import (
     limit_fault,
 )
 from sim_node.world.joints import JointType
-from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import shown_key
 from sim_node.world.readers.keys import Keys, by_name, choice, either, flag, listing, number, text
 from sim_node.world.readers.numbers import NON_FINITE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_node.world.bodies import ContactExclusion, LoopClosure
-from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.readers.keys import Keys, frame, listing, number, text
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section

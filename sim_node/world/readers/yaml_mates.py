@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MATES, MateType
-from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.keys import Form, Keys, either, flag, listing, number, text, vector
 from sim_node.world.readers.yaml_joints import LIMITS, STOP_KEYS, read_limits, read_stop
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.mesh_files import mesh_fault
-from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.keys import Keys, either, listing, text, vector
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_poses import scale_of

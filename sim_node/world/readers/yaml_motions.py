@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.conventions import CONVENTIONS
-from sim_node.world.model import INTERPOLATIONS, MAX_STAMP_NS, OUTSIDE, Motion
+from sim_node.world.model import INTERPOLATIONS, OUTSIDE, Motion
 from sim_node.world.readers.keyframe_csv import read_keyframes
 from sim_node.world.readers.keys import Keys, choice, either, frame, listing, number, text
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence

@@ -9,8 +9,8 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.conventions import CONVENTIONS
-from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers import numbers
 from sim_node.world.readers.keys import Keys, choice, listing, number, one_or_each, vector
 from sim_node.world.readers.yaml_nodes import Sequence

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.image_files import image_fault
-from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import quoted
 from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, vector, word
 from sim_node.world.readers.yaml_nodes import Scalar

@@ -14,6 +14,7 @@ from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
 from sim_node.world.part import kind_of
 from sim_node.world.problems import Place
+from sim_node.world.quantities import FrameName
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.keys import ANYTHING, Form
 from sim_node.world.readers.report import Report
@@ -99,13 +100,7 @@ class Context:
 
 def frame_name(value: Value | None) -> str:
     """Read a frame name; empty if there is no value. Its spelling is checked with the whole tree."""
-    if value is None:
-        return ""
-    errors = len(value.report.errors)
-    name = value.text()
-    if not name and len(value.report.errors) == errors:
-        value.error("is empty; a frame needs a name")
-    return name
+    return "" if value is None else FrameName().read(value, None)
 
 
 def named(table: Table, name_key: str) -> tuple[str, Named]:

@@ -11,8 +11,9 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
+from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.joints import Q_SIZES, QD_SIZES
-from sim_node.world.model import MAX_DISTANCE, World
+from sim_node.world.model import World
 from sim_node.world.models import Model, Start
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.keys import Keys, by_name, either, flag, listing, number, text

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sim_node.text import did_you_mean
-from sim_node.world.model import MAX_STAMP_NS
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.problems import MAX_SHOWN, KeyPlace, Place, Problem, Where, quoted, shortened, shown_key
 from sim_node.world.readers.keys import Keys
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
@@ -264,10 +264,37 @@ class Table:
         entry = self._entries.get(spelled)
         return None if entry is None else Value(entry[1], self.value.report, spelled, self.value)
 
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys that are given."""
+        return iter(self._entries)
+
+    def over(self, common: Table) -> Table:
+        """Return a table with the keys of another one where this one does not have them."""
+        return _Layered(self, common)
+
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
         """Read the word under `name`, or return the default."""
         value = self.get(name)
         return default if value is None else value.choice(allowed, default)
+
+
+class _Layered(Table):
+    """A table over another one."""
+
+    __slots__ = ("_common", "_own")
+
+    def __init__(self, own: Table, common: Table) -> None:
+        self._own, self._common, self.value = own, common, own.value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._own or name in self._common
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._own, *self._common)))
+
+    def get(self, name: str) -> Value | None:
+        """Return the value under `name`, its own or the common one, or None."""
+        return self._own.get(name) or self._common.get(name)
 
 
 def boolean(table: Table, key: str, default: bool) -> bool:

@@ -17,82 +17,42 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body, Geometry, Inertial
+from sim_node.world.declared import BAD, keys_of, read, read_fields
 from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
-from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame
-from sim_node.world.problems import WorldError, quoted, shown_key
+from sim_node.world.model import Sensor, StaticFrame
+from sim_node.world.problems import WorldError, shown_key
 from sim_node.world.readers.files import read_text
-from sim_node.world.readers.keys import Keys, by_name, choice, either, frame, listing, number, one_or_each, text, vector
+from sim_node.world.readers.keys import Keys, by_name, either, frame, listing, text
 from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIAL_KEYS, read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import FRAME_KEYS, SENSORS_FORM, read_frames, read_sensors
-from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence, compose
-from sim_node.world.readers.yaml_pilots import AUTOPILOT, PILOT, read_autopilot, read_pilot
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar, compose
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
-from sim_node.world.vehicle_checks import MAX_DRAG, MAX_ROTORS, ROTOR_RANGES
-from sim_node.world.vehicles import SPINS, Multirotor, Rotor
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
+from sim_node.world.vehicles import DRAG_KEYS, SHARED_ROTOR_KEYS, Multirotor, Rotor
 
-COEFFICIENTS = {
-    "thrust_coefficient": "Thrust over the square of the speed, N s^2/rad^2.",
-    "moment_coefficient": "Torque over thrust, m.",
-    "max_speed": "Maximum speed, rad/s.",
-    "min_speed": "Minimum speed, rad/s.",
-    "drag_coefficient": "Drag across the axis, kg/rad.",
-}
-SHARED_ROTOR_KEYS = Keys(
-    {
-        "axis": vector("Direction of the thrust in the body.", 3, MAX_DISTANCE),
-        "spin": choice("Rotation about the axis, seen from above.", SPINS),
-        **{key: number(about, *ROTOR_RANGES[key]) for key, about in COEFFICIENTS.items()},
-        "time_constant": one_or_each(
-            "Time constant of the speed, or [up, down], s.", number("", *ROTOR_RANGES["time_constant_up"]), 2
-        ),
-    },
-    about="What all rotors have in common.",
-)
-ROTOR_KEYS = Keys(
-    {"position": vector("Position in the body, m.", 3, MAX_DISTANCE), **SHARED_ROTOR_KEYS}, define="rotor"
-)
-ROTORS = listing("The rotors, in the order of their commands.", ROTOR_KEYS, 1, MAX_ROTORS)
-NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "position")
-_PER_AXIS = number("", 0.0, MAX_DRAG)
-DRAG_KEYS = Keys(
-    {"linear": one_or_each("N s/m.", _PER_AXIS, 3), "quadratic": one_or_each("N s^2/m^2.", _PER_AXIS, 3)},
-    about="Drag along the axes of the body.",
-)
-_NAME = frame("Name of the vehicle, which the names of its frames begin with.")
+_ON_BODY = keys_of(Multirotor)
 VEHICLE_KEYS = Keys(
     {
-        "name": _NAME,
+        "name": _ON_BODY["name"],
         "model": text("A shipped model, or the path of a model file."),
         "parent": frame("The frame that it starts in."),
         "pose": POSE_KEYS,
-        "pilot": PILOT,
-        "autopilot": AUTOPILOT,
+        "pilot": _ON_BODY["pilot"],
+        "autopilot": _ON_BODY["autopilot"],
         "sensors": {"type": ["boolean", "string"], "description": "Whether it has its model's sensors, or which set."},
     },
     required=("name", "model"),
 )
 # Keys of a vehicle on a body of the world, whose frames and sensors are in the world, too.
-ON_BODY_KEYS = Keys(
-    {
-        "name": _NAME,
-        "body": frame("The body that has the rotors."),
-        "rotor": SHARED_ROTOR_KEYS,
-        "rotors": ROTORS,
-        "drag": DRAG_KEYS,
-        "pilot": PILOT,
-        "autopilot": AUTOPILOT,
-    },
-    required=("name", "rotors"),
-)
+ON_BODY_KEYS = Keys({**_ON_BODY, "rotor": SHARED_ROTOR_KEYS}, required=_ON_BODY.required)
 MODEL_KEYS = Keys(
     {
         "inertial": INERTIAL_KEYS,
         "geometry": listing("Shapes of the vehicle.", GEOMETRY_KEYS),
         "rotor": SHARED_ROTOR_KEYS,
-        "rotors": ROTORS,
+        "rotors": _ON_BODY["rotors"],
         "drag": DRAG_KEYS,
         "frames": listing("Frames on the vehicle.", FRAME_KEYS),
         "sensors": either("A list of sensors, or sets of them by name.", SENSORS_FORM, by_name("", SENSORS_FORM)),
@@ -113,8 +73,7 @@ class VehicleModel:
     rotors: tuple[Rotor, ...]
     inertial: Inertial | None
     geometry: tuple[Geometry, ...]
-    drag_linear: FloatArray
-    drag_quadratic: FloatArray
+    drags: AnyMapping[str, FloatArray]
     frames: tuple[StaticFrame, ...]
     sensors: AnyMapping[str, tuple[Sensor, ...]]
 
@@ -129,21 +88,24 @@ def read_vehicles(value: Value, context: Context) -> None:
     for entry in value.items():
         errors = len(entry.report.errors)
         if isinstance(entry.node, Mapping) and "body" in entry.node.entries:
-            _read_on_body(entry, context)
+            # The world also contains its frames and sensors.
+            vehicle = read(Multirotor, entry, context, known=ON_BODY_KEYS)
+            if vehicle is not BAD:
+                context.add(vehicle)
             continue
         table = entry.table(VEHICLE_KEYS)
         name, parent = table.get("name"), table.get("parent")
-        prefix = _prefix(name)
         given = table.get("pose")
         pose, _ = read_pose(given)
-        pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"), context)
+        settings = read_fields(Multirotor, table, context, VEHICLE_KEYS)
         model = _model(table.get("model"), context, models)
         sensors = _sensors(table.get("sensors"), model)
-        if name is None or model is None or not prefix or len(entry.report.errors) > errors:
+        if name is None or model is None or len(entry.report.errors) > errors:
             context.report.missing.append(entry.path)
             continue
         if given is None:
             pose = _standing(model)
+        prefix = settings["name"]
         base = names.prefixed(prefix, BASE_LINK)
         above = frame_name(parent) or context.fixed_frame
         context.add(
@@ -163,8 +125,7 @@ def read_vehicles(value: Value, context: Context) -> None:
             context.add(StaticFrame(frame, base, _rotor_pose(rotor), place=name.place))
         for part in (*model.frames, *sensors):
             context.add(_below(prefix, part))
-        drags = model.drag_linear, model.drag_quadratic
-        context.add(Multirotor(prefix, base, model.rotors, *drags, pilot, autopilot, entry.place))
+        context.add(Multirotor(**{**settings, **model.drags, "body": base, "rotors": model.rotors}))
 
 
 def _standing(model: VehicleModel) -> FloatArray:
@@ -173,25 +134,6 @@ def _standing(model: VehicleModel) -> FloatArray:
     with suppress(ValueError, ImportError):  # of a mesh, which the simulation of its contacts reports
         pose[2] = depth_below(model.geometry)
     return pose
-
-
-def _read_on_body(entry: Value, context: Context) -> None:
-    """Read a vehicle on a body of the world. The world also contains its frames and sensors."""
-    errors = len(entry.report.errors)
-    table = entry.table(ON_BODY_KEYS)
-    drags = _drag(table.get("drag"))
-    rotors = _rotors(table.get("rotors"), table.get("rotor"))
-    vehicle = Multirotor(
-        _prefix(table.get("name")),
-        frame_name(table.get("body")),
-        rotors,
-        *drags,
-        read_pilot(table.get("pilot")),
-        read_autopilot(table.get("autopilot"), context),
-        entry.place,
-    )
-    if len(entry.report.errors) == errors:
-        context.add(vehicle)
 
 
 def _sensors(value: Value | None, model: VehicleModel | None) -> tuple[Sensor, ...]:
@@ -203,15 +145,6 @@ def _sensors(value: Value | None, model: VehicleModel | None) -> tuple[Sensor, .
     if word in FALSE:
         return ()
     return next(iter(model.sensors.values()), ()) if word in TRUE else model.sensors[word]
-
-
-def _prefix(value: Value | None) -> str:
-    """Read the vehicle's name, the prefix of all its frames. It is empty with the fault recorded."""
-    name = frame_name(value)
-    fault = names.fault(name) if name else None
-    if fault and value is not None:
-        value.error(f"the name {quoted(name)} {fault}")
-    return "" if fault else name
 
 
 def _below(prefix: str, frame: Any) -> Any:
@@ -276,14 +209,12 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
     frames, sensors = table.get("frames"), table.get("sensors")
     if frames is not None:
         read_frames(frames, inside)
-    drag = table.get("drag")
-    linear, quadratic = _drag(drag)
+    found = read_fields(Multirotor, table, inside, ("rotors", "drag"))
     model = VehicleModel(
-        _rotors(table.get("rotors"), table.get("rotor")),
+        found.pop("rotors", ()),
         read_inertial(table.get("inertial")),
         read_geometry(table.get("geometry"), inside),
-        linear,
-        quadratic,
+        {key: each for key, each in found.items() if key.startswith("drag_")},
         tuple(inside.of(StaticFrame)),
         {} if sensors is None else _sensor_sets(sensors, inside),
     )
@@ -306,73 +237,3 @@ def _sensor_set(value: Value, inside: Context) -> tuple[Sensor, ...]:
     own = replace(inside, parts={})
     read_sensors(value, own)
     return tuple(own.of(Sensor))
-
-
-def _drag(value: Value | None) -> tuple[FloatArray, FloatArray]:
-    if value is None:
-        return np.zeros(3), np.zeros(3)
-    table = value.table(DRAG_KEYS)
-    linear, quadratic = (_along_axes(table.get(key)) for key in ("linear", "quadratic"))
-    return linear, quadratic
-
-
-def _along_axes(value: Value | None) -> FloatArray:
-    """Read one number for all three axes, or a list of three."""
-    if value is None:
-        return np.zeros(3)
-    if isinstance(value.node, Sequence):
-        numbers = value.vector(3) and [item.number(0.0, MAX_DRAG) for item in value.items()]
-        return np.array(numbers or np.zeros(3))
-    return np.full(3, value.number(0.0, MAX_DRAG))
-
-
-def _rotors(value: Value | None, shared: Value | None) -> tuple[Rotor, ...]:
-    """Read a list of rotors. `rotor` contains the defaults of all."""
-    common = None if shared is None else shared.table(SHARED_ROTOR_KEYS)
-    if value is None:
-        return ()
-    entries = list(value.items())
-    if not 1 <= len(entries) <= MAX_ROTORS and isinstance(value.node, Sequence):
-        value.error(f"found {len(entries)} rotors; allowed: 1 to {MAX_ROTORS}")
-    return tuple(rotor for entry in entries if (rotor := _rotor(entry, common)) is not None)
-
-
-def _rotor(entry: Value, common: Table | None) -> Rotor | None:
-    errors = len(entry.report.errors)
-    table = entry.table(ROTOR_KEYS)
-
-    def get(key: str) -> Value | None:
-        own = table.get(key)
-        return common.get(key) if own is None and common is not None else own
-
-    if isinstance(entry.node, Mapping):
-        for key in NEEDED:
-            if get(key) is None:
-                entry.error(f"{key} is missing")
-    fields: dict[str, Any] = {
-        key: part.number(*ROTOR_RANGES[key]) for key in COEFFICIENTS if (part := get(key)) is not None
-    }
-    position, axis, spin, lag = (get(key) for key in ("position", "axis", "spin", "time_constant"))
-    if lag is not None:
-        fields["time_constant_up"], fields["time_constant_down"] = _time_constants(lag)
-    fields["spin"] = "ccw" if spin is None else spin.choice(SPINS, "ccw")
-    fields["position"] = None if position is None else position.vector(3, limit=MAX_DISTANCE)
-    if axis is not None:
-        fields["axis"] = axis.vector(3, limit=MAX_DISTANCE)
-        if fields["axis"] is not None and not any(fields["axis"]):
-            axis.error("is zero; an axis needs a direction")
-    if "max_speed" in fields and fields.get("min_speed", 0.0) >= fields["max_speed"]:
-        entry.error(f"min_speed {fields['min_speed']:g} is not below max_speed {fields['max_speed']:g}")
-    return None if len(entry.report.errors) > errors else Rotor(**fields)
-
-
-def _time_constants(value: Value) -> tuple[float, float]:
-    """Read one number, or [up, down]."""
-    low, high = ROTOR_RANGES["time_constant_up"]
-    if not isinstance(value.node, Sequence):
-        number = value.number(low, high)
-        return number, number
-    if value.vector(2) is None:
-        return 0.0, 0.0
-    up, down = (item.number(low, high) for item in value.items())
-    return up, down

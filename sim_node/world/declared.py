@@ -1,0 +1,398 @@
+"""Parts of worlds, declared once: fields are read from files, checked, described and written by one statement each.
+
+    @declared
+    class Waypoint:
+        \"\"\"A position to fly to.\"\"\"
+
+        position: FloatArray = given(Vector(3), "Position in the parent frame, ENU", "m")
+        speed: float | None = given(Number(1e-3, 1e3), "Maximum speed; None for that of the pilot", "m/s", default=None)
+
+makes a frozen dataclass; `read` makes one of a mapping in a file, `keys_of` describes that mapping, `faults` checks an
+object that was made in Python, and `data_of` writes it. A new kind of value is a class like `Number`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from sim_node.world.fields import same
+from sim_node.world.problems import Place
+from sim_node.world.readers import keys
+from sim_node.world.readers.keys import Form, Keys
+from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_values import Table, Value
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
+        """Return a decorator that does nothing: type checkers alone know it before Python 3.11."""
+        return lambda made: made
+
+
+T = TypeVar("T")
+# The key below a part, and the message.
+Fault = tuple[str, str]
+# Returns how a world file refers to another file.
+Refer = Callable[..., str]
+# In place of what could not be read; its faults are recorded.
+BAD: Any = type("Bad", (), {"__repr__": lambda self: "BAD"})()
+
+
+class Holds(Protocol):
+    """What a field may hold. See sim_node.world.quantities for numbers, words, vectors and the like."""
+
+    def form(self, about: str) -> Form:
+        """Return what the value in a file may be, in words of JSON Schema."""
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Return what a value in a file stands for. A fault is recorded, and the result then ignored."""
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return a value that was given in Python as it is kept. Raises ValueError for a wrong shape."""
+
+    def faults(self, found: Any) -> Iterable[Fault]:
+        """Yield the faults of a value that was given in Python."""
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return a value as data of a file."""
+
+
+class Declared(NamedTuple):
+    """What is said of a field. See `given`."""
+
+    holds: Holds | None
+    about: str
+    unit: str
+    key: str
+    degrees: bool
+    aliases: tuple[str, ...]
+    omit: bool
+
+
+class Spread(NamedTuple):
+    """A key of files that gives several fields.
+
+    names: the fields. form: what its value may be. read: returns the fields of a value. data: returns the value of an
+    object, or None.
+    """
+
+    names: tuple[str, ...]
+    form: Form
+    read: Callable[[Value], Mapping[str, Any]]
+    data: Callable[[Any], Any]
+
+
+class Plan(NamedTuple):
+    """What is said of a class. See `declared`.
+
+    fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
+    """
+
+    fields: tuple[tuple[str, str, Declared], ...]
+    own: tuple[tuple[str, str, Declared], ...]
+    defaults: Mapping[str, Any]
+    rules: tuple[Callable[[Any], Iterator[Fault]], ...]
+    needs: Mapping[str, tuple[str, ...]]
+    spread: Mapping[str, Spread]
+    define: str
+    keys: dict[Any, Keys]
+
+
+def given(
+    holds: Holds | None,
+    about: str,
+    unit: str = "",
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    key: str = "",
+    degrees: bool = False,
+    aliases: Iterable[str] = (),
+    omit: bool = False,
+) -> Any:
+    """Declare a field.
+
+    Args:
+        holds: What it may hold; None for a field that files do not give.
+        about: What it is, for people, without a full stop.
+        unit: Its unit; empty if it has none.
+        default: Its default; without one and without a factory it must be given.
+        default_factory: Makes the default.
+        key: Its key in files, if that is not its name.
+        degrees: Whether files may give it in degrees, too, as KEY_deg.
+        aliases: Other spellings of the key.
+        omit: Whether the default is not written to files.
+
+    Returns:
+        The field of a dataclass.
+    """
+    said = Declared(holds, about, unit, key, degrees, tuple(aliases), omit)
+    made: Any = field(default=default, default_factory=default_factory, metadata={"declared": said})
+    return made
+
+
+def place_of(key: str = "", *, default: Place, kw_only: bool = False) -> Any:
+    """Declare where a file describes a part, or gives one of its keys."""
+    about = f"Where the file gives `{key}`" if key else "Where the file describes it"
+    said = Declared(None, about, "", key, False, (), False)
+    return field(default=default, compare=False, kw_only=kw_only, metadata={"declared": said, "place": key})
+
+
+def places_of(*, default_factory: Callable[[], Mapping[str, Place]]) -> Any:
+    """Declare where a file gives each key of a part."""
+    said = Declared(None, "Where the file gives each key", "", "", False, (), False)
+    return field(default_factory=default_factory, compare=False, metadata={"declared": said, "places": True})
+
+
+def rule(method: T) -> T:
+    """Declare a method that yields the faults (key and message) of fields that do not go together."""
+    method.is_rule = True  # type: ignore[attr-defined]
+    return method
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(given, place_of, places_of, field))
+def declared(
+    made: type[Any] | None = None,
+    *,
+    needs: Mapping[str, Iterable[str]] | None = None,
+    spread: Mapping[str, Spread] | None = None,
+    define: str = "",
+) -> Any:
+    """Make a frozen dataclass of a class with declared fields. Its docstring gets the section `Attributes`.
+
+    Args:
+        made: The class.
+        needs: Keys of which a file must give one or more, by the message if it gives none.
+        spread: Keys that give several fields each.
+        define: Name of its definition in the JSON Schema, if it occurs in several places.
+
+    Returns:
+        The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError.
+    """
+
+    def make(of: type[Any]) -> type[Any]:
+        own = [said for each in vars(of).values() if (said := _said(each)) is not None]
+        arrays = any(getattr(said.holds, "is_array", False) for said in own) or getattr(of, "__hash__", None) is None
+        if any(said.holds is not None for said in own) and "__post_init__" not in vars(of):
+            of.__post_init__ = _settle
+        if arrays:
+            of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
+        found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
+        found.__doc__ = _documented(found)
+        found.__plan__ = _plan(found, needs or {}, spread or {}, define)
+        return found
+
+    return make if made is None else make(made)
+
+
+def _said(of: Any) -> Declared | None:
+    return of.metadata.get("declared") if isinstance(of, Field) else None
+
+
+def _settle(part: Any) -> None:
+    """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
+    owner = getattr(part, "name", "") or getattr(part, "body", "") or type(part).__name__.lower()
+    for name, _, said in plan_of(type(part)).fields:
+        found = getattr(part, name)
+        if said.holds is not None and found is not None:
+            kept = said.holds.settled(found, owner, name)
+            if kept is not found:
+                object.__setattr__(part, name, kept)
+
+
+def _documented(kind: type[Any]) -> str:
+    """Return the docstring of a class with what is said of its fields."""
+    text = (kind.__doc__ or "").rstrip()
+    if "Attributes:" in text or not text:
+        return text
+    head, raises, tail = text.partition("\n    Raises:")
+    lines = [
+        f"        {each.name}: {said.about}{f' ({said.unit})' if said.unit else ''}."
+        for each in fields(kind)
+        if (said := _said(each)) is not None
+    ]
+    return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
+
+
+def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[str, Spread], define: str) -> Plan:
+    said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
+    every = tuple((name, found.key or name, found) for name, found in said.items())
+    shared = {name for each in spread.values() for name in each.names}
+    standing = {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory() for each in fields(kind)
+    }
+    methods: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        methods.update(vars(base))
+    return Plan(
+        every,
+        tuple(each for each in every if each[0] not in shared),
+        {name: found for name, found in standing.items() if found is not MISSING},
+        tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
+        {why: tuple(some) for why, some in needs.items()},
+        dict(spread),
+        define,
+        {},
+    )
+
+
+def plan_of(kind: type[Any]) -> Plan:
+    """Return what is said of a declared class."""
+    found: Plan = kind.__plan__
+    return found
+
+
+def holder_of(kind: type[Any], name: str) -> Holds:
+    """Return what a field of a class may hold."""
+    return next(said.holds for each, _, said in plan_of(kind).fields if each == name and said.holds is not None)
+
+
+def keys_of(kind: type[Any], *, but: tuple[str, ...] = (), partial: bool = False) -> Keys:
+    """Return the keys of a class in files.
+
+    Args:
+        kind: The class.
+        but: Keys to leave out.
+        partial: Whether none of them is needed, as for defaults of several parts.
+    """
+    plan = plan_of(kind)
+    known = plan.keys.get((but, partial))
+    if known is None:
+        known = plan.keys[but, partial] = _keys(plan, (kind.__doc__ or "").partition("\n")[0], but, partial)
+    return known
+
+
+def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
+    forms: dict[str, Form] = {}
+    aliases: dict[str, str] = {}
+    either: list[tuple[str, str]] = []
+    for _, key, said in plan.own:
+        if key in but or said.holds is None:
+            continue
+        forms[key] = said.holds.form(said.about + (f", {said.unit}." if said.unit else "."))
+        aliases.update(dict.fromkeys(said.aliases, key))
+        if said.degrees:
+            forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))
+            either.append((key, f"{key}_deg"))
+    forms.update((key, each.form) for key, each in plan.spread.items() if key not in but)
+    return Keys(
+        forms,
+        required=() if partial else [key for name, key, _ in plan.own if name not in plan.defaults and key not in but],
+        aliases=aliases,
+        about=about,
+        at_most_one=either,
+        at_least_one=() if partial else plan.needs.values(),
+        define="" if partial else plan.define,
+    )
+
+
+def _degrees(said: Declared) -> tuple[float, float]:
+    """Return the range of a number of radians in degrees."""
+    of: Any = said.holds
+    return math.degrees(of.low), math.degrees(of.high)
+
+
+def read(
+    kind: type[T], value: Value, context: Any = None, *, known: Keys | None = None, common: Table | None = None
+) -> T:
+    """Return the object that a mapping in a file describes; BAD with its faults recorded.
+
+    Args:
+        kind: Its class.
+        value: The mapping.
+        context: What fields that refer to other files need: the Context of the file.
+        known: The keys of the mapping, if it may have others besides those of the class.
+        common: Where keys are that it does not have itself.
+    """
+    errors, own = value.report.errors, keys_of(kind)
+    before = len(errors)
+    table = value.table(own if known is None else known) if common is None else _with_defaults(value, own, common)
+    found = read_fields(kind, table, context)
+    if len(errors) > before:
+        return BAD  # type: ignore[no-any-return]
+    part = kind(**found)
+    for key, message in broken_rules(part):
+        (table.get(key.partition(".")[0].partition("[")[0]) or value).error(message)
+    return part if len(errors) == before else BAD
+
+
+def read_fields(
+    kind: type[Any], table: Table, context: Any = None, only: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
+    plan, value = plan_of(kind), table.value
+    found: dict[str, Any] = {}
+    for name, key, said in plan.own:
+        if said.holds is None or (only is not None and key not in only):
+            continue
+        given = table.get(key)
+        if given is not None:
+            found[name] = said.holds.read(given, context)
+        if said.degrees and (other := table.get(f"{key}_deg")) is not None:
+            if given is not None:
+                other.error(f"cannot be combined with {key}; give one of them")
+            found[name] = math.radians(other.number(*_degrees(said)))
+    for key, each in plan.spread.items():
+        if (only is None or key in only) and (given := table.get(key)) is not None:
+            found.update(each.read(given))
+    for why, some in plan.needs.items():
+        if not any(key in table for key in some):
+            value.error(why)
+    for part in fields(kind):
+        if "place" in part.metadata:
+            at = table.get(part.metadata["place"]) if part.metadata["place"] else value
+            found[part.name] = (at or value).place
+        elif "places" in part.metadata:
+            found[part.name] = {key: at.place for key in table if (at := table.get(key)) is not None}
+    if (derive := getattr(kind, "derive", None)) is not None:
+        derive(found, table)
+    return found
+
+
+def _with_defaults(value: Value, own: Keys, common: Table) -> Table:
+    table = value.table(dict(own))
+    if not isinstance(value.node, MappingNode):
+        return table
+    table = table.over(common)
+    for key in own.required:
+        if key not in table:
+            value.error(f"{key} is missing")
+    return table
+
+
+def broken_rules(part: Any) -> Iterator[Fault]:
+    """Yield the faults of fields that do not go together."""
+    for each in plan_of(type(part)).rules:
+        yield from each(part)
+
+
+def faults(part: Any) -> Iterator[Fault]:
+    """Yield the key and the message of each fault of an object that was made in Python."""
+    sound = True
+    for name, key, said in plan_of(type(part)).fields:
+        found = getattr(part, name)
+        if said.holds is not None and found is not None:
+            for below, message in said.holds.faults(found):
+                sound = False
+                yield key + below, message
+    if sound:
+        yield from broken_rules(part)
+
+
+def data_of(part: Any, refer: Refer = str) -> dict[str, Any]:
+    """Return an object as data of a file, with its defaults but without what is None."""
+    plan = plan_of(type(part))
+    data: dict[str, Any] = {}
+    for name, key, said in plan.own:
+        found = getattr(part, name)
+        if found is not None and said.holds is not None and not (said.omit and found == plan.defaults[name]):
+            data[key] = said.holds.data(found, refer)
+    data.update((key, found) for key, each in plan.spread.items() if (found := each.data(part)) is not None)
+    for key in getattr(part, "derived", ()):
+        data.pop(key, None)
+    return data

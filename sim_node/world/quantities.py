@@ -1,0 +1,412 @@
+"""What the fields of parts may hold: numbers, words, texts, vectors, lists, other parts. Used with `declared.given`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sim_node import names
+from sim_node.world import declared
+from sim_node.world.bounds import MAX_STAMP_NS
+from sim_node.world.declared import BAD, Fault, Refer
+from sim_node.world.fields import directions, floats
+from sim_node.world.problems import quoted
+from sim_node.world.readers import keys
+from sim_node.world.readers.keys import Form
+from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_nodes import Scalar, Sequence
+from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE, Value
+from sim_node.world.writers.values import plain, seconds
+
+
+class Plain:
+    """What is kept, checked and written as it is."""
+
+    is_array: ClassVar[bool] = False
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return the value itself."""
+        return found
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield nothing."""
+        return iter(())
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return the value as plain data."""
+        return plain(found)
+
+
+@dataclass(frozen=True)
+class Number(Plain):
+    """A finite number in [low, high] and greater than above."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf
+
+    def form(self, about: str) -> Form:
+        """Return the form of a number in the range."""
+        return keys.number(about, self.low, self.high, self.above)
+
+    def read(self, value: Value, context: Any) -> float:
+        """Read a number in the range."""
+        errors = len(value.report.errors)
+        found = value.number(max(self.low, self.above), self.high)
+        if found <= self.above and len(value.report.errors) == errors:
+            value.error(f"{found:g} is out of range; allowed: {self.allowed()}")
+        return found
+
+    def allowed(self) -> str:
+        """Return the range in words."""
+        if self.above > -math.inf:
+            return f"above {self.above:g}" + (f", up to {self.high:g}" if self.high < math.inf else "")
+        if self.high == math.inf:
+            return "any finite number" if self.low == -math.inf else f"{self.low:g} or more"
+        return f"{self.low:g} to {self.high:g}"
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that a number is out of the range."""
+        if not (math.isfinite(found) and self.low <= found <= self.high and found > self.above):
+            yield "", f"{found:g} is out of range; allowed: {self.allowed()}"
+
+
+@dataclass(frozen=True)
+class Whole(Number):
+    """A whole number in [low, high]."""
+
+    def form(self, about: str) -> Form:
+        """Return the form of a whole number in the range."""
+        return keys.whole(about, self.low, self.high)
+
+    def read(self, value: Value, context: Any) -> int:
+        """Read a whole number in the range."""
+        found = value.number(self.low, self.high)
+        if found % 1.0:
+            value.error(f"a whole number is needed, found {found:g}")
+        return int(found)
+
+
+@dataclass(frozen=True)
+class Word(Plain):
+    """One of several words, which may be the names of a registry."""
+
+    allowed: Collection[str]
+
+    def form(self, about: str) -> Form:
+        """Return the form of one of the words."""
+        return keys.choice(about, self.allowed)
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read one of the words."""
+        return value.choice(self.allowed, "")
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that a word is not one of them."""
+        if found not in self.allowed:
+            yield "", f"found {found!r}; allowed: {', '.join(self.allowed)}"
+
+
+@dataclass(frozen=True)
+class Flag(Plain):
+    """True or false."""
+
+    def form(self, about: str) -> Form:
+        """Return the form of true or false."""
+        return keys.flag(about)
+
+    def read(self, value: Value, context: Any) -> bool:
+        """Read true or false."""
+        return value.choice((*TRUE, *FALSE), "true") in TRUE
+
+
+@dataclass(frozen=True)
+class Text(Plain):
+    """A text of `least` characters or more."""
+
+    least: int = 0
+
+    def form(self, about: str) -> Form:
+        """Return the form of a text."""
+        return keys.text(about, self.least)
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read a text."""
+        return value.text()
+
+
+@dataclass(frozen=True)
+class FrameName(Text):
+    """The name of a frame, which is checked with the whole tree."""
+
+    least: int = 1
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read a name that is not empty."""
+        errors = len(value.report.errors)
+        name = value.text()
+        if not name and len(value.report.errors) == errors:
+            value.error("is empty; a frame needs a name")
+        return name
+
+
+@dataclass(frozen=True)
+class Name(FrameName):
+    """A name that those of frames begin with."""
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read a name that frames may have."""
+        name = super().read(value, context)
+        if name and (fault := names.fault(name)):
+            value.error(f"the name {quoted(name)} {fault}")
+        return name
+
+
+@dataclass(frozen=True)
+class PathOf(Plain):
+    """The path of a file, which need not be there yet."""
+
+    def form(self, about: str) -> Form:
+        """Return the form of a path."""
+        return keys.text(about)
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a path below the roots of the world's file."""
+        return context.path_of(value)
+
+    def data(self, found: Any, refer: Refer) -> str:
+        """Return how the file that is written refers to it."""
+        return refer(found)
+
+
+@dataclass(frozen=True)
+class Time(Plain):
+    """A time: seconds in files, int64 nanoseconds in Python."""
+
+    low_ns: int = -MAX_STAMP_NS
+
+    def form(self, about: str) -> Form:
+        """Return the form of seconds."""
+        return keys.number(about, self.low_ns / 1e9, MAX_STAMP_NS / 1e9)
+
+    def read(self, value: Value, context: Any) -> int | None:
+        """Read seconds, exactly."""
+        return value.nanoseconds(self.low_ns)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that a time is out of the range of stamps."""
+        if not self.low_ns <= found <= MAX_STAMP_NS:
+            yield (
+                "",
+                f"{found / 1e9:.10g} s is out of range; allowed: {self.low_ns / 1e9:.10g} to {MAX_STAMP_NS / 1e9:.10g}",
+            )
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return seconds."""
+        return seconds(found)
+
+
+@dataclass(frozen=True)
+class Vector(Plain):
+    """A list of `size` numbers in [low, high]: a read-only array."""
+
+    size: int
+    high: float = math.inf
+    low: float = -math.inf
+    is_array = True
+
+    @property
+    def least(self) -> float:
+        """The least number: by default minus the largest one."""
+        return self.low if self.low > -math.inf else -self.high
+
+    def form(self, about: str) -> Form:
+        """Return the form of a list of numbers."""
+        return keys.listing(about, keys.number("", self.least, self.high), self.size, self.size)
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a list of numbers."""
+        found = value.vector(self.size, self.high)
+        if found is None:
+            return BAD
+        if min(found) < self.least:
+            for each in value.items():
+                each.number(self.least, self.high)
+        return np.array(found)
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return a read-only array."""
+        return floats(found, (self.size,), owner, key)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that a number is out of the range."""
+        if not all(self.least <= each <= self.high for each in found.tolist()):
+            yield "", f"{found.tolist()} is out of range; allowed: {self.least:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Direction(Vector):
+    """Three numbers that are not all zero: a read-only unit vector."""
+
+    size: int = 3
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a vector that has a direction."""
+        found = super().read(value, context)
+        if found is not BAD and not found.any():
+            value.error("is zero; an axis needs a direction")
+        return found
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return a read-only unit vector."""
+        return directions(found, (self.size,), owner, key)
+
+
+@dataclass(frozen=True)
+class PerAxis(Vector):
+    """One number for all three axes, or one for each: a read-only array (3,)."""
+
+    size: int = 3
+
+    def form(self, about: str) -> Form:
+        """Return the form of one number, or three."""
+        return keys.one_or_each(about, keys.number("", self.least, self.high), self.size)
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read one number, or three."""
+        if isinstance(value.node, Sequence) and len(value.node.items) == self.size:
+            return np.array([each.number(self.least, self.high) for each in value.items()])
+        if isinstance(value.node, Scalar):
+            return np.full(self.size, value.number(self.least, self.high))
+        value.error(f"a number or a list of {self.size} is needed, found {value.found()}")
+        return BAD
+
+
+@dataclass(frozen=True)
+class ListOf(Plain):
+    """A list of values of one kind: a tuple."""
+
+    item: declared.Holds
+    least: int = 0
+    most: int | None = None
+
+    def form(self, about: str) -> Form:
+        """Return the form of a list."""
+        return keys.listing(about, self.item.form(""), self.least, self.most)
+
+    def read(self, value: Value, context: Any) -> tuple[Any, ...]:
+        """Read a list."""
+        found = tuple(self.item.read(each, context) for each in value.items())
+        self.count(value)
+        return found
+
+    def count(self, value: Value) -> None:
+        """Record that there are too few or too many."""
+        if isinstance(value.node, Sequence) and (fault := self._size_fault(len(value.node.items), value.key)):
+            value.error(fault)
+
+    def settled(self, found: Any, owner: str, key: str) -> tuple[Any, ...]:
+        """Return a tuple."""
+        return found if isinstance(found, tuple) else tuple(found)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that there are too few or too many, and the faults of each."""
+        if fault := self._size_fault(len(found), ""):
+            yield "", fault
+        for index, each in enumerate(found):
+            yield from ((f"[{index}]{below}", message) for below, message in self.item.faults(each))
+
+    def data(self, found: Any, refer: Refer) -> list[Any]:
+        """Return a list."""
+        return [self.item.data(each, refer) for each in found]
+
+    def _size_fault(self, size: int, noun: object) -> str:
+        if self.least <= size <= (size if self.most is None else self.most):
+            return ""
+        allowed = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return f"found {size} {noun}".rstrip() + f"; allowed: {allowed}"
+
+
+@dataclass(frozen=True)
+class PartOf(Plain):
+    """Another declared part.
+
+    kind: its class. short: the field that anything but a mapping stands for; empty if a mapping is needed.
+    """
+
+    kind: type[Any]
+    short: str = ""
+
+    def form(self, about: str) -> Form:
+        """Return the form of its mapping, or of the field that stands for it."""
+        if not self.short:
+            return declared.keys_of(self.kind)
+        return keys.either(about, declared.keys_of(self.kind)[self.short], declared.keys_of(self.kind))
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read its mapping, or the field that stands for it."""
+        if self.short and isinstance(value.node, Sequence):
+            errors = len(value.report.errors)
+            found = declared.holder_of(self.kind, self.short).read(value, context)
+            return BAD if len(value.report.errors) > errors else self.kind(**{self.short: found})
+        return declared.read(self.kind, value, context)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield the faults of its fields."""
+        return ((f".{key}", message) for key, message in declared.faults(found))
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return its mapping."""
+        return declared.data_of(found, refer)
+
+
+@dataclass(frozen=True)
+class OrNone(PartOf):
+    """Another declared part, or `none`."""
+
+    def form(self, about: str) -> Form:
+        """Return the form of the word, or of its mapping."""
+        return keys.either(about, keys.word("", "none", None), declared.keys_of(self.kind))
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read `none`, or its mapping."""
+        if isinstance(value.node, Scalar) and value.node.text in ("none", *NULL):
+            return None
+        if not isinstance(value.node, MappingNode):
+            known = ", ".join(declared.keys_of(self.kind))
+            value.error(f"`none` or a mapping is needed ({known}), found {value.found()}")
+            return BAD
+        return declared.read(self.kind, value, context)
+
+
+@dataclass(frozen=True)
+class Other(Plain):
+    """What has a reader of its own.
+
+    says: the form, given what it is. takes: reads a value. checks: yields faults. writes: returns data.
+    """
+
+    says: Callable[[str], Form]
+    takes: Callable[[Value], Any]
+    checks: Callable[[Any], Iterable[Fault]] = lambda found: ()
+    writes: Callable[[Any], Any] = plain
+
+    def form(self, about: str) -> Form:
+        """Return the form."""
+        return self.says(about)
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a value."""
+        return self.takes(value)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield the faults."""
+        return iter(self.checks(found))
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return the data."""
+        return self.writes(found)
