@@ -129,7 +129,7 @@ class Base:
     place: Place = place_of(default=NO_PLACE)
 
     @staticmethod
-    def derive(found: dict[str, Any], table: Table) -> None:
+    def _derive(found: dict[str, Any], table: Table) -> None:
         """Leave a base with an autopilot no topic cmd_vel by default."""
         if found.get("autopilot") is not None:
             found.setdefault("cmd_vel", "none")

@@ -271,15 +271,19 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     forms: dict[str, Form] = {}
     aliases: dict[str, str] = {}
     either: list[tuple[str, str]] = []
-    for _, key, said in plan.own:
-        if key in but or said.holds is None:
+    first = {each.names[0]: key for key, each in plan.spread.items() if each.names}
+    shared = {name for each in plan.spread.values() for name in each.names}
+    for name, key, said in plan.fields:
+        if name in first and first[name] not in but:
+            forms[first[name]] = plan.spread[first[name]].form
+        if name in shared or key in but or said.holds is None:
             continue
         forms[key] = said.holds.form(said.about + (f", {said.unit}." if said.unit else "."))
         aliases.update(dict.fromkeys(said.aliases, key))
         if said.degrees:
             forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))
             either.append((key, f"{key}_deg"))
-    forms.update((key, each.form) for key, each in plan.spread.items() if key not in but)
+    forms.update((key, each.form) for key, each in plan.spread.items() if not each.names)
     return Keys(
         forms,
         required=() if partial else [key for name, key, _ in plan.own if name not in plan.defaults and key not in but],
@@ -349,7 +353,7 @@ def read_fields(
             found[part.name] = (at or value).place
         elif "places" in part.metadata:
             found[part.name] = {key: at.place for key in table if (at := table.get(key)) is not None}
-    if (derive := getattr(kind, "derive", None)) is not None:
+    if (derive := getattr(kind, "_derive", None)) is not None:
         derive(found, table)
     return found
 
@@ -379,7 +383,8 @@ def faults(part: Any) -> Iterator[Fault]:
         if said.holds is not None and found is not None:
             for below, message in said.holds.faults(found):
                 sound = False
-                yield key + below, message
+                unit = f" {said.unit}" if said.unit and not below and getattr(said.holds, "is_measured", False) else ""
+                yield key + below, message + unit
     if sound:
         yield from broken_rules(part)
 
@@ -393,6 +398,7 @@ def data_of(part: Any, refer: Refer = str) -> dict[str, Any]:
         if found is not None and said.holds is not None and not (said.omit and found == plan.defaults[name]):
             data[key] = said.holds.data(found, refer)
     data.update((key, found) for key, each in plan.spread.items() if (found := each.data(part)) is not None)
-    for key in getattr(part, "derived", ()):
+    # What a class has derived from other keys is not written.
+    for key in getattr(part, "_derived", ()):
         data.pop(key, None)
     return data

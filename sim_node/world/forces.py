@@ -1,40 +1,56 @@
-"""Forces of a World on its bodies, and its wind, as frozen data."""
+"""Forces of a World on its bodies, and its wind."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.fields import floats, same
+from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE
+from sim_node.world.declared import (
+    BAD,
+    Fault,
+    Spread,
+    data_of,
+    declared,
+    given,
+    keys_of,
+    place_of,
+    read_fields,
+    rule,
+)
+from sim_node.world.fields import same
 from sim_node.world.problems import NO_PLACE, Place
-from sim_node.world.writers.values import seconds
+from sim_node.world.quantities import FrameName, Number, PartOf, PerAxis, Time, Vector, Word
+from sim_node.world.readers import keys
+from sim_node.world.readers.yaml_values import Table, Value
 
 # The frames in which a constant force may be constant.
 AXES = ("fixed", "body")
 # How the submerged volume depends on depth: as for an upright box (or cylinder), or as for a sphere.
 SUBMERGED = ("box", "sphere")
 FRESH_WATER = 1000.0
+MAX_WIND_SPEED = 1e3  # m/s
+MIN_GUST_SPEED = 1e-2  # m/s
+_FORCE, _POINT, _COEFFICIENT = Vector(3, MAX_FORCE), Vector(3, MAX_DISTANCE), PerAxis(3, MAX_FORCE, 0.0)
+_ALONG = "along the body's axes: one number for all three, or three"
 
 
 def _zeros() -> FloatArray:
     return np.zeros(3)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared
 class Force:
-    """Base class of forces on a body.
+    """Base class of forces on a body."""
 
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-    """
+    # What files call the type; empty for one that they cannot express.
+    type: ClassVar[str] = ""
 
-    body: str
-    place: Place = field(default=NO_PLACE, kw_only=True)
+    body: str = given(FrameName(), "The body that it acts on")
+    place: Place = place_of("body", default=NO_PLACE, kw_only=True)
 
     def __eq__(self, other: object) -> bool:
         return same(self, other)
@@ -50,180 +66,167 @@ class Force:
         Raises:
             NotImplementedError: World files cannot express this type.
         """
-        raise NotImplementedError
-
-    def _set(self, *keys: str) -> None:
-        """Make vectors (3,) read-only. None stays None."""
-        for key in keys:
-            value: npt.ArrayLike | None = getattr(self, key)
-            if value is not None:
-                object.__setattr__(self, key, floats(value, (3,), self.body, key))
+        if not self.type:
+            raise NotImplementedError
+        return {"type": self.type, **data_of(self)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared(needs={"a force or a torque is needed": ("force", "torque")})
 class ConstantForce(Force):
     """A constant force and torque, in the timesteps that begin from `start_ns` on and before `end_ns`.
-
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-        force: Force (3,), N.
-        torque: Torque (3,), N m.
-        point: Point of application (3,) in the body, m; None for the centre of mass.
-        axes: Whose axes force and torque are along; one of AXES.
-        start_ns: Start (ns); None for the start of the run.
-        end_ns: End (ns); None for no end.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    force: FloatArray = field(default_factory=_zeros)
-    torque: FloatArray = field(default_factory=_zeros)
-    point: FloatArray | None = None
-    axes: str = "fixed"
-    start_ns: int | None = None
-    end_ns: int | None = None
+    type = "constant"
 
-    def __post_init__(self) -> None:
-        self._set("force", "torque", "point")
+    force: FloatArray = given(_FORCE, "Force", "N", default_factory=_zeros)
+    torque: FloatArray = given(_FORCE, "Torque", "N m", default_factory=_zeros)
+    point: FloatArray | None = given(
+        _POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
+    )
+    axes: str = given(Word(AXES), "Whose axes force and torque are along", default="fixed")
+    start_ns: int | None = given(Time(), "When it begins; at the start if not given", "s", default=None, key="from")
+    end_ns: int | None = given(Time(), "When it ends; never if not given", "s", default=None, key="until")
 
-    def data(self) -> dict[str, Any]:
-        """Return the data of a constant force."""
-        times = {"from": self.start_ns, "until": self.end_ns}
-        return {
-            **_fields("constant", self, "force", "torque", "point", "axes"),
-            **{key: seconds(time_ns) for key, time_ns in times.items() if time_ns is not None},
-        }
+    @rule
+    def ends_after_its_start(self) -> Iterator[Fault]:
+        """Yield that it ends before it begins."""
+        if self.start_ns is not None and self.end_ns is not None and self.end_ns <= self.start_ns:
+            yield "until", f"{self.end_ns / 1e9:.10g} s is not after from, {self.start_ns / 1e9:.10g} s"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+COEFFICIENTS = ("linear", "quadratic", "angular_linear", "angular_quadratic")
+
+
+@declared(needs={f"a coefficient is needed: {', '.join(COEFFICIENTS)}": COEFFICIENTS})
 class Drag(Force):
     """Resistance of the air, or of another fluid.
 
     The force is -(linear + quadratic |v|) v, the torque is -(angular_linear + angular_quadratic |w|) w, for each axis
     of the body. v is the velocity of `center` relative to the wind, w the angular velocity of the body.
 
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-        linear: Coefficients (3,), N s/m.
-        quadratic: Coefficients (3,), N s^2/m^2.
-        angular_linear: Coefficients (3,), N m s/rad.
-        angular_quadratic: Coefficients (3,), N m s^2/rad^2.
-        center: Where the force acts (3,) in the body, m; None for the centre of mass.
-
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    linear: FloatArray = field(default_factory=_zeros)
-    quadratic: FloatArray = field(default_factory=_zeros)
-    angular_linear: FloatArray = field(default_factory=_zeros)
-    angular_quadratic: FloatArray = field(default_factory=_zeros)
-    center: FloatArray | None = None
+    type = "drag"
 
-    def __post_init__(self) -> None:
-        self._set("linear", "quadratic", "angular_linear", "angular_quadratic", "center")
-
-    def data(self) -> dict[str, Any]:
-        """Return the data of drag."""
-        return _fields("drag", self, "linear", "quadratic", "angular_linear", "angular_quadratic", "center")
+    linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N s/m", default_factory=_zeros)
+    quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N s^2/m^2", default_factory=_zeros)
+    angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default_factory=_zeros)
+    angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default_factory=_zeros)
+    center: FloatArray | None = given(
+        _POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
+    )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared(needs={"volume is missing": ("volume",), "height is missing": ("height",)})
 class Buoyancy(Force):
     """The weight of the fluid that a body displaces, upwards.
-
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-        volume: m^3.
-        height: Vertical distance, about the centre, between completely submerged and completely out of the fluid (m).
-        density: Of the fluid (kg/m^3).
-        surface: Height of the surface in the fixed frame (m).
-        center: Centre of buoyancy (3,) in the body, m; None for the centre of mass.
-        shape: How the submerged volume depends on depth; one of SUBMERGED.
 
     Raises:
         ValueError: `center` has the wrong shape.
     """
 
-    volume: float = 0.0
-    height: float = 1.0
-    density: float = FRESH_WATER
-    surface: float = 0.0
-    center: FloatArray | None = None
-    shape: str = "box"
+    type = "buoyancy"
 
-    def __post_init__(self) -> None:
-        self._set("center")
-
-    def data(self) -> dict[str, Any]:
-        """Return the data of buoyancy."""
-        return _fields("buoyancy", self, "volume", "height", "density", "surface", "center", "shape")
-
-
-def _fields(kind: str, force: Force, *keys: str) -> dict[str, Any]:
-    return {"type": kind, "body": force.body, **{key: getattr(force, key) for key in keys}}
+    volume: float = given(Number(0.0, 1e9), "Volume", "m^3", default=0.0)
+    # Vertical distance, about the centre, between completely submerged and completely out of the fluid.
+    height: float = given(Number(high=MAX_DISTANCE, above=0.0), "Height of the volume", "m", default=1.0)
+    density: float = given(Number(0.0, 1e6), "Density of the fluid", "kg/m^3", default=FRESH_WATER)
+    surface: float = given(
+        Number(-MAX_DISTANCE, MAX_DISTANCE), "Height of the surface in the fixed frame", "m", default=0.0
+    )
+    center: FloatArray | None = given(
+        _POINT, "Centre of the volume, in the body; the centre of mass if not given", "m", default=None
+    )
+    shape: str = given(Word(SUBMERGED), "How the submerged volume depends on depth", default="box")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared
 class Gusts:
     """Turbulence of the Dryden model, MIL-F-8785C.
 
-    Attributes:
-        intensity: Standard deviations (3,) along the mean wind, across it and upwards, m/s.
-        scale_length: L_u, L_v, L_w (3,), m.
-        speed: Speed at which the vehicle flies through the turbulence (m/s): its correlation times are
-            scale_length / speed.
+    Its correlation times are scale_length / speed.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    intensity: FloatArray
-    scale_length: FloatArray
-    speed: float
-
-    def __post_init__(self) -> None:
-        for key in ("intensity", "scale_length"):
-            object.__setattr__(self, key, floats(getattr(self, key), (3,), "gusts", key))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    intensity: FloatArray = given(
+        PerAxis(3, MAX_WIND_SPEED, 0.0), "Standard deviations along the mean wind, across it and upwards", "m/s"
+    )
+    scale_length: FloatArray = given(PerAxis(3, MAX_DISTANCE, 1e-2), "Scale lengths L_u, L_v, L_w", "m")
+    speed: float = given(
+        Number(MIN_GUST_SPEED, MAX_WIND_SPEED), "Speed at which the vehicle flies through the turbulence", "m/s"
+    )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class _GustsLater(PartOf):
+    """Gusts, whose speed is by default that of the mean wind, and which are therefore read after it."""
+
+    def form(self, about: str) -> keys.Form:
+        """Return the form of gusts without a speed, too."""
+        known = keys_of(Gusts)
+        return keys.Keys(known, required=("intensity", "scale_length"), about=known.about)
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Return the value itself."""
+        return value
+
+
+@declared(
+    spread={
+        # For sweeps: it leaves the direction of `velocity`.
+        "speed": Spread(
+            (),
+            keys.number("Magnitude of the mean, m/s; `velocity` is its direction only then.", 0.0, MAX_WIND_SPEED),
+            lambda value: {},
+            lambda wind: None,
+        )
+    }
+)
 class Wind:
     """Moving air.
 
     The mean velocity at height z is velocity (z / reference_height)^exponent (the power law of the boundary layer), and
     zero below 0. Gusts are the same everywhere.
 
-    Attributes:
-        velocity: Mean velocity (3,) at `reference_height`, in the fixed frame, m/s.
-        exponent: 0 for the same velocity everywhere.
-        reference_height: In the fixed frame (m).
-        gusts: Turbulence, or None.
-        place: Where the file describes the wind.
-
     Raises:
         ValueError: `velocity` has the wrong shape.
     """
 
-    velocity: FloatArray
-    exponent: float = 0.0
-    reference_height: float = 10.0
-    gusts: Gusts | None = None
-    place: Place = NO_PLACE
+    velocity: FloatArray = given(
+        Vector(3, MAX_WIND_SPEED),
+        "Mean velocity at the reference height, in the fixed frame",
+        "m/s",
+        default_factory=_zeros,
+    )
+    exponent: float = given(Number(0.0, 2.0), "Exponent of the profile over height; 0 for none", default=0.0)
+    reference_height: float = given(
+        Number(high=MAX_DISTANCE, above=0.0), "Height at which the velocity holds", "m", default=10.0
+    )
+    gusts: Gusts | None = given(_GustsLater(Gusts), "Turbulence, or None", default=None)
+    place: Place = place_of(default=NO_PLACE)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "velocity", floats(self.velocity, (3,), "wind", "velocity"))
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        """Scale the velocity to `speed`, and read the gusts."""
+        speed, mean = table.get("speed"), found.get("velocity", np.zeros(3))
+        if mean is BAD:
+            mean = np.zeros(3)
+        if speed is not None:
+            wanted, along = speed.number(0.0, MAX_WIND_SPEED), float(np.linalg.norm(mean))
+            found["velocity"] = mean = wanted * (mean / along if along else np.array([1.0, 0.0, 0.0]))
+        if (value := found.pop("gusts", None)) is not None:
+            of = value.table(_GustsLater(Gusts).form(""))
+            gusts, along = read_fields(Gusts, of), float(np.linalg.norm(mean))
+            if "speed" not in of and along < MIN_GUST_SPEED:
+                value.error("without a mean wind, give the speed at which the vehicle meets the gusts: speed, in m/s")
+            if {"intensity", "scale_length"} <= gusts.keys():
+                found["gusts"] = Gusts(**{"speed": max(along, MIN_GUST_SPEED), **gusts})
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
+FORCE_TYPES: Mapping[str, type[Force]] = {each.type: each for each in (ConstantForce, Drag, Buoyancy)}

@@ -48,6 +48,7 @@ class Number(Plain):
     low: float = -math.inf
     high: float = math.inf
     above: float = -math.inf
+    is_measured = True
 
     def form(self, about: str) -> Form:
         """Return the form of a number in the range."""
@@ -218,6 +219,7 @@ class Vector(Plain):
     high: float = math.inf
     low: float = -math.inf
     is_array = True
+    is_measured = True
 
     @property
     def least(self) -> float:

@@ -213,12 +213,12 @@ class Autopilot:
     )
 
     @property
-    def derived(self) -> tuple[str, ...]:
+    def _derived(self) -> tuple[str, ...]:
         """The keys that a file does not have to give again: an instance that was chosen automatically."""
         return ("instance",) if self.any_instance else ()
 
     @staticmethod
-    def derive(found: dict[str, Any], table: Table) -> None:
+    def _derive(found: dict[str, Any], table: Table) -> None:
         """Let a run choose the instance of an autopilot that it starts, if the file does not give one."""
         kind, start = found.get("type"), found.get("start", True)
         # The instance of an autopilot that the run does not start is given by whoever starts it.

@@ -91,7 +91,7 @@ def test_what_is_no_link_is_a_fault(url: str) -> None:
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4, instance: 1.5}}"],
-            "3:61: vehicles[0].autopilot.instance: found '1.5'; a whole number is needed",
+            "3:61: vehicles[0].autopilot.instance: a whole number is needed, found 1.5",
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4}, pilot: {}}"],

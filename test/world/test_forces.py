@@ -110,7 +110,7 @@ FAULTS = [
     ("forces: [{type: constant, body: a, force: [1, 2, 3], axes: bdy}]", "w.yaml:1:60: forces[0].axes: found 'bdy'; allowed: fixed, body; did you mean body?"),
     ("forces: [{type: constant, body: a, force: [1, 2, 3], from: 2, until: 1}]", "w.yaml:1:70: forces[0].until: 1 s is not after from, 2 s"),
     ("forces: [{type: buoyancy, body: a, height: 1}]", "w.yaml:1:10: forces[0]: volume is missing"),
-    ("forces: [{type: buoyancy, body: a, volume: 1, height: 0}]", "w.yaml:1:55: forces[0].height: must be above zero"),
+    ("forces: [{type: buoyancy, body: a, volume: 1, height: 0}]", "w.yaml:1:55: forces[0].height: 0 is out of range; allowed: above 0, up to"),
     ("forces: [{type: wind}, {type: wind}]", "w.yaml:1:24: forces[1]: a second wind, the first is at w.yaml:1:10"),
     ("forces: [{type: wind, gusts: {intensity: 1, scale_length: 10}}]", "w.yaml:1:30: forces[0].gusts: without a mean wind, give the speed at which the vehicle meets the gusts"),
     ("forces: [{type: wind, velocity: [1, 0, 0], gusts: {intensity: 1}}]", "w.yaml:1:51: forces[0].gusts: scale_length is missing"),

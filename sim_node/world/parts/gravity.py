@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sim_node.world.declared import data_of
 from sim_node.world.gravity import PointGravity, gravity_problems
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
-from sim_node.world.writers.values import given
 
 
 @part("gravity_fields", PointGravity)
@@ -20,8 +20,7 @@ class GravityFields(Kind[PointGravity]):
 
     def data(self, part: PointGravity, refer: Refer) -> dict[str, Any]:
         """Return it as a type of force, as in world files."""
-        numbers = {"mu": part.mu or None, "acceleration": part.acceleration or None}
-        return given({"type": "gravity", "center": part.center, **(numbers if any(numbers.values()) else {"mu": 0.0})})
+        return {"type": "gravity", **data_of(part)}
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every number out of range."""
