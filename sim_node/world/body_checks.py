@@ -9,13 +9,12 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
-from sim_node.world.bounds import fault
+from sim_node.world.bounds import MAX_MASS, fault
 from sim_node.world.checks import UNIT, pose_faults
 from sim_node.world.contact_checks import contact_problems, solver_faults
 from sim_node.world.model import Motion, World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
-MAX_MASS = 1e9  # kg
 MAX_GRAVITY = 1e4  # m/s^2
 # m; half of a denormal number may be zero, which MuJoCo refuses.
 MIN_SIZE = 1e-12

@@ -11,6 +11,10 @@ import numpy.typing as npt
 MAX_STAMP_NS = (2**31 - 1) * 1_000_000_000
 # Metres; at this distance a double still resolves a millimetre.
 MAX_DISTANCE = 1e12
+# kg, kg m^2, and numbers of joints that have no closer bound.
+MAX_MASS = 1e9
+# Gains: N/m, N m/rad, N s/m, N m s/rad.
+MAX_STIFFNESS = 1e12
 # m/s and rad/s: more than light has.
 MAX_RATE = 1e9
 # Of actuators, in the unit of their type. MuJoCo takes all controls for zero if one is above ten times as much.

@@ -247,6 +247,11 @@ def plan_of(kind: type[Any]) -> Plan:
     return found
 
 
+def is_declared(part: object) -> bool:
+    """Return whether the fields of an object are declared."""
+    return hasattr(type(part), "__plan__")
+
+
 def holder_of(kind: type[Any], name: str) -> Holds:
     """Return what a field of a class may hold."""
     return next(said.holds for each, _, said in plan_of(kind).fields if each == name and said.holds is not None)

@@ -10,6 +10,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
+from sim_node.world.declared import faults
 from sim_node.world.joint_motion import Actuator, beyond, limit_fault
 from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
@@ -61,16 +62,11 @@ def _faults(body: Body) -> Iterator[tuple[str, str]]:
     if stop is not None:
         if limits is None:
             yield "stop", "a joint without limits has no stops"
-        if not 0.0 < stop.stiffness < math.inf:
-            yield "stop.stiffness", f"{stop.stiffness:g} is out of range; it must be above zero, and finite"
-        if stop.damping is not None and not 0.0 <= stop.damping < math.inf:
-            yield "stop.damping", f"{stop.damping:g} is out of range; it must be zero or more, and finite"
+        yield from ((f"stop.{key}", message) for key, message in faults(stop))
     if mimic is not None:
         if body.type.qd_size != 1:
             yield "mimic", f"a {body.joint} joint has {body.type.qd_size} degrees of freedom, and only one can follow"
-        for key in ("multiplier", "offset"):
-            if not math.isfinite(getattr(mimic, key)):
-                yield f"mimic.{key}", f"{getattr(mimic, key)} is not finite"
+        yield from ((f"mimic.{key}", message) for key, message in faults(mimic))
 
 
 def _start(body: Body) -> FloatArray:
@@ -136,7 +132,7 @@ def actuator_problems(world: World) -> Iterator[Problem]:
         seen.add(key)
         if actuator.speed is not None and not actuator.implicit and actuator.joint in transmissions:
             yield _of(actuator, "speed", "only implicit velocity actuators of transmissions have a limit of speed")
-        yield from (_of(actuator, key, message) for key, message in actuator.faults())
+        yield from (_of(actuator, key, message) for key, message in faults(actuator))
 
 
 def _of(actuator: Actuator, key: str, message: str) -> Problem:

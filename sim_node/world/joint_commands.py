@@ -1,47 +1,43 @@
-"""Topics on which the joints of a world are commanded, as frozen data."""
+"""Topics on which the joints of a world are commanded."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from sim_node.text import did_you_mean
+from sim_node.world.bounds import MAX_MASS
+from sim_node.world.declared import declared, faults, given, place_of
 from sim_node.world.joint_checks import actuated_joints
 from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+from sim_node.world.quantities import ListOf, Number, Text, Word
 
 # What a group can accept: sensor_msgs/JointState, std_msgs/Float64 for each joint, trajectory_msgs/JointTrajectory with
 # the action control_msgs/FollowJointTrajectory.
 ACCEPTED = ("joint_state", "float64", "trajectory")
+_SPAN = Number(0.0, MAX_MASS)
 _NAMESPACE = re.compile(r"([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class JointCommands:
-    """A group of joints that is commanded on topics.
+    """A group of joints that is commanded on topics."""
 
-    Attributes:
-        name: Namespace of the group's topics; empty for none.
-        joints: Joints with one degree of freedom; empty for all with actuators whose names begin with the namespace.
-        accept: Which commands; some of ACCEPTED.
-        timeout: Simulated time after the last command for a velocity or an effort at which its target becomes 0 (s); 0
-            for never. Targets of positions are held.
-        path_tolerance: Largest error of a position on a trajectory, m or rad; 0 for any.
-        goal_tolerance: Largest error of a position at its end, m or rad; 0 for any.
-        goal_time: Time after the end of a trajectory by which its goal must be reached, s; 0 for any.
-        place: Where the file describes the group.
-    """
-
-    name: str = ""
-    joints: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ("joint_state",)
-    timeout: float = 0.5
-    path_tolerance: float = 0.0
-    goal_tolerance: float = 0.0
-    goal_time: float = 0.0
-    place: Place = field(default=NO_PLACE, compare=False)
+    name: str = given(Text(), "Name of the group, in its topics", default="", omit=True)
+    # All with actuators whose names begin with the namespace.
+    joints: tuple[str, ...] = given(
+        ListOf(Text()), "The joints that are commanded; all, if none are named", default=(), omit=True
+    )
+    accept: tuple[str, ...] = given(ListOf(Word(ACCEPTED)), "Which commands it takes", default=("joint_state",))
+    # Then the target of a velocity or an effort becomes 0. Targets of positions are held.
+    timeout: float = given(_SPAN, "How long a command holds; 0 for ever", "s", default=0.5)
+    path_tolerance: float = given(
+        _SPAN, "Maximum deviation on the way of a trajectory; 0 for any", "m or rad", default=0.0
+    )
+    goal_tolerance: float = given(_SPAN, "Maximum deviation at its goal; 0 for any", "m or rad", default=0.0)
+    goal_time: float = given(_SPAN, "How late the goal may be reached; 0 for any time", "s", default=0.0)
+    place: Place = place_of(default=NO_PLACE)
 
     def covers(self, joint: str) -> bool:
         """Return whether a joint with an actuator belongs to the group.
@@ -77,10 +73,4 @@ def command_problems(world: World) -> Iterator[Problem]:
             if joint not in known:
                 hint = did_you_mean(joint, known)
                 yield problem("joints", f"{quoted(joint)} is no joint with one degree of freedom{hint}")
-        for word in group.accept:
-            if word not in ACCEPTED:
-                yield problem("accept", f"found {quoted(word)}; allowed: {', '.join(ACCEPTED)}")
-        for field_name in ("timeout", "path_tolerance", "goal_tolerance", "goal_time"):
-            value = getattr(group, field_name)
-            if not 0.0 <= value < math.inf:
-                yield problem(field_name, f"{value:g} is out of range; it must be zero or more, and finite")
+        yield from (problem(*fault) for fault in faults(group))

@@ -1,61 +1,81 @@
-"""How joints are limited, coupled and driven: limits with their stops, mimics and actuators, as frozen data."""
+"""How joints are limited, coupled and driven: limits with their stops, mimics and actuators."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_STIFFNESS
+from sim_node.world.declared import Fault, declared, given, place_of, rule
 from sim_node.world.fields import floats
 from sim_node.world.joints import JointType, LinkJoint
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.quantities import Flag, Number, Numbers, Other, PartOf, Text, Word, read_pair
+from sim_node.world.readers.keys import Form, either, listing, number
+from sim_node.world.readers.yaml_nodes import Sequence
+from sim_node.world.readers.yaml_values import Table, Value
 
 # Types of actuators, in the order in which `target` of a joint's handle looks for one.
 ACTUATOR_TYPES = ("position", "velocity", "effort")
 UNLIMITED = (-math.inf, math.inf)
+GAIN, _NUMBER = Number(0.0, MAX_STIFFNESS), Number(-MAX_MASS, MAX_MASS)
+# What the force of each type is made of.
+_GAINS = {"position": ("stiffness",), "velocity": ("damping",), "effort": ()}
 # Gains of implicit actuators from here on stand for the stiffest that the solver can resolve, N s/m, N/m and so on.
 RIGID = 1e12
 # Time constant of what decays in two timesteps of 1/60 s, which is AGX's default, s.
 RELAXATION = 2.0 / 60.0
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Stop:
-    """A spring and damper at each limit of a joint. They push only while the joint is beyond the limit.
+    """How limits give way: a spring and damper at each. They push only while the joint is beyond the limit."""
 
-    Attributes:
-        stiffness: N/m or N m/rad.
-        damping: N s/m or N m s/rad; None for critical damping of what the joint moves.
-        capped: Whether a stop that is stiffer than the timestep allows becomes the hardest one that it does allow.
-    """
-
-    stiffness: float
-    damping: float | None = None
-    capped: bool = False
+    stiffness: float = given(Number(high=MAX_STIFFNESS, above=0.0), "Stiffness", "N/m or N m/rad")
+    damping: float | None = given(
+        GAIN, "Damping; critical for what the joint moves if not given", "N s/m or N m s/rad", default=None
+    )
+    capped: bool = given(
+        Flag(), "Whether a stop that is stiffer than the timestep allows is as stiff as it does allow", default=False
+    )
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Mimic:
-    """A joint that follows another one: q = multiplier * q of `joint` + offset.
+    """A joint that follows another one: q = multiplier * q of `joint` + offset."""
 
-    Attributes:
-        joint: A joint with one degree of freedom: a body's name, or a joint of a model with its prefix.
-        multiplier: Ratio of the two positions.
-        offset: m or rad.
-        place: Where the file names the joint.
-    """
-
-    joint: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-    place: Place = field(default=NO_PLACE, compare=False)
+    joint: str = given(Text(), "The joint that this one follows: a body's name, or a joint of a model with its prefix")
+    multiplier: float = given(Number(-MAX_DISTANCE, MAX_DISTANCE), "Factor of its position", default=1.0)
+    offset: float = given(_NUMBER, "Added to its position", "m or rad", default=0.0)
+    place: Place = place_of("joint", default=NO_PLACE)
 
 
-@dataclass(frozen=True, slots=True)
+def _force_form(about: str) -> Form:
+    bound = {"type": "number"}  # may be infinite, which no range of JSON Schema says
+    return either(about, number("", 0.0, MAX_MASS), listing("", bound, 2, 2))
+
+
+def _read_force(value: Value) -> float | tuple[float, float]:
+    """Read a limit in both directions, or [least, largest]."""
+    if not isinstance(value.node, Sequence):
+        return value.number(0.0, MAX_MASS)
+    return read_pair(value) or UNLIMITED
+
+
+def _force_faults(found: float | tuple[float, float]) -> Iterator[Fault]:
+    if isinstance(found, tuple):
+        if not found[0] <= found[1]:
+            yield "", f"[{found[0]:g}, {found[1]:g}]: the lower limit must not be above the upper one"
+    elif not 0.0 <= found < math.inf:
+        yield "", f"{found:g} is out of range; it must be zero or more, and finite"
+
+
+@declared
 class Actuator:
     """A drive of a joint with one degree of freedom. Its target may oscillate.
 
@@ -67,46 +87,62 @@ class Actuator:
 
     The target at time t (s) in the run is target + amplitude sin(2 pi (t / period + phase)).
 
-    Attributes:
-        joint: A joint of a model, with its prefix; the body whose joint it is, as BODY#K for part K of several; or a
-            transmission. In a world with systems also a mate, by its path.
-        stiffness: N/m or N m/rad; only for position.
-        damping: N s/m or N m s/rad; not for effort.
-        force: Limit of the force or torque in both directions, or its smallest and largest value, N or N m; None for no
-            limit, and infinite for none in one direction.
-        target: m or rad; m/s or rad/s; N or N m.
-        amplitude: In the unit of the target.
-        period: s.
-        phase: In turns.
-        type: One of ACTUATOR_TYPES. A joint may have one actuator of each without a name.
-        speed: Limit of the speed in both directions, m/s or rad/s; None for no limit. A position actuator moves its
-            setpoint towards the target no faster, a velocity actuator clips its target, and an effort actuator does not
-            push a joint that moves faster already.
-        implicit: Whether position and velocity at the end of the timestep determine the force, within its limits: then
-            no stiffness or damping is too large, and a velocity actuator at its limit of force does not chatter.
-        name: Unique in the world, where a joint has several actuators of a type; empty for none.
-        engagement: How much of its limits of force it has at the start of a run, 0 to 1; 0 is off.
-        ramp: How long engagement takes from 0 to 1, and from 1 to 0, s.
-        hold: For implicit velocity actuators, a spring that holds the position at which the target became 0, or None.
-        place: Where the file names the joint.
+    A position actuator moves its setpoint towards the target no faster than `speed`, a velocity actuator clips its
+    target to it, and an effort actuator does not push a joint that moves faster already. An implicit one has a force
+    that follows from position and velocity at the end of the timestep, within its limits: then no stiffness or damping
+    is too large, and a velocity actuator at its limit of force does not chatter.
     """
 
-    joint: str
-    stiffness: float = 0.0
-    damping: float = 0.0
-    force: float | tuple[float, float] | None = None
-    target: float = 0.0
-    amplitude: float = 0.0
-    period: float = 1.0
-    phase: float = 0.0
-    type: str = "position"
-    speed: float | None = None
-    implicit: bool = False
-    name: str = ""
-    engagement: float = 1.0
-    ramp: tuple[float, float] = (0.0, 0.0)
-    hold: Stop | None = None
-    place: Place = field(default=NO_PLACE, compare=False)
+    # A joint of a model, with its prefix; the body whose joint it is, as BODY#K for part K of several; or a
+    # transmission. In a world with systems also a mate, by its path.
+    joint: str = given(Text(), "The joint that it moves, by the name of its body")
+    stiffness: float = given(GAIN, "Gain on the position", "N/m or N m/rad", default=0.0, aliases=("kp",))
+    damping: float = given(GAIN, "Gain on the speed", "N s/m or N m s/rad", default=0.0, aliases=("kv",))
+    force: float | tuple[float, float] | None = given(
+        Other(_force_form, _read_force, _force_faults),
+        "Maximum force or torque in both directions, or [least, largest]; no limit if not given",
+        "N or N m",
+        default=None,
+    )
+    target: float = given(_NUMBER, "The target without a command: position, speed or effort", default=0.0)
+    amplitude: float = given(_NUMBER, "Amplitude of a sine around the target", default=0.0)
+    period: float = given(Number(1e-6, MAX_MASS), "Period of the sine", "s", default=1.0)
+    phase: float = given(_NUMBER, "Phase of the sine, in turns", default=0.0)
+    type: str = given(
+        Word(ACTUATOR_TYPES), "What it controls; a joint may have one of each without a name", default="position"
+    )
+    speed: float | None = given(
+        Number(high=MAX_MASS, above=0.0),
+        "Maximum speed in both directions; no limit if not given",
+        "m/s or rad/s",
+        default=None,
+    )
+    implicit: bool = given(
+        Flag(),
+        "Whether the motion at the end of the timestep determines the force: for any gain",
+        default=False,
+        omit=True,
+    )
+    name: str = given(Text(), "The name of one of several actuators of a joint", default="", omit=True)
+    engagement: float = given(
+        Number(0.0, 1.0), "How much of its limits of force it has from the start; 0 is off", default=1.0, omit=True
+    )
+    ramp: tuple[float, float] = given(
+        Numbers(2, MAX_MASS, 0.0), "How long it takes to engage and to disengage", "s", default=(0.0, 0.0), omit=True
+    )
+    hold: Stop | None = given(
+        PartOf(Stop),
+        "For implicit velocity actuators, a spring that holds the position at which the target became 0",
+        default=None,
+    )
+    place: Place = place_of("joint", default=NO_PLACE)
+
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        """Record that a gain is missing, of which the force of its type is made."""
+        for key in _GAINS.get(found.get("type", "position"), ()):
+            if key not in table:
+                table.value.error(f"{key} is missing")
 
     @property
     def forces(self) -> tuple[float, float]:
@@ -120,46 +156,22 @@ class Actuator:
         """Whether its limits and engagement can change while a run goes on."""
         return self.implicit or (self.type == "effort" and bool(self.name))
 
-    def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield the key and the message of each fault of its numbers."""
-        if self.type not in ACTUATOR_TYPES:
-            yield "type", f"found {self.type!r}; allowed: {', '.join(ACTUATOR_TYPES)}"
-            return
+    @rule
+    def goes_together(self) -> Iterator[Fault]:
+        """Yield what its type does not have."""
         for key in ("stiffness", "damping"):
-            value = getattr(self, key)
-            if not 0.0 <= value < math.inf:
-                yield key, f"{value:g} is out of range; it must be zero or more, and finite"
-            elif value and not _has_gain(self.type, key):
+            if getattr(self, key) and not _has_gain(self.type, key):
                 yield key, f"{_article(self.type)} actuator has no {key}"
         if self.type == "velocity" and not self.damping:
             yield "damping", "a velocity actuator needs a damping above 0: its force is damping (target - qd)"
-        if isinstance(self.force, tuple):
-            if not self.force[0] <= self.force[1]:
-                yield (
-                    "force",
-                    f"[{self.force[0]:g}, {self.force[1]:g}]: the lower limit must not be above the upper one",
-                )
-        elif self.force is not None and not 0.0 <= self.force < math.inf:
-            yield "force", f"{self.force:g} is out of range; it must be above zero, and finite"
-        if self.speed is not None and not 0.0 < self.speed < math.inf:
-            yield "speed", f"{self.speed:g} is out of range; it must be above zero, and finite"
         if self.implicit and self.type == "effort":
             yield "implicit", "the force of an effort actuator does not depend on the motion; leave out implicit"
         if self.implicit and self.type == "position" and self.speed is not None:
             yield "speed", "an implicit position actuator has no limit of speed; use one that is not implicit"
         if not self.is_commanded and (self.engagement != 1.0 or any(self.ramp)):
             yield "engagement", "only implicit actuators, and effort actuators with a name, can be disengaged"
-        if not 0.0 <= self.engagement <= 1.0:
-            yield "engagement", f"{self.engagement:g} is out of range; allowed: 0 to 1"
-        if not all(0.0 <= duration < math.inf for duration in self.ramp):
-            yield "ramp", f"{list(self.ramp)} must be zero or more, and finite"
         if self.hold is not None and not (self.implicit and self.type == "velocity"):
             yield "hold", "only implicit velocity actuators hold a position"
-        if not 0.0 < self.period < math.inf:
-            yield "period", f"{self.period:g} is out of range; it must be above zero, and finite"
-        for key in ("target", "amplitude", "phase"):
-            if not math.isfinite(getattr(self, key)):
-                yield key, f"{getattr(self, key)} is not finite"
 
     def begins_at(self) -> float:
         """Return the target at the start of a run."""

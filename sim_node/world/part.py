@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, T
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
+from sim_node.world import declared
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
 from sim_node.world.writers.values import data_of
 
@@ -144,7 +145,7 @@ class Kind(Generic[P]):
         refer: returns how a file is referred to. Raises NotImplementedError, with the reason if there is more to say,
         if world files cannot express the part.
         """
-        return data_of(part)
+        return declared.data_of(part, refer) if declared.is_declared(part) else data_of(part)
 
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
         """Add a world's parts of this kind to the sections of a world file: by default a list of their data."""

@@ -11,12 +11,13 @@ import numpy as np
 
 from sim_node import names
 from sim_node.world import declared
-from sim_node.world.bounds import MAX_STAMP_NS
+from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.declared import BAD, Fault, Refer
 from sim_node.world.fields import directions, floats
 from sim_node.world.problems import quoted
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form
+from sim_node.world.readers.numbers import NON_FINITE
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE, Value
@@ -248,6 +249,51 @@ class Vector(Plain):
         """Yield that a number is out of the range."""
         if not all(self.least <= each <= self.high for each in found.tolist()):
             yield "", f"{found.tolist()} is out of range; allowed: {self.least:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Numbers(Vector):
+    """A list of `size` numbers in [low, high]: a tuple."""
+
+    is_array = False
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a list of numbers."""
+        found = super().read(value, context)
+        return found if found is BAD else tuple(found.tolist())
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return a tuple."""
+        return tuple(map(float, found))
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that a number is out of the range."""
+        return super().faults(np.asarray(found))
+
+
+def read_pair(value: Value, *, optional: bool = False) -> tuple[float, float] | None:
+    """Read [low, high], which may be infinite; nothing stands for no limits where that is possible.
+
+    Return None with the fault recorded.
+    """
+    node = value.node
+    if optional and isinstance(node, Scalar) and node.plain and node.text in NULL:
+        return (-math.inf, math.inf)
+    if not isinstance(node, Sequence) or len(node.items) != 2:
+        value.error(f"[low, high] is needed, found {value.found()}")
+        return None
+    low, high = (_bound(item) for item in value.items())
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
+
+
+def _bound(value: Value) -> float:
+    """Read a finite number or an infinity; NaN with the fault recorded."""
+    node = value.node
+    if isinstance(node, Scalar) and node.plain and node.text.lower() in NON_FINITE:
+        number = float(node.text.lower().replace(".", ""))
+        if not math.isnan(number):
+            return number
+    return value.number(-MAX_DISTANCE, MAX_DISTANCE, default=math.nan)
 
 
 @dataclass(frozen=True)

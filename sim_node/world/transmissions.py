@@ -1,36 +1,49 @@
-"""Transmissions: sums of joint positions that are held, as by gears, or driven like a joint. Frozen data and checks."""
+"""Transmissions: sums of joint positions that are held, as by gears, or driven like a joint."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from sim_node.text import did_you_mean
+from sim_node.world.bounds import MAX_MASS
+from sim_node.world.declared import declared, given, place_of
 from sim_node.world.joint_checks import driven_joints
 from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
+from sim_node.world.quantities import Flag, Other, Text
+from sim_node.world.readers.keys import by_name, number
+from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_values import Value
 
 
-@dataclass(frozen=True, slots=True)
+def _terms(value: Value) -> tuple[tuple[str, float], ...]:
+    """Read a mapping of joints to coefficients."""
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping of joints to coefficients is needed, found {value.found()}")
+        return ()
+    terms = (
+        (name, Value(node, value.report, shown_key(name), value)) for name, (_, node) in value.node.entries.items()
+    )
+    return tuple((name, term.number(-MAX_MASS, MAX_MASS)) for name, term in terms)
+
+
+@declared
 class Transmission:
     """A sum of joint positions: c1 q1 + c2 q2 + ...
 
     A gear of the ratio n, whose input turns n times as fast as its output, holds `input - n output`; a differential
     holds `drive - n/2 left - n/2 right`. A clutch is `input - output`, not held, with an implicit velocity actuator of
     the target 0.
-
-    Attributes:
-        name: Unique in the world; actuators refer to it.
-        joints: Names of joints as actuators have them, and their coefficients.
-        held: Whether the sum stays what it is at the start of a run.
-        place: Where the file gives the name.
     """
 
-    name: str
-    joints: tuple[tuple[str, float], ...]
-    held: bool = True
-    place: Place = field(default=NO_PLACE, compare=False)
+    name: str = given(Text(), "What actuators call it; unique in the world")
+    joints: tuple[tuple[str, float], ...] = given(
+        Other(lambda about: by_name(about, number("", -MAX_MASS, MAX_MASS)), _terms, writes=dict),
+        "Coefficients of the positions of joints",
+    )
+    held: bool = given(Flag(), "Whether the sum stays what it is at the start", default=True, omit=True)
+    place: Place = place_of("name", default=NO_PLACE)
 
 
 def transmission_problems(world: World) -> Iterator[Problem]:

@@ -74,12 +74,6 @@ def _changed(state: Mapping[str, FloatArray], begin: Mapping[str, FloatArray]) -
 class Actuators(Kind[Actuator]):
     """Actuators of joints."""
 
-    def data(self, part: Actuator, refer: Refer) -> dict[str, Any]:
-        """Return its fields; those of implicit actuators and names only where they are given."""
-        data = super().data(part, refer)
-        plain = {"implicit": False, "name": "", "engagement": 1.0, "ramp": [0.0, 0.0]}
-        return {key: value for key, value in data.items() if key not in plain or value != plain[key]}
-
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of joints and numbers."""
         return actuator_problems(world)

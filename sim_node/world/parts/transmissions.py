@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from sim_node.world.model import World
-from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import Problem
 from sim_node.world.transmissions import Transmission, transmission_problems
 
@@ -15,10 +14,6 @@ from sim_node.world.transmissions import Transmission, transmission_problems
 @part("transmissions", Transmission)
 class Transmissions(Kind[Transmission]):
     """Gears, differentials, and sums of positions for actuators."""
-
-    def data(self, part: Transmission, refer: Refer) -> dict[str, Any]:
-        """Return it with a mapping of its joints."""
-        return {"name": part.name, "joints": dict(part.joints), **({} if part.held else {"held": False})}
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, joints and numbers."""

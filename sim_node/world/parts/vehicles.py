@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
-from sim_node.world.declared import data_of
 from sim_node.world.model import World
-from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import Problem
 from sim_node.world.vehicle_checks import vehicle_problems
 from sim_node.world.vehicles import Multirotor
@@ -17,13 +15,6 @@ from sim_node.world.vehicles import Multirotor
 @part("vehicles", Multirotor)
 class Vehicles(Kind[Multirotor]):
     """Flying bodies."""
-
-    def data(self, part: Multirotor, refer: Refer) -> dict[str, Any]:
-        """Return it on its body, which is written among the bodies.
-
-        Its frames and sensors are written in their sections.
-        """
-        return data_of(part, refer)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of vehicles and of their pilots and autopilots."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial, Physics
-from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, MIN_TIMESTEP_NS
-from sim_node.world.bounds import MAX_DISTANCE, MAX_RATE, MAX_STAMP_NS
+from sim_node.world.body_checks import MAX_GRAVITY, MIN_TIMESTEP_NS
+from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_RATE, MAX_STAMP_NS
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import volume_of
 from sim_node.world.problems import Place

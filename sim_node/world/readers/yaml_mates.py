@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import keys_of, read
+from sim_node.world.joint_motion import Stop
 from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.readers.keys import Form, Keys, either, flag, listing, number, text, vector
-from sim_node.world.readers.yaml_joints import LIMITS, STOP_KEYS, read_limits, read_stop
+from sim_node.world.readers.yaml_joints import LIMITS, read_limits
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value, boolean
@@ -51,7 +53,7 @@ def mate_keys() -> Keys:
             "speed": {**_PER_VALUE, "description": "Initial speeds of the free motions, m/s or rad/s."},
             "damping": number("Damping of the free motions, N s/m or N m s/rad.", 0.0),
             "limits": LIMITS,
-            "stop": STOP_KEYS,
+            "stop": keys_of(Stop),
             "friction_loss": {**_PER_VALUE, "description": "Dry friction of the free motions, N or N m."},
             "enabled": flag("Whether it is there."),
             "snap": flag("Whether it moves parts when the world is assembled."),
@@ -151,7 +153,7 @@ def _motion(table: Table, mate: MateType) -> dict[str, Any]:
         friction.error(f"{list(losses)} must be zero or more")
     return {
         "limits": None if pairs is None else tuple((low, high) for low, high in pairs.tolist()),
-        "stop": None if stop is None else read_stop(stop),
+        "stop": None if stop is None else read(Stop, stop),
         "friction_loss": losses,
     }
 

@@ -11,8 +11,7 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import SHAPES
-from sim_node.world.body_checks import MAX_MASS
-from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.problems import Place, shown_key
 from sim_node.world.readers.keys import Form, Keys, by_name, flag, frame, listing, number, text, vector
 from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIA, read_inertia, read_shape
