@@ -46,6 +46,10 @@ BAD: Any = type("Bad", (), {"__repr__": lambda self: "BAD"})()
 class Holds(Protocol):
     """What a field may hold. See sim_node.world.quantities for numbers, words, vectors and the like."""
 
+    @property
+    def settles(self) -> bool:
+        """Whether `settled` may change a value."""
+
     def form(self, about: str) -> Form:
         """Return what the value in a file may be, in words of JSON Schema."""
 
@@ -91,10 +95,15 @@ class Plan(NamedTuple):
     """What is said of a class. See `declared`.
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
+    by_key: the name and declaration of the own fields by key, and by KEY_deg. settling: the names of those that are
+    kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
     own: tuple[tuple[str, str, Declared], ...]
+    by_key: Mapping[str, tuple[str, Declared]]
+    settling: tuple[tuple[str, Holds], ...]
+    places: tuple[tuple[str, str | None], ...]
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
     needs: Mapping[str, tuple[str, ...]]
@@ -197,10 +206,10 @@ def _said(of: Any) -> Declared | None:
 def _settle(part: Any) -> None:
     """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
     owner = getattr(part, "name", "") or getattr(part, "body", "") or type(part).__name__.lower()
-    for name, _, said in plan_of(type(part)).fields:
+    for name, holds in plan_of(type(part)).settling:
         found = getattr(part, name)
-        if said.holds is not None and found is not None:
-            kept = said.holds.settled(found, owner, name)
+        if found is not None:
+            kept = holds.settled(found, owner, name)
             if kept is not found:
                 object.__setattr__(part, name, kept)
 
@@ -229,9 +238,17 @@ def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[s
     methods: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         methods.update(vars(base))
+    own = tuple(each for each in every if each[0] not in shared)
     return Plan(
         every,
-        tuple(each for each in every if each[0] not in shared),
+        own,
+        {spelled: (name, said) for name, key, said in own for spelled in (key, *([f"{key}_deg"] * said.degrees))},
+        tuple((name, said.holds) for name, _, said in every if said.holds is not None and said.holds.settles),
+        tuple(
+            (each.name, each.metadata.get("place"))
+            for each in fields(kind)
+            if "place" in each.metadata or "places" in each.metadata
+        ),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
         {why: tuple(some) for why, some in needs.items()},
@@ -336,28 +353,31 @@ def read_fields(
     """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
     plan, value = plan_of(kind), table.value
     found: dict[str, Any] = {}
-    for name, key, said in plan.own:
-        if said.holds is None or (only is not None and key not in only):
+    for key in table:
+        if key not in plan.by_key or (only is not None and key not in only):
             continue
+        name, said = plan.by_key[key]
         given = table.get(key)
-        if given is not None:
+        assert given is not None
+        assert said.holds is not None
+        if key == (said.key or name):
             found[name] = said.holds.read(given, context)
-        if said.degrees and (other := table.get(f"{key}_deg")) is not None:
-            if given is not None:
-                other.error(f"cannot be combined with {key}; give one of them")
-            found[name] = math.radians(other.number(*_degrees(said)))
+        elif (said.key or name) in table:
+            given.error(f"cannot be combined with {said.key or name}; give one of them")
+        else:
+            found[name] = math.radians(given.number(*_degrees(said)))
     for key, each in plan.spread.items():
         if (only is None or key in only) and (given := table.get(key)) is not None:
             found.update(each.read(given))
     for why, some in plan.needs.items():
         if not any(key in table for key in some):
             value.error(why)
-    for part in fields(kind):
-        if "place" in part.metadata:
-            at = table.get(part.metadata["place"]) if part.metadata["place"] else value
-            found[part.name] = (at or value).place
-        elif "places" in part.metadata:
-            found[part.name] = {key: at.place for key in table if (at := table.get(key)) is not None}
+    for name, key_of_place in plan.places:
+        if key_of_place is None:
+            found[name] = {key: at.place for key in table if (at := table.get(key)) is not None}
+        else:
+            at = table.get(key_of_place) if key_of_place else value
+            found[name] = (at or value).place
     if (derive := getattr(kind, "_derive", None)) is not None:
         derive(found, table)
     return found

@@ -29,6 +29,11 @@ class Plain:
 
     is_array: ClassVar[bool] = False
 
+    @property
+    def settles(self) -> bool:
+        """Whether a value is kept otherwise than it is given in Python."""
+        return type(self).settled is not Plain.settled
+
     def settled(self, found: Any, owner: str, key: str) -> Any:
         """Return the value itself."""
         return found

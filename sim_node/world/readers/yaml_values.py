@@ -265,8 +265,11 @@ class Table:
         return None if entry is None else Value(entry[1], self.value.report, spelled, self.value)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys that are given."""
-        return iter(self._entries)
+        """Iterate over the keys that are given, by their proper names, in the order of the file."""
+        if not self._spelled:
+            return iter(self._entries)
+        names = {spelled: name for name, spelled in self._spelled.items()}
+        return (names.get(spelled, spelled) for spelled in self._entries)
 
     def over(self, common: Table) -> Table:
         """Return a table with the keys of another one where this one does not have them."""
