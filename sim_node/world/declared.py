@@ -361,7 +361,8 @@ def read_fields(
         assert given is not None
         assert said.holds is not None
         if key == (said.key or name):
-            found[name] = said.holds.read(given, context)
+            if (held := said.holds.read(given, context)) is not BAD:
+                found[name] = held
         elif (said.key or name) in table:
             given.error(f"cannot be combined with {said.key or name}; give one of them")
         else:

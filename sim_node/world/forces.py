@@ -10,7 +10,6 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE
 from sim_node.world.declared import (
-    BAD,
     Fault,
     Spread,
     data_of,
@@ -215,8 +214,6 @@ class Wind:
     def _derive(found: dict[str, Any], table: Table) -> None:
         """Scale the velocity to `speed`, and read the gusts."""
         speed, mean = table.get("speed"), found.get("velocity", np.zeros(3))
-        if mean is BAD:
-            mean = np.zeros(3)
         if speed is not None:
             wanted, along = speed.number(0.0, MAX_WIND_SPEED), float(np.linalg.norm(mean))
             found["velocity"] = mean = wanted * (mean / along if along else np.array([1.0, 0.0, 0.0]))

@@ -24,11 +24,9 @@ _NAMESPACE = re.compile(r"([A-Za-z_]\w*(/[A-Za-z_]\w*)*)?", re.ASCII)
 class JointCommands:
     """A group of joints that is commanded on topics."""
 
-    name: str = given(Text(), "Name of the group, in its topics", default="", omit=True)
+    name: str = given(Text(), "Name of the group, in its topics", default="")
     # All with actuators whose names begin with the namespace.
-    joints: tuple[str, ...] = given(
-        ListOf(Text()), "The joints that are commanded; all, if none are named", default=(), omit=True
-    )
+    joints: tuple[str, ...] = given(ListOf(Text()), "The joints that are commanded; all, if none are named", default=())
     accept: tuple[str, ...] = given(ListOf(Word(ACCEPTED)), "Which commands it takes", default=("joint_state",))
     # Then the target of a velocity or an effort becomes 0. Targets of positions are held.
     timeout: float = given(_SPAN, "How long a command holds; 0 for ever", "s", default=0.5)

@@ -200,8 +200,8 @@ def test_shipped_models_fly_and_weigh_what_they_say(read: Callable[..., World], 
         ),
         (
             "{name: v, model: iris, pilot: auto}",
-            "1:42: vehicles[0].pilot: `none` or a mapping is needed (wait, take_off, speed, acceleration, "
-            "landing_speed, yaw_rate, rate, after, waypoints), found 'auto'",
+            "1:42: vehicles[0].pilot: `none` or a mapping is needed (waypoints, after, wait, take_off, "
+            "speed, acceleration, landing_speed, yaw_rate, rate), found 'auto'",
         ),
         (
             "{name: v, model: iris, pilot: {speed: -1}}",
