@@ -1,87 +1,91 @@
-"""Topics on which bodies and multirotors of a world are commanded, as frozen data, and their checks."""
+"""Topics on which bodies and multirotors of a world are commanded: fields, checks and entries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from sim_node.text import did_you_mean
+from sim_node.world.declared import declared, faults, given, place_of
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+from sim_node.world.quantities import FrameName, ListOf, Number, Text, Word
+from sim_node.world.readers.yaml_section import listed
 
 # What a multirotor can accept.
 ACCEPTED = ("rotor_speeds", "attitude")
-MAX_TIME_S = 3600.0
+_SPAN = Number(0.0, 3600.0)
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class BodyCommands:
-    """A body on which wrenches act that come on a topic.
+    """A body on which wrenches act that come on a topic."""
 
-    Attributes:
-        body: The name of the body, or of a model's link.
-        duration: How long a wrench acts, unless another one comes (s of simulated time); 0 for ever.
-        place: Where the file names the body.
-    """
-
-    body: str
-    duration: float = 0.5
-    place: Place = field(default=NO_PLACE, compare=False)
+    body: str = given(FrameName(), "The body, or the link of a model, that wrenches act on")
+    duration: float = given(_SPAN, "How long a wrench acts, unless another one comes; 0 for ever", "s", default=0.5)
+    place: Place = place_of("body", default=NO_PLACE)
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class VehicleCommands:
-    """A multirotor that is commanded on topics.
+    """A multirotor, without pilot and autopilot, that is commanded on topics. After the time-out its motors stop."""
 
-    Attributes:
-        vehicle: The name of the vehicle, which has neither a pilot nor an autopilot.
-        accept: Which commands; some of ACCEPTED.
-        timeout: Simulated time after the last command at which its motors stop (s); 0 for never.
-        place: Where the file names the vehicle.
-    """
-
-    vehicle: str
-    accept: tuple[str, ...] = ACCEPTED
-    timeout: float = 0.5
-    place: Place = field(default=NO_PLACE, compare=False)
+    vehicle: str = given(Text(), "The multirotor that is commanded")
+    accept: tuple[str, ...] = given(ListOf(Word(ACCEPTED), least=1), "Which commands it takes", default=ACCEPTED)
+    timeout: float = given(_SPAN, "How long a command holds; 0 for ever", "s", default=0.5)
+    place: Place = place_of("vehicle", default=NO_PLACE)
 
 
-def body_command_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's commanded bodies."""
-    known = {body.name for body in world.bodies}
-    known.update(model.full_name(link.name) for model in world.models for link in model.links if link.is_body)
-    seen: set[str] = set()
-    for index, commands in enumerate(world.parts.get("body_commands", ())):
-        name, key = commands.body, commands.place.key or f"body_commands[{index}].body"
-        if name not in known:
-            yield Problem(commands.place.where, key, f"no body {quoted(name)}{did_you_mean(name, known)}")
-        elif name in seen:
-            yield Problem(commands.place.where, key, f"{quoted(name)} is listed twice")
-        yield from _time_problem(commands.duration, "duration", commands.place, key)
-        seen.add(name)
+@part("body_commands", BodyCommands)
+class CommandedBodies(Kind[BodyCommands]):
+    """Bodies on which wrenches act that come on topics."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names and numbers."""
+        known = {body.name for body in world.bodies}
+        known.update(model.full_name(link.name) for model in world.models for link in model.links if link.is_body)
+        seen: set[str] = set()
+        for index, commands in enumerate(self.parts(world)):
+            name, where = commands.body, commands.place.where
+            key = commands.place.key or f"body_commands[{index}].body"
+            if name not in known:
+                yield Problem(where, key, f"no body {quoted(name)}{did_you_mean(name, known)}")
+            elif name in seen:
+                yield Problem(where, key, f"{quoted(name)} is listed twice")
+            yield from (Problem(where, key, f"{field}: {message}") for field, message in faults(commands))
+            seen.add(name)
+
+    def renamed(self, part: BodyCommands, rename: Rename) -> BodyCommands:
+        """Return it on the same body."""
+        return replace(part, body=rename.frame(part.body))
 
 
-def vehicle_command_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's commanded vehicles."""
-    known = {vehicle.name: vehicle for vehicle in world.vehicles}
-    seen: set[str] = set()
-    for index, commands in enumerate(world.parts.get("vehicle_commands", ())):
-        name, key = commands.vehicle, commands.place.key or f"vehicle_commands[{index}].vehicle"
-        where = commands.place.where
-        if name not in known:
-            yield Problem(where, key, f"no vehicle {quoted(name)}{did_you_mean(name, known)}")
-        elif name in seen:
-            yield Problem(where, key, f"{quoted(name)} is listed twice")
-        elif known[name].autopilot is not None or known[name].pilot is not None:
-            flown_by = "autopilot" if known[name].autopilot is not None else "pilot"
-            yield Problem(where, key, f"{quoted(name)} is flown by its {flown_by}; leave that out")
-        for word in commands.accept:
-            if word not in ACCEPTED:
-                yield Problem(where, key, f"accept: found {quoted(word)}; allowed: {', '.join(ACCEPTED)}")
-        yield from _time_problem(commands.timeout, "timeout", commands.place, key)
-        seen.add(name)
+@part("vehicle_commands", VehicleCommands)
+class CommandedVehicles(Kind[VehicleCommands]):
+    """Multirotors that are commanded on topics."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, words and numbers."""
+        known = {vehicle.name: vehicle for vehicle in world.vehicles}
+        seen: set[str] = set()
+        for index, commands in enumerate(self.parts(world)):
+            name, where = commands.vehicle, commands.place.where
+            key = commands.place.key or f"vehicle_commands[{index}].vehicle"
+            if name not in known:
+                yield Problem(where, key, f"no vehicle {quoted(name)}{did_you_mean(name, known)}")
+            elif name in seen:
+                yield Problem(where, key, f"{quoted(name)} is listed twice")
+            elif known[name].autopilot is not None or known[name].pilot is not None:
+                flown_by = "autopilot" if known[name].autopilot is not None else "pilot"
+                yield Problem(where, key, f"{quoted(name)} is flown by its {flown_by}; leave that out")
+            yield from (Problem(where, key, f"{field}: {message}") for field, message in faults(commands))
+            seen.add(name)
+
+    def renamed(self, part: VehicleCommands, rename: Rename) -> VehicleCommands:
+        """Return it on the same vehicle."""
+        return replace(part, vehicle=rename.under(part.vehicle))
 
 
-def _time_problem(seconds: float, name: str, place: Place, key: str) -> Iterator[Problem]:
-    if not 0.0 <= seconds <= MAX_TIME_S:
-        yield Problem(place.where, key, f"{name}: {seconds:g} s is out of range; allowed: 0 to {MAX_TIME_S:g}")
+listed("body_commands", "Bodies that wrenches on topics push.", BodyCommands)
+listed("vehicle_commands", "Multirotors that topics fly.", VehicleCommands)

@@ -187,10 +187,10 @@ PARTS: Registry[str, Kind[Any]] = Registry(
                 "forces",
                 "systems",
                 "models",
-                "commands",
-                "processes",
             )
         ),
+        "sim_node.world.commands",
+        "sim_node.world.parts.processes",
         "sim_node.world.parts.transmissions",
         "sim_node.world.parts.contact_materials",
         "sim_node.world.parts.gravity",

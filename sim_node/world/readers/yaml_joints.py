@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.declared import BAD, keys_of, read
+from sim_node.world.declared import keys_of, read
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import UNLIMITED, Actuator, Mimic, Stop, beyond, limit_fault
 from sim_node.world.joints import JointType
 from sim_node.world.quantities import read_pair
 from sim_node.world.readers.keys import Keys, either, listing
 from sim_node.world.readers.yaml_nodes import Sequence
-from sim_node.world.readers.yaml_section import Context, section
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.transmissions import Transmission
 
@@ -84,18 +84,6 @@ def read_limits(value: Value, joint: JointType) -> FloatArray | None:
     return limits
 
 
-def _section(name: str, about: str, kind: type[Any]) -> None:
-    """Register a section that lists declared parts of a kind."""
-
-    def read_parts(value: Value, context: Context) -> None:
-        for entry in value.items():
-            found = read(kind, entry, context)
-            if found is not BAD:
-                context.add(found)
-
-    section(name, listing(about, keys_of(kind)))(read_parts)
-
-
-_section("actuators", "Actuators of joints.", Actuator)
-_section("transmissions", "Sums of joint positions: gears, differentials, clutches.", Transmission)
-_section("joint_commands", "Topics on which joints are commanded.", JointCommands)
+listed("actuators", "Actuators of joints.", Actuator)
+listed("transmissions", "Sums of joint positions: gears, differentials, clutches.", Transmission)
+listed("joint_commands", "Topics on which joints are commanded.", JointCommands)

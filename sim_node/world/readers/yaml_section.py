@@ -10,13 +10,14 @@ from typing import Any, TypedDict, TypeVar
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry, calling_module
 from sim_node.world.bodies import Physics
+from sim_node.world.declared import BAD, keys_of, read
 from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
 from sim_node.world.part import kind_of
 from sim_node.world.problems import Place
 from sim_node.world.quantities import FrameName
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.keys import ANYTHING, Form
+from sim_node.world.readers.keys import ANYTHING, Form, listing
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -123,9 +124,12 @@ SECTIONS: Registry[str, Section] = Registry(
             f"sim_node.world.readers.yaml_{name}"
             for name in (
                 *("frames", "include", "motions", "bodies", "joints", "signals", "forces", "vehicles"),
-                *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
+                *("bases", "systems", "loops", "contact_materials"),
             )
         ),
+        "sim_node.world.commands",
+        "sim_node.world.readers.yaml_processes",
+        "sim_node.world.readers.yaml_scene",
         "sim_node.scene.part",
         "sim_node.schematic.part",
     ),
@@ -151,6 +155,25 @@ def section(key: str, form: Form = ANYTHING) -> Callable[[S], S]:
         return read
 
     return enter
+
+
+def listed(key: str, about: str, kind: type[Any]) -> None:
+    """Register a top-level key that lists parts whose fields are declared.
+
+    Args:
+        key: The key.
+        about: What the list is, for people.
+        kind: The class of the parts; see `declared`.
+    """
+
+    def read_parts(value: Value, context: Context) -> None:
+        for entry in value.items():
+            found = read(kind, entry, context)
+            if found is not BAD:
+                context.add(found)
+
+    SECTIONS.add(key, module=calling_module())(read_parts)
+    SECTION_FORMS[key] = listing(about, keys_of(kind))
 
 
 # Former names of sections, which files may still use.
