@@ -132,7 +132,7 @@ class AutopilotType(NamedTuple):
 
     pilot: whether mission and limits come from the vehicle's pilot; links: whether it may have ground links.
     channels: what its output channels command by default on a base, by the kind of base; those of "" are the same on
-    every kind, and a world cannot change them.
+    every kind, and a world cannot change them. restarts: whether a run learns that it has started again.
     """
 
     sensors: tuple[str, ...]
@@ -140,6 +140,7 @@ class AutopilotType(NamedTuple):
     pilot: bool = False
     links: bool = False
     channels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    restarts: bool = False
 
 
 # By the `type` in world files. ArduPilot's simulator interface receives ground truth and simulates sensors itself.
@@ -157,6 +158,7 @@ for _name, _type in {
             "skid": ("left", "none", "right"),
             "ackermann": ("steering", "none", "throttle"),
         },
+        restarts=True,
     ),
     BUILTIN: AutopilotType(_ONBOARD, 16, pilot=True, links=True, channels={"": ("throttle", "turn", "lateral")}),
     # Motors in the order of its rovers' geometries, then the servo.
@@ -191,6 +193,7 @@ class Autopilot:
         like: Which of LIKE the built-in autopilot presents itself as.
         signing_key: File with the MAVLink 2 signing key of the built-in autopilot's links; None for unsigned links.
         channels: What its output channels command on a base, from channel 1 on; empty for those of its type.
+        reset_vehicle: Whether the vehicle goes back to its start when the autopilot has started again.
     """
 
     type: str
@@ -201,6 +204,7 @@ class Autopilot:
     like: str = LIKE[0]
     signing_key: Path | None = None
     channels: tuple[str, ...] = ()
+    reset_vehicle: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

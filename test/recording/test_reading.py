@@ -247,3 +247,17 @@ def test_bags_are_reported_from_worlds(tmp_path: Path) -> None:
     assert not is_bag(tmp_path)
     assert not is_bag("orbit")
     assert not is_bag("worlds/yard.yaml")
+
+
+class Listed(list[str]):
+    """Names that are read once: a search in a list for each topic takes the square of their number."""
+
+    def __contains__(self, name: object) -> bool:
+        raise AssertionError("the list is searched")
+
+
+@pytest.mark.parametrize("storage", list(StoragePlugin), ids=lambda one: one.name)
+def test_names_of_topics_are_not_searched_for_in_a_list(storage: StoragePlugin, tmp_path: Path) -> None:
+    with open_bag(write(tmp_path / "bag", robot(1), storage)) as bag:
+        wanted = Listed(["/tf", "/imu/data", "/none"])
+        assert {bag.topics[message.topic].name for message in bag.messages(wanted)} == {"/tf", "/imu/data"}

@@ -49,8 +49,9 @@ def autopilot_data(autopilot: Autopilot, refer: Refer) -> dict[str, Any]:
         del data["instance"]
     if data["like"] == LIKE[0]:
         del data["like"]
-    if not autopilot.channels:
-        del data["channels"]
+    for key in ("channels", "reset_vehicle"):
+        if not data[key]:
+            del data[key]
     if autopilot.signing_key is not None:
         data["signing_key"] = refer(autopilot.signing_key)
     return data

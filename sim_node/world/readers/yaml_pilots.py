@@ -24,6 +24,7 @@ AUTOPILOT_KEYS = Keys(
         "links": listing("Additional ground links, as in udpout:127.0.0.1:14550.", text("")),
         "like": choice("What the built-in autopilot presents itself as.", LIKE),
         "signing_key": text("File with the MAVLink 2 signing key of its links."),
+        "reset_vehicle": flag("Whether the vehicle goes back to its start when ArduPilot has started again."),
         "channels": listing("What its output channels command on a base, from channel 1 on.", text("")),
     },
     required=("type",),
@@ -133,16 +134,21 @@ def read_autopilot(value: Value | None, context: Context) -> Autopilot | None:
     kind, start = table.choice("type", AUTOPILOT_TYPES, "px4"), boolean(table, "start", True)
     # The instance of an autopilot that the run does not start is given by whoever starts it.
     is_any = instance is None and start and kind == BUILTIN
-    like = table.get("like")
-    if like is not None and kind != BUILTIN:
-        like.error(f"{kind} is like itself; only mavlink_builtin can be like another")
+    likeness = table.get("like")
+    if likeness is not None and kind != BUILTIN:
+        likeness.error(f"{kind} is like itself; only mavlink_builtin can be like another")
     key = table.get("signing_key")
     if key is not None and kind != BUILTIN:
         key.error(f"the links of {kind} are its own; only mavlink_builtin takes a key")
     path = None if key is None else context.path_of(key)
     outputs = table.get("channels")
     channels = () if outputs is None else tuple(entry.text() for entry in outputs.items())
-    return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]), path, channels)
+    resets = boolean(table, "reset_vehicle", False)
+    if resets and not AUTOPILOT_TYPES[kind].restarts:
+        telling = ", ".join(name for name, each in AUTOPILOT_TYPES.items() if each.restarts)
+        table.get("reset_vehicle").error(f"{kind} does not tell that it has started again; allowed for: {telling}")
+    like = table.choice("like", LIKE, LIKE[0])
+    return Autopilot(kind, int(number), start, urls, is_any, like, path, channels, resets)
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:
