@@ -126,9 +126,8 @@ class VehicleCoSimulator:
         self.is_closed = False
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
-        self._vehicle, self._body = simulation.vehicles[vehicle.name], simulation.bodies[vehicle.body]
-        self._start = self._body.pose.copy()
-        self._resets, self._restarts = vehicle.autopilot.reset_vehicle, 0
+        self._vehicle, self._restarts = simulation.vehicles[vehicle.name], 0
+        self._start = simulation.part(vehicle.name) if vehicle.autopilot.reset_vehicle else None
         self._apply = self._command_of(vehicle)
         self._report = report
         self._autopilot = kind.of(simulation, vehicle, self.rate)
@@ -164,24 +163,17 @@ class VehicleCoSimulator:
         if not self._sent:
             return
         commands = self._autopilot.receive()
-        if commands is not None:
-            self._apply(commands)
         if self.wait.restarts > self._restarts:
             self._restarts = self.wait.restarts
-            self._put_back()
+            if self._start is not None:
+                self._simulation.put_back(self._start)
+                self._report(f"{self.wait.whom} has started again: {self.name} is back at its start")
+        if commands is not None:
+            self._apply(commands)
         status = self.wait.peer, self.wait.lockstep
         if status != self._shown and not self.wait.stop.is_set():
             self._shown = status
             self._report(self.wait.describe())
-
-    def _put_back(self) -> None:
-        """Put the vehicle back to its start, at rest, if its autopilot wants that when it has started again."""
-        if not self._resets:
-            return
-        self._body.pose, self._body.twist = self._start, (0.0,) * 6
-        if not self._vehicle.drives:
-            self._vehicle.speeds[:] = 0.0
-        self._report(f"{self.wait.whom} has started again: {self.name} is back at its start")
 
     def _command_of(self, vehicle: Vehicle) -> Callable[[Sequence[float]], None]:
         """Return what applies commands: as motor commands, or as the twist that a base's channels stand for."""
