@@ -42,11 +42,15 @@ class McapBag:
     Args:
         path: The file.
         max_bytes: Limit of a chunk in memory.
+
+    Attributes:
+        verified: Whether all records were read when it was opened: their damage is known.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.file = RecordFile(path)
         self._max_bytes = max_bytes
+        self.verified = False
         try:
             self.layout = self._laid_out()
             self._refuse_ros1()
@@ -153,6 +157,7 @@ class McapBag:
             return indexed(file)
         except NoIndex as reason:
             layout = scanned(file, self._max_bytes)
+            self.verified = True
             if str(reason):
                 layout.damage.insert(0, f"{reason}")
         if file.read(0, len(MAGIC)) != MAGIC and not layout.channels:

@@ -46,6 +46,9 @@ class SplitBag:
         damage: Damage found while opening.
         max_bytes: Bytes that overlapping files may hold at once.
 
+    Attributes:
+        verified: Whether all messages were read when the files were opened: their damage is known.
+
     Raises:
         BagError: A file cannot be read.
     """
@@ -59,6 +62,7 @@ class SplitBag:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.decompress = decompress
+        self.verified = decompress is None
         self._max_bytes = max_bytes
         self._damage = dict.fromkeys(damage)
         self._left_out = 0
@@ -76,6 +80,7 @@ class SplitBag:
                         topics[key] = _together(topics[key], topic) if key in topics else topic
                     names = tuple(map(_key, bag.topics))
                     held = getattr(bag, "held_bytes", 0)
+                    self.verified &= getattr(bag, "verified", False)
                     found.append(
                         (open_file, (bag.start_ns, bag.end_ns, bag.count, held), known.setdefault(names, names))
                     )
