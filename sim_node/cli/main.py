@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from sim_node import command_signals
+from sim_node.command_signals import INTERRUPTED
 from sim_node.interrupt import Interrupt, StartEnded
 
 # Nothing else of sim_node is imported here: a signal during such an import must be handled by `run`.
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 FAILED = 1
 USER_MISTAKE = 2
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sim_node.cli.last_handler import guarded
 
     given = list(sys.argv[1:] if argv is None else argv)
-    return guarded(_main, given, ends=argv is None)
+    try:
+        return guarded(_main, given, ends=argv is None)
+    finally:
+        command_signals.end()
 
 
 def _main(given: list[str]) -> tuple[int, bool]:
@@ -44,6 +48,7 @@ def _main(given: list[str]) -> tuple[int, bool]:
             # Only the imported command knows whether a signal is its normal end.
             return _run(given, signals.enter_context(Interrupt()), signals)
     except KeyboardInterrupt:
+        command_signals.end()
         return INTERRUPTED, False
 
 
@@ -66,6 +71,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
                 signals.close()
                 if interrupt.asked:
                     return INTERRUPTED, False
+                command_signals.break_in()
             code = command.run(arguments)
             sys.stdout.flush()
             if command.until_interrupted:
@@ -86,6 +92,8 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0, False
     except Exception as error:
+        if command_signals.came():
+            return INTERRUPTED, False
         fault = blamed(error)
         if fault is not None:
             print_error(str(fault))
