@@ -57,6 +57,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.colours import print_error, print_problems
     from sim_node.cli.terminal import print_warning
+    from sim_node.limits import lack
     from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
@@ -98,7 +99,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         if fault is not None:
             print_error(str(fault))
             return FAILED, False
-        if not (isinstance(error, ImportError) and is_of_others(error)):
+        if lack(error) or not (isinstance(error, ImportError) and is_of_others(error)):
             raise
         print_error(f"{how_to_install(error)}; see `sim_node doctor`")
     return USER_MISTAKE, False

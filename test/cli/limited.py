@@ -19,7 +19,7 @@ _LATER = ("mujoco", "rclpy", "rosbags.typesys", "sim_node.session.session", "sim
 _AT_ONCE = 2
 
 
-def started(row: int, limit: tuple[str, int], words: list[str], folder: Path) -> tuple[int, int]:
+def started(row: int, words: list[str], folder: Path, what: str, most: int) -> tuple[int, int]:
     """Start a command. Return its process, and the end of a pipe with its output; FOLDER/ROW has its errors."""
     read, write = os.pipe()
     child = os.fork()
@@ -33,7 +33,6 @@ def started(row: int, limit: tuple[str, int], words: list[str], folder: Path) ->
         for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), write, errors)):
             os.dup2(file, number)
             os.close(file)
-        what, most = limit
         if what == "files":
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         else:
@@ -48,7 +47,7 @@ def started(row: int, limit: tuple[str, int], words: list[str], folder: Path) ->
         os._exit(code)
 
 
-def run(folder: Path) -> None:
+def run(folder: Path, what: str, most: int) -> None:
     """Read the rows, and write row and exit code of each. Those that run until then are stopped at their first line."""
     for name in (*(f"sim_node.cli.{word}" for word in SHIPPED), *_LATER):
         importlib.import_module(name)
@@ -56,8 +55,8 @@ def run(folder: Path) -> None:
     running: dict[int, tuple[int, int, bool]] = {}
     while running or waiting:
         while waiting and len(running) < _AT_ONCE:
-            row, (limit, words) = waiting.pop(0)
-            child, pipe = started(row, limit, words, folder)
+            row, words = waiting.pop(0)
+            child, pipe = started(row, words, folder, what, most)
             running[pipe] = row, child, COMMANDS[words[0]].until_interrupted
         for pipe in select.select(list(running), [], [])[0]:
             row, child, stops = running[pipe]
@@ -72,4 +71,4 @@ def run(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]))
+    run(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

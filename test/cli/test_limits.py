@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,7 +33,7 @@ WORDS = {
     "render": "render orbit -o orbit.png",
     "rviz": "rviz orbit -o orbit.rviz",
     "tree": "tree orbit",
-    "lookup": "lookup orbit map drone",
+    "lookup": "lookup orbit map drone/base_link",
     "topics": "topics",
     "echo": "echo /tf",
     "pub": "pub /a std_msgs/msg/String",
@@ -47,7 +49,7 @@ WORDS = {
     "worlds": "worlds",
     "check": "check orbit",
     "schema": "schema",
-    "snap": "snap orbit",
+    "snap": "snap four_bar",
     "convert": "convert --from ENU --to NED 1,2,3",
     "urdf": "urdf guided -o guided.urdf",
     "scene": "scene orbit -o orbit.json",
@@ -65,31 +67,50 @@ GRAPH = {
     *("replay", "record", "bridge", "topics", "echo", "pub", "call", "teleop", "mcp"),
     *("spawn", "remove", "attach", "detach", "set"),
 }
-# Few files, and so little memory beyond what the imports take.
-LIMITS = (("files", 24), ("more_bytes", 4 << 20), ("more_bytes", 64 << 20))
+# What they refuse has nothing to do with limits.
+REFUSED = {"teleop", "build"}
 
 
-def test_small_limits_are_named_on_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", [("files", 24), ("more_bytes", 4 << 20)], ids=["files", "memory"])
+def test_small_limits_are_named_on_one_line(
+    limit: tuple[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each command that is registered; whether it works with so little, or says what it lacks."""
     assert WORDS.keys() == set(SHIPPED)
     monkeypatch.chdir(tmp_path)
-    assert main(["run", "orbit", "--no-ros", "--duration", "0.1", "--speed", "max", "--record", "b"]) == 0
+    assert main([*WORDS["run"].split(), "--record", "b"]) == 0
     (tmp_path / "errors").mkdir()
-    rows = [(limit, text.split()) for limit in LIMITS for text in WORDS.values()]
-    program = [sys.executable, str(Path(__file__).with_name("limited.py")), "errors"]
+    rows = [text.split() for text in WORDS.values()]
+    program = [sys.executable, str(Path(__file__).with_name("limited.py")), "errors", *map(str, limit)]
     ran = subprocess.run(program, input=json.dumps(rows), stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
     codes = dict(map(json.loads, ran.stdout.splitlines()))
     assert codes.keys() == set(range(len(rows)))
-    for row, (limit, words) in enumerate(rows):
+    for row, words in enumerate(rows):
         errors = (tmp_path / "errors" / str(row)).read_text(encoding="utf-8").splitlines()
-        told = limit, words, codes[row], errors
+        told = words, codes[row], errors
         assert codes[row] in ((1, 2) if words[0] in GRAPH else (0, 1, 2)), told
         assert not any("internal error" in line or "Traceback" in line for line in errors), told
         # OpenBLAS has lines of its own about threads that it cannot start.
         errors = [line for line in errors if not line.startswith("OpenBLAS ")]
-        if codes[row] and words[0] != "build":
+        if codes[row] and words[0] not in REFUSED:
             assert len(errors) == 1, told
             assert "ulimit" in errors[0], told
+
+
+def test_a_program_that_starts_under_small_limits_says_so() -> None:
+    """From its first import on."""
+    for what, most, words in ((resource.RLIMIT_NOFILE, 24, "topics"), (resource.RLIMIT_AS, 150 << 20, "check orbit")):
+        ran = subprocess.run(
+            [sys.executable, "-m", "sim_node", *words.split()],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            preexec_fn=partial(resource.setrlimit, what, (most, most)),
+        )
+        errors = [line for line in ran.stderr.splitlines() if not line.startswith("OpenBLAS ")]
+        assert ran.returncode in (1, 2), errors
+        assert len(errors) == 1, errors
+        assert "ulimit" in errors[0], errors
 
 
 @pytest.mark.parametrize("command", ["check", "run", "tree", "view", "info"])
