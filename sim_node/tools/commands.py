@@ -132,12 +132,12 @@ def fitted(found: dict[str, Any], limit: int = MAX_JSON) -> tuple[dict[str, Any]
         The object, and what is left out; empty if nothing is.
     """
     kept, notes = dict(found), []
-    lists = [key for key, value in found.items() if isinstance(value, list)]
+    lists = [key for key, value in found.items() if isinstance(value, list) and value]
     while (size := len(json.dumps(kept))) > limit and lists:
         key = max(lists, key=lambda key: len(json.dumps(kept[key])))
         lists.remove(key)
         ends = list(accumulate(len(json.dumps(item)) + len(", ") for item in kept[key]))
-        count = bisect_right(ends, limit - (size - ends[-1])) if ends else 0
+        count = bisect_right(ends, limit - (size - ends[-1]))
         notes.append(f"{len(ends) - count} of {len(ends)} {key}")
         kept[key] = kept[key][:count]
     return kept, f"left out: {', '.join(notes)}; an answer has {limit} characters at most" if notes else ""
