@@ -127,7 +127,7 @@ class VehicleCoSimulator:
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
         self._vehicle, self._restarts = simulation.vehicles[vehicle.name], 0
-        self._start = simulation.part(vehicle.name) if vehicle.autopilot.reset_vehicle else None
+        self._start = simulation.part_state(vehicle.name) if vehicle.autopilot.reset_vehicle else None
         self._apply = self._command_of(vehicle)
         self._report = report
         self._autopilot = kind.of(simulation, vehicle, self.rate)

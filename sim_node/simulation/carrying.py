@@ -46,10 +46,10 @@ def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: 
 
 
 # Rows of columns of state, by column and entity.
-Part = Mapping[str, Mapping[str, Array]]
+PartState = Mapping[str, Mapping[str, Array]]
 
 
-def part_of(columns: Columns, name: str, *, without: Container[str] = ()) -> Part:
+def part_of(columns: Columns, name: str, *, without: Container[str] = ()) -> PartState:
     """Return a copy of the state of a part: of the entity of this name, and of those named below it.
 
     Args:
@@ -66,7 +66,7 @@ def part_of(columns: Columns, name: str, *, without: Container[str] = ()) -> Par
     return found
 
 
-def put_part(part: Part, columns: Columns, arrays: Mapping[str, Array]) -> None:
+def put_part(part: PartState, columns: Columns, arrays: Mapping[str, Array]) -> None:
     """Write the state of a part into copies of the columns of a run that has it, perhaps in other rows."""
     for column, kept in part.items():
         if column in arrays:

@@ -143,10 +143,10 @@ def read_autopilot(value: Value | None, context: Context) -> Autopilot | None:
     path = None if key is None else context.path_of(key)
     outputs = table.get("channels")
     channels = () if outputs is None else tuple(entry.text() for entry in outputs.items())
-    resets = boolean(table, "reset_vehicle", False)
-    if resets and not AUTOPILOT_TYPES[kind].restarts:
+    resets, asked = boolean(table, "reset_vehicle", False), table.get("reset_vehicle")
+    if resets and asked is not None and not AUTOPILOT_TYPES[kind].restarts:
         telling = ", ".join(name for name, each in AUTOPILOT_TYPES.items() if each.restarts)
-        table.get("reset_vehicle").error(f"{kind} does not tell that it has started again; allowed for: {telling}")
+        asked.error(f"{kind} does not tell that it has started again; allowed for: {telling}")
     like = table.choice("like", LIKE, LIKE[0])
     return Autopilot(kind, int(number), start, urls, is_any, like, path, channels, resets)
 
