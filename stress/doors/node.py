@@ -35,7 +35,10 @@ CLIENTS = 4
 # The `state` of a request of set_simulation_state that ends the node.
 _QUITTING = 3
 # Some of what the node and its bridge make last.
-_WANTED = ("/brick/wrench", "/leaf/effort", "/amr/cmd_vel", "/drone/setpoint_velocity/cmd_vel", "/drone/cmd/land")
+# A name of this process: the graph may have other bridges, whose vehicles are not for us.
+_DRONE = f"drone_{os.getpid()}"
+_OF_BRIDGE = (f"/{_DRONE}/setpoint_velocity/cmd_vel", f"/{_DRONE}/cmd/land")
+_WANTED = ("/brick/wrench", "/leaf/effort", "/amr/cmd_vel", *_OF_BRIDGE)
 # Requests that take most of the world away: one of so many is sent.
 _REMOVING, _RARELY = ("/load_world", "/unload_world", "/delete_entity"), 20
 # What ends the node or changes its clock is no fault of it.
@@ -65,7 +68,7 @@ bases:
   - {name: amr, model: differential, pose: {position: [0, 5, 0]}, sensors: false}
   - {name: ideal, model: differential, pose: {position: [0, 9, 0]}, sensors: false, drive: kinematic}
 vehicles:
-  - {name: drone, model: iris, pose: {position: [0, -5, 0.13]}, autopilot: {type: mavlink_builtin}}
+  - {name: DRONE, model: iris, pose: {position: [0, -5, 0.13]}, autopilot: {type: mavlink_builtin}}
 bodies:
   - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1}]}
   - {name: door, pose: {position: [0, 0, 1]}, joint: {type: hinge, axis: [0, 0, 1]},
@@ -90,7 +93,7 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        (folder / "yard.yaml").write_text(WORLD, encoding="utf-8")
+        (folder / "yard.yaml").write_text(WORLD.replace("DRONE", _DRONE), encoding="utf-8")
         self._name = f"stressed_{os.getpid()}"
         self._served = (self._name, "bridge")
         named = ["--ros-args", "-r", f"simulation:__node:={self._name}"]
@@ -189,10 +192,12 @@ class Run:
             for served in self._served:
                 topics = own.get_subscriber_names_and_types_by_node(served, "/")
                 services = own.get_service_names_and_types_by_node(served, "/")
-                found |= {(name, types[0], "msg") for name, types in topics if name not in _LEFT_OUT}
-                found |= {(name, types[0], "srv") for name, types in services}
+                own_names = "/" if served == self._name else f"/{_DRONE}/"
+                for kind, named in (("msg", topics), ("srv", services)):
+                    found |= {(name, types[0], kind) for name, types in named if name.startswith(own_names)}
         except NodeNameNonExistentError:
             return []
+        found = {each for each in found if each[0] not in _LEFT_OUT}
         wanted = {*_WANTED, *(f"/{self._name}/{each}" for each in ("change", *self._standard))}
         if wanted <= {name for name, _, _ in found}:
             self._found = sorted(found)
@@ -250,7 +255,7 @@ def _make_sound(request: Any, rng: Random) -> None:
     """Let a request of simulation_interfaces name what there is, with finite poses, so that it is carried out."""
     fields = request.get_fields_and_field_types()
     for name in fields.keys() & {"entity", "name"}:
-        setattr(request, name, rng.choice(("brick", "door", "amr", "ideal", "extra", "drone")))
+        setattr(request, name, rng.choice(("brick", "door", "amr", "ideal", "extra", _DRONE)))
     resources = [request, *(getattr(request, name) for name in fields if name.endswith("_resource"))]
     for resource in resources:
         if "resource_string" in resource.get_fields_and_field_types():

@@ -82,7 +82,7 @@ def test_small_limits_are_named_on_one_line(
     (tmp_path / "errors").mkdir()
     rows = [text.split() for text in WORDS.values()]
     program = [sys.executable, str(Path(__file__).with_name("limited.py")), "errors", *map(str, limit)]
-    ran = subprocess.run(program, input=json.dumps(rows), stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
+    ran = subprocess.run(program, input=json.dumps(rows), stdout=subprocess.PIPE, text=True, timeout=4.0 * PATIENCE)
     codes = dict(map(json.loads, ran.stdout.splitlines()))
     assert codes.keys() == set(range(len(rows)))
     for row, words in enumerate(rows):
