@@ -37,7 +37,7 @@ _QUITTING = 3
 # Some of what the node and its bridge make last.
 # A name of this process: the graph may have other bridges, whose vehicles are not for us.
 _DRONE = f"drone_{os.getpid()}"
-_OF_BRIDGE = (f"/{_DRONE}/setpoint_velocity/cmd_vel", f"/{_DRONE}/cmd/land")
+_OF_BRIDGE = tuple(f"/{_DRONE}/{each}" for each in ("odometry/out", "vision_pose/pose", "cmd/land", "mission/start"))
 _WANTED = ("/brick/wrench", "/leaf/effort", "/amr/cmd_vel", *_OF_BRIDGE)
 # Requests that take most of the world away: one of so many is sent.
 _REMOVING, _RARELY = ("/load_world", "/unload_world", "/delete_entity"), 20
