@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import resource
 from collections.abc import Iterator
+from pathlib import Path
 
 _NO_FILES = "too many open files"
 _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
@@ -21,6 +22,18 @@ def lack(error: BaseException) -> str:
             limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
             return f"too many open files; `ulimit -n` allows {limit}"
     return ""
+
+
+def free_addresses() -> int | None:
+    """Return how many bytes this process may still map; None if that is not limited, or not known."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY:
+        return None
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return None
+    return most - pages * resource.getpagesize()
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
