@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sim_node import command_signals
 
-from sim_node.lazy import public
+command_signals.begin()
+
+from typing import TYPE_CHECKING  # noqa: E402
+
+from sim_node.lazy import public  # noqa: E402
 
 if TYPE_CHECKING:
     from sim_node.frames import Frame, Orientation, Position, Velocity, convert

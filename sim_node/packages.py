@@ -9,6 +9,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from sim_node.limits import lack
+
 # Modules whose packages rosdep knows; package.xml lists them.
 ROSDEP_KEYS = {
     "collada": "python3-collada",
@@ -53,7 +55,12 @@ def is_of_others(error: ImportError) -> bool:
 
 
 def how_to_install(error: ImportError) -> str:
-    """Return which package an import lacks and the command that installs it; the error itself if none is missing."""
+    """Return which package an import lacks and the command that installs it; the error itself if none is missing.
+
+    A library that is there may not fit into the memory that this shell allows: the answer is that limit, then.
+    """
+    if lacking := lack(error):
+        return lacking
     module = (error.name or "").partition(".")[0]
     try:
         spec = importlib.util.find_spec(module) if module else None

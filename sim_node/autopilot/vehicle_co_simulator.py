@@ -126,7 +126,8 @@ class VehicleCoSimulator:
         self.is_closed = False
         self._source = kind.sample_source(simulation, vehicle)
         self.rate = self._source.rate
-        self._vehicle = simulation.vehicles[vehicle.name]
+        self._vehicle, self._restarts = simulation.vehicles[vehicle.name], 0
+        self._start = simulation.part_state(vehicle.name) if vehicle.autopilot.reset_vehicle else None
         self._apply = self._command_of(vehicle)
         self._report = report
         self._autopilot = kind.of(simulation, vehicle, self.rate)
@@ -162,6 +163,11 @@ class VehicleCoSimulator:
         if not self._sent:
             return
         commands = self._autopilot.receive()
+        if self.wait.restarts > self._restarts:
+            self._restarts = self.wait.restarts
+            if self._start is not None:
+                self._simulation.put_back(self._start)
+                self._report(f"{self.wait.whom} has started again: {self.name} is back at its start")
         if commands is not None:
             self._apply(commands)
         status = self.wait.peer, self.wait.lockstep

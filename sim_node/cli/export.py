@@ -84,12 +84,10 @@ def _export_rrd(arguments: argparse.Namespace) -> int:
 
 def _readable(bag: Bag) -> list[str]:
     """Return the topics that can be decoded; report why others are left out."""
-    names = []
+    decoders = []
     for topic in bag.topics:
         try:
-            Decoder(topic)
+            decoders.append(Decoder(topic))
         except BagError as error:  # noqa: PERF203  each topic on its own
             print(f"warning: left out: {error}", file=sys.stderr)
-        else:
-            names.append(topic.name)
-    return names
+    return [decoder.topic.name for decoder in decoders]

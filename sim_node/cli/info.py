@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Return 0, or 1 if damage was found."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:
-        if arguments.check:
+        if arguments.check and not bag.verified:
             for _ in shown(bag, "checking"):
                 pass
         attachments = list(bag.attachments())

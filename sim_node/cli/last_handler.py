@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
-import resource
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+
+from sim_node.limits import lack
 
 FAILED = 1
 DEBUG = "--debug"
 REPORT = "https://github.com/sim-node/sim_node/issues"
-_NO_FILES = "too many open files"
-_NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
 
 
 def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], *, ends: bool = False) -> int:
@@ -73,13 +71,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is None and _output_fails():
         return f"standard output cannot be written: {error.strerror}"
     text = str(error) or "no reason given"
-    for each in _chain(error):
-        said, number = str(each).lower(), getattr(each, "errno", None)
-        if isinstance(each, MemoryError) or number == errno.ENOMEM or any(words in said for words in _NO_MEMORY):
-            return f"not enough memory ({str(each) or text}); `ulimit -a` shows the limits of this shell"
-        if number in (errno.EMFILE, errno.ENFILE) or _NO_FILES in said:
-            limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-            return f"too many open files; `ulimit -n` allows {limit}"
+    if lacking := lack(error):
+        return lacking
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(place.filename)}:{place.lineno}"
     text = " ".join(text.split())[:300]
@@ -87,15 +80,6 @@ def _reason(error: Exception) -> str:
         f"internal error in sim_node: {type(error).__name__} at {where}: {text}; "
         f"please report it at {REPORT} with the output of the same command with {DEBUG}"
     )
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that led to it."""
-    seen: list[BaseException] = []
-    while error not in seen:
-        seen.append(error)
-        yield error
-        error = error.__cause__ or error.__context__ or error
 
 
 def _output_fails() -> bool:

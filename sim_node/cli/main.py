@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from sim_node import command_signals
+from sim_node.command_signals import INTERRUPTED
 from sim_node.interrupt import Interrupt, StartEnded
 
 # Nothing else of sim_node is imported here: a signal during such an import must be handled by `run`.
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 FAILED = 1
 USER_MISTAKE = 2
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sim_node.cli.last_handler import guarded
 
     given = list(sys.argv[1:] if argv is None else argv)
-    return guarded(_main, given, ends=argv is None)
+    try:
+        return guarded(_main, given, ends=argv is None)
+    finally:
+        command_signals.end()
 
 
 def _main(given: list[str]) -> tuple[int, bool]:
@@ -44,6 +48,7 @@ def _main(given: list[str]) -> tuple[int, bool]:
             # Only the imported command knows whether a signal is its normal end.
             return _run(given, signals.enter_context(Interrupt()), signals)
     except KeyboardInterrupt:
+        command_signals.end()
         return INTERRUPTED, False
 
 
@@ -52,6 +57,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.colours import print_error, print_problems
     from sim_node.cli.terminal import print_warning
+    from sim_node.limits import lack
     from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
@@ -66,6 +72,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
                 signals.close()
                 if interrupt.asked:
                     return INTERRUPTED, False
+                command_signals.break_in()
             code = command.run(arguments)
             sys.stdout.flush()
             if command.until_interrupted:
@@ -86,11 +93,13 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0, False
     except Exception as error:
+        if command_signals.came():
+            return INTERRUPTED, False
         fault = blamed(error)
         if fault is not None:
             print_error(str(fault))
             return FAILED, False
-        if not (isinstance(error, ImportError) and is_of_others(error)):
+        if lack(error) or not (isinstance(error, ImportError) and is_of_others(error)):
             raise
         print_error(f"{how_to_install(error)}; see `sim_node doctor`")
     return USER_MISTAKE, False

@@ -24,14 +24,20 @@ from numba.cpython import hashing  # noqa: F401  machine code may refer to its s
 from numba.np import linalg
 
 from sim_node.interrupt import held
+from sim_node.limits import free_addresses
 
 _warned = False
+# What LLVM may map for compiled code at once. It ends the process where it gets less.
+_CODE_BYTES = 16 << 20
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
     """Keeps KeyboardInterrupt away from numba and LLVM: their callbacks drop it, and the compiler fails then."""
 
     def on_start(self, event: object) -> None:
+        free = free_addresses()
+        if free is not None and free < _CODE_BYTES:
+            raise MemoryError(f"compiled code needs {_CODE_BYTES >> 20} MB, {max(free, 0) >> 20} MB are left")
         held.begin()
 
     def on_end(self, event: object) -> None:

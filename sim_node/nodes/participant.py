@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -17,6 +16,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from sim_node.limits import free_addresses
 from sim_node.nodes.environment import prepare
 from sim_node.packages import RosNotStarted
 from sim_node.rate_limit import RateLimit
@@ -128,14 +128,11 @@ def _refuse_small_limits() -> None:
     used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 3
     if files != resource.RLIM_INFINITY and files - used < _FILES:
         raise RosNotStarted(f"ROS 2 does not start: `ulimit -n` allows {files} open files; {used + _FILES} are needed")
-    if addresses == resource.RLIM_INFINITY:
-        return
-    with suppress(OSError, ValueError):
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        needed = pages * resource.getpagesize() + _ADDRESSES
-        if addresses < needed:
-            limits = f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
-            raise RosNotStarted(f"ROS 2 does not start: {limits}")
+    free = free_addresses()
+    if free is not None and free < _ADDRESSES:
+        needed = addresses - free + _ADDRESSES
+        limits = f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
+        raise RosNotStarted(f"ROS 2 does not start: {limits}")
 
 
 def reason(error: Exception) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from sim_node.recording.definitions import Definition, definition_of
-from sim_node.recording.mcap_file import Entry, McapFile
-from sim_node.recording.metadata import qos_text
+from sim_node.recording.mcap_file import McapFile
+from sim_node.recording.metadata import TopicInformation, channel_metadata, qos_text
+from sim_node.recording.qos import OFFERED
 from sim_node.wire.topic import Qos, Topic
 
-# Channels of a topic in one file: publishers may appear with other profiles again and again, and ids have 16 bits.
-MAX_CHANNELS = 16
+# How often the publishers of a topic are noted in one file: they may appear with other profiles again and again.
+MAX_NOTES = 16
 
 
 @dataclass(frozen=True)
@@ -91,28 +91,12 @@ class TopicNumbers:
         return f"{name} is {self._topics[number - 1].type}, and cannot be {type} too"
 
 
-class Offer(NamedTuple):
-    """A topic by its number, as one channel has it: with the QoS of the publishers that were there."""
-
-    number: int
-    offered: tuple[Qos, ...]
-
-
-@dataclass
-class _Declared:
-    """The newest channel of a topic, the profiles in it, and how many channels the topic has."""
-
-    topic: RecordedTopic
-    channel: int
-    offered: tuple[Qos, ...]
-    channels: int = 1
-
-
 class Channels:
-    """Declares topics in a file; topics count from 1.
+    """Declares topics in a file, each as one channel, whose id is the number of the topic: topics count from 1.
 
-    MCAP forbids writing a channel again with other metadata. A topic with a further publisher therefore continues in
-    another channel, whose metadata has the QoS of all its publishers.
+    A channel, and so metadata.yaml, states the publishers that the topic had first: MCAP forbids writing a channel
+    again with other metadata, and readers list a topic once for each of its channels. Further publishers are noted in
+    metadata records of the file, see `qos.OFFERED`.
 
     Args:
         file: The file.
@@ -120,41 +104,31 @@ class Channels:
 
     def __init__(self, file: McapFile) -> None:
         self._file = file
-        self._declared: list[_Declared] = []
-        self._offers: dict[int, Offer] = {}
+        self._declared: list[RecordedTopic] = []
+        # The publishers that are in the file, and how often they were noted.
+        self._offered: list[tuple[Qos, ...]] = []
+        self._notes: Counter[int] = Counter()
 
-    def declare(self, topics: Sequence[RecordedTopic]) -> None:
-        """Declare topics that the file does not have yet, and again those with further publishers.
+    def declare(self, topics: Sequence[RecordedTopic], stated: Sequence[TopicInformation]) -> None:
+        """Declare topics that the file does not have yet, and note further publishers of those that it has.
 
         Args:
             topics: All topics so far.
+            stated: What the bag states of each.
         """
-        for number, topic in enumerate(topics, 1):
-            if number > len(self._declared):
-                self._declared.append(_Declared(topic, self._channel(number, topic), topic.offered))
+        further: dict[str, str] = {}
+        for row, (topic, about) in enumerate(zip(topics, stated, strict=False)):
+            if row == len(self._declared):
+                schema = self._file.schema(topic.type, "ros2msg", topic.definition.text.encode())
+                self._file.channel(topic.name, schema, channel_metadata(about))
+                self._declared.append(topic)
+                self._offered.append(about.qos)
+            elif self._declared[row] is topic:
                 continue
-            before = self._declared[number - 1]
-            if before.topic is topic:
-                continue
-            before.topic = topic
-            if before.channels < MAX_CHANNELS and Counter(topic.offered) - Counter(before.offered):
-                before.channel, before.offered = self._channel(number, topic), topic.offered
-                before.channels += 1
-
-    def numbered(self, entries: list[Entry]) -> list[Entry]:
-        """Return messages of topics as messages of channels: they differ only once a topic has a second channel."""
-        if len(self._offers) == len(self._declared):
-            return entries
-        return [(self._declared[number - 1].channel, time_ns, data) for number, time_ns, data in entries]
-
-    def counts(self) -> dict[Offer, int]:
-        """Return the number of messages in each channel."""
-        return {self._offers[channel]: count for channel, count in self._file.counts.items()}
-
-    def _channel(self, number: int, topic: RecordedTopic) -> int:
-        text, type_hash = topic.definition
-        schema = self._file.schema(topic.type, "ros2msg", text.encode())
-        metadata = {"offered_qos_profiles": qos_text(topic.offered), "topic_type_hash": type_hash}
-        channel = self._file.channel(topic.name, schema, metadata)
-        self._offers[channel] = Offer(number, topic.offered)
-        return channel
+            self._declared[row] = topic
+            if self._notes[row] < MAX_NOTES and Counter(topic.offered) - Counter(self._offered[row]):
+                self._offered[row] = topic.offered
+                self._notes[row] += 1
+                further[topic.name] = qos_text(topic.offered)
+        if further:
+            self._file.metadata(OFFERED, further)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -72,7 +72,9 @@ class Decoder:
                 raise UnreadableMessage(f"{len(data)} bytes of {name} have more than {MAX_VALUES} values") from None
 
 
-# By the class of the messages. Each bag has classes of its own, which go with it.
+# By type and definition: topics have the same types as long as one of their decoders exists.
+_STORES: WeakValueDictionary[tuple[str, str], Typestore] = WeakValueDictionary()
+# By the class of the messages. Each definition has classes of its own, which go with it.
 _FIELD_NAMES: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
@@ -162,11 +164,13 @@ def _typestore(topic: BagTopic) -> Typestore:
     # Imported here because the import takes longer than most commands.
     from rosbags.typesys import Stores, get_typestore
 
-    if not topic.definition:
-        return get_typestore(Stores.LATEST)
-    store = get_typestore(Stores.EMPTY)
-    try:
-        store.register(types_in(topic.type, topic.definition))
-    except Exception as error:
-        raise BagError(f"{topic.name}: the bag's definition of {topic.type} cannot be read: {error}") from None
+    key = (topic.type if topic.definition else "", topic.definition)
+    store = _STORES.get(key)
+    if store is None:
+        store = get_typestore(Stores.EMPTY if topic.definition else Stores.LATEST)
+        try:
+            store.register(types_in(topic.type, topic.definition) if topic.definition else {})
+        except Exception as error:
+            raise BagError(f"{topic.name}: the bag's definition of {topic.type} cannot be read: {error}") from None
+        _STORES[key] = store
     return store

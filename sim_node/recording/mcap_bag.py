@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -25,9 +26,12 @@ from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, nested_damage, scanned
 from sim_node.recording.merging import UNORDERED, Source, merged, most_held
-from sim_node.recording.qos import all_profiles, profiles
+from sim_node.recording.qos import OFFERED, all_profiles, profiles
+from sim_node.wire.topic import Qos
 
 _ALL_TIMES = (0, 2**64)
+# Bytes of a metadata record about publishers: some thousand topics with a hundred each.
+MAX_OFFERED = 64 << 20
 
 
 class McapBag:
@@ -38,18 +42,25 @@ class McapBag:
     Args:
         path: The file.
         max_bytes: Limit of a chunk in memory.
+
+    Attributes:
+        verified: Whether all records were read when it was opened: their damage is known.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.file = RecordFile(path)
         self._max_bytes = max_bytes
+        self.verified = False
         try:
             self.layout = self._laid_out()
             self._refuse_ros1()
-            self._topics_of, self.topics = _topics(self.layout)
+            self._topics_of, self.topics = _topics(self.layout, self._further_offers())
         except BaseException:
             self.file.close()
             raise
+        self._channels_of: dict[str, list[int]] = {}
+        for channel, topic in self._topics_of.items():
+            self._channels_of.setdefault(self.topics[topic].name, []).append(channel)
         self.damage = [f"{path}: {line}" for line in self.layout.damage]
         self.start_ns, self.end_ns = self.layout.start_ns, self.layout.end_ns
         self.count = sum(topic.count for topic in self.topics)
@@ -63,11 +74,10 @@ class McapBag:
         """Yield messages in the order of time; equal times in file order. Overlapping chunks are in memory together."""
         start = _ALL_TIMES[0] if start_ns is None else start_ns
         stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
-        wanted = {
-            channel: topic
-            for channel, topic in self._topics_of.items()
-            if topics is None or self.topics[topic].name in topics
-        }
+        wanted = self._topics_of
+        if topics is not None:
+            channels = (channel for name in set(topics) for channel in self._channels_of.get(name, ()))
+            wanted = {channel: self._topics_of[channel] for channel in channels}
         blocks = [
             block
             for block in self.layout.blocks
@@ -147,11 +157,24 @@ class McapBag:
             return indexed(file)
         except NoIndex as reason:
             layout = scanned(file, self._max_bytes)
+            self.verified = True
             if str(reason):
                 layout.damage.insert(0, f"{reason}")
         if file.read(0, len(MAGIC)) != MAGIC and not layout.channels:
             raise BagError(f"{file.path}: is not an MCAP file: its first bytes are wrong, and it has no messages")
         return layout
+
+    def _further_offers(self) -> dict[str, tuple[Qos, ...]]:
+        """Return the publishers of topics that metadata records note."""
+        found: dict[str, tuple[Qos, ...]] = {}
+        start = len(OFFERED).to_bytes(4, "little") + OFFERED.encode()
+        for place in dict.fromkeys(self.layout.metadata):
+            if self.file.read(place.body, len(start)) == start and place.length <= MAX_OFFERED:
+                with suppress(ValueError):  # reported where all records are read
+                    record: Metadata = parsed(Metadata, self.file.body(place))
+                    for topic, text in record.metadata.items():
+                        found[topic] = all_profiles(found.get(topic, ()), profiles(text))
+        return found
 
     def _refuse_ros1(self) -> None:
         encodings = {channel.message_encoding for channel in self.layout.channels.values()}
@@ -187,8 +210,11 @@ class McapBag:
             self.damage.append(line)
 
 
-def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
-    """Return the topics by name, and the topic of each channel: a topic may have several channels."""
+def _topics(layout: McapLayout, further: Mapping[str, tuple[Qos, ...]]) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
+    """Return the topics by name, and the topic of each channel: a topic may have several channels.
+
+    further: publishers of topics besides those that channels state.
+    """
     definitions = {number: schema.data.decode(errors="replace") for number, schema in layout.schemas.items()}
     found: dict[tuple[str, str, str], BagTopic] = {}
     of_channel: dict[int, tuple[str, str, str]] = {}
@@ -198,7 +224,7 @@ def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
         key = (channel.topic, type_name, channel.message_encoding)
         of_channel[channel.id] = key
         known = found.get(key)
-        offered = profiles(channel.metadata.get("offered_qos_profiles"))
+        offered = all_profiles(profiles(channel.metadata.get("offered_qos_profiles")), further.get(channel.topic, ()))
         count = layout.counts.get(channel.id, 0)
         if known is None:
             definition = definitions.get(channel.schema_id, "")

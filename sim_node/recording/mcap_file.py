@@ -96,7 +96,8 @@ class McapFile:
         """Maximum number of bytes that `flush`, `metadata` of a few texts and `finish` may still add."""
         chunks = len(self._chunks) + 1
         index = chunks * (120 + 10 * len(self._channels)) + 16 * len(self._parts)
-        return self.pending + index + 2 * self._declared_bytes + 300 * len(self._attachments) + 4096
+        indexed = len(self._attachments) + len(self._metadata)
+        return self.pending + index + 2 * self._declared_bytes + 300 * indexed + 4096
 
     def schema(self, name: str, encoding: str, definition: bytes) -> int:
         """Declare a schema, unless the same one exists; return its id."""

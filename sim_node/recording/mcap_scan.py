@@ -205,7 +205,7 @@ class _Scan:
     def _add_content(self, block: Block, content: bytes) -> int:
         """Add a block with the times and channels of its messages; return the number of messages."""
         counts: Counter[int] = Counter()
-        start_ns, end_ns = _NEVER, -1
+        start_ns, end_ns, others = _NEVER, -1, False
         try:
             for record in records_in(content):
                 if record.opcode == Opcode.MESSAGE:
@@ -214,9 +214,11 @@ class _Scan:
                     start_ns, end_ns = min(start_ns, time_ns), max(end_ns, time_ns)
                 elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
                     self._add_definition(record.opcode, content[record.body : record.end])
+                else:
+                    others = True
         except (ValueError, struct.error) as error:
             raise BrokenChunk(f"inside it {error}") from None
-        if foreign_records(content):
+        if others and foreign_records(content):
             self._damage(block.at, nested_damage(content))
         if counts:
             self._counts.update(counts)

@@ -190,6 +190,11 @@ def qos_text(offered: Iterable[Qos]) -> str:
     return "".join(map(_profile_text, offered)).strip() or "[]"
 
 
+def channel_metadata(topic: TopicInformation) -> dict[str, str]:
+    """Return the metadata of a topic's MCAP channel."""
+    return {"offered_qos_profiles": qos_text(topic.qos), "topic_type_hash": topic.type_hash}
+
+
 def write(folder: Path, information: BagInformation) -> None:
     """Write metadata.yaml atomically, so that it and the names of the files survive a power loss."""
     part = folder / f".{FILE}.part"

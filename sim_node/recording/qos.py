@@ -15,6 +15,8 @@ from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
 # Maximum length of the profiles of a topic, and of their number: some hundred publishers.
 MAX_TEXT, MAX_PROFILES = 65_536, 1000
+# Name of metadata records in our MCAP files: the publishers of topics, if they are others than a channel states.
+OFFERED = "sim_node/offered_qos_profiles"
 # rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
@@ -24,38 +26,30 @@ _LIVELINESS = {1: "automatic", 2: "manual_by_node", 3: "manual_by_topic"}
 
 def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     """Return the profiles in a channel's metadata, a topics table or a metadata.yaml; empty if invalid."""
-    return _in_text(given) if isinstance(given, str) else _in_entries(given)
+    return (_in_text(given) if isinstance(given, str) else _in_entries(given)) or ()
 
 
 def is_readable(text: object) -> bool:
     """Return whether a text contains profiles, or nothing: others are not passed to slower parsers."""
-    if text == "":
-        return True
-    entries = _parsed(text) if isinstance(text, str) else None
-    return isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    return text == "" or (isinstance(text, str) and _in_text(text) is not None)
 
 
 @lru_cache(maxsize=64)
-def _in_text(text: str) -> tuple[Qos, ...]:
-    """Return the profiles in a text. Cached: the topics of a bag, and the files of a split one, have few texts."""
-    return _in_entries(_parsed(text))
-
-
-def _in_entries(entries: Any) -> tuple[Qos, ...]:
-    if not isinstance(entries, list) or len(entries) > MAX_PROFILES:
-        return ()
-    return tuple(_profile(entry) for entry in entries if isinstance(entry, dict))
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> Any:
-    """Parse a text. Cached, as a hostile one takes seconds."""
+def _in_text(text: str) -> tuple[Qos, ...] | None:
+    """Return the profiles in a text. Cached: the topics of a bag have few texts, and a hostile one takes seconds."""
     if len(text) > MAX_TEXT:
         return None
     try:
-        return loaded(text)
+        return _in_entries(loaded(text))
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
+
+
+def _in_entries(entries: Any) -> tuple[Qos, ...] | None:
+    """Return the profiles in a list of mappings; None for anything else."""
+    if not isinstance(entries, list) or len(entries) > MAX_PROFILES:
+        return None
+    return tuple(map(_profile, entries)) if all(isinstance(entry, dict) for entry in entries) else None
 
 
 def _profile(entry: Mapping[str, Any]) -> Qos:
@@ -101,7 +95,7 @@ LATCHED_DEPTH = 10
 
 def all_profiles(one: tuple[Qos, ...], other: tuple[Qos, ...]) -> tuple[Qos, ...]:
     """Return the profiles of both; of equal ones, as many as the longer list has: each is of another publisher."""
-    if one == other:
+    if not other or one == other:
         return one
     more = Counter(other) - Counter(one)
     return (*one, *more.elements())

@@ -16,7 +16,7 @@ from sim_node.recording.definitions import Definition
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
 from sim_node.recording.recent_batches import RecentBatches
-from sim_node.recording.settings import Settings, is_name
+from sim_node.recording.settings import Settings, is_name, unmatched
 from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -165,10 +165,10 @@ class Recorder:
             BagError: A name in `topics` is not that of a topic, or no topic at all is recorded.
         """
         settings, seen = self.settings, sorted(self._seen)
-        unmatched = settings.unmatched(seen)
-        refused = [pattern for pattern in unmatched if is_name(pattern)]
+        missing = unmatched(settings.topics, seen)
+        refused = [pattern for pattern in missing if is_name(pattern)]
         if (settings.topics or settings.exclude) and not any(map(settings.wants, seen)):
-            refused += [pattern for pattern in unmatched if not is_name(pattern)]
+            refused += [pattern for pattern in missing if not is_name(pattern)]
             if not refused:
                 raise BagError(f"{self.folder}: --exclude leaves no topic to record{_among(seen)}")
         if refused:
@@ -180,8 +180,8 @@ class Recorder:
         """Warn of each pattern of the settings that has matched no topic so far, once."""
         seen = sorted(self._seen)  # a copy: other threads may advertise topics meanwhile
         for what, patterns in (
-            ("recording: no topic matches", self.settings.unmatched(seen)),
-            ("recording: no topic to exclude matches", self.settings.excludes_nothing(seen)),
+            ("recording: no topic matches", unmatched(self.settings.topics, seen)),
+            ("recording: no topic to exclude matches", unmatched(self.settings.exclude, seen)),
         ):
             for pattern in patterns:
                 if (what, pattern) not in self._reported:
@@ -329,8 +329,8 @@ class Recorder:
         self._count_kept()
         if self._fault is not None:
             raise self._fault
-        if unmatched := self.settings.unmatched(self._seen):
-            lacking = f"{self.folder}: lacks topics: nothing has matched {shown(' '.join(unmatched), MAX_LINE)}"
+        if missing := unmatched(self.settings.topics, self._seen):
+            lacking = f"{self.folder}: lacks topics: nothing has matched {shown(' '.join(missing), MAX_LINE)}"
             self._warn(lacking)
             raise RecordingStopped(lacking)
 

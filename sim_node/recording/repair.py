@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -17,16 +17,19 @@ from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import CHUNK, HEADER
-from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
+from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, channel_metadata, qos_text
 from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag, open_to_repair
-from sim_node.recording.qos import profiles
+from sim_node.recording.qos import OFFERED, all_profiles, profiles
+from sim_node.wire.topic import Qos
 
 # Called with the number of messages written so far.
 Progress = Callable[[int], None]
 _PROGRESS_EVERY = 1000
 # Decompresses a message of a topic and time; None if it is broken.
 Plain = Callable[[str, int, bytes], "bytes | None"]
+# What the bag states of each topic: by name and type, the same in all files.
+_Topics = dict[tuple[str, str], TopicInformation]
 _COMPRESSIONS = {b"zstd": CompressionType.ZSTD, b"lz4": CompressionType.LZ4}
 
 
@@ -76,9 +79,10 @@ def repair(source: Path, folder: Path, progress: Progress = lambda count: None, 
 def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes: int) -> Repaired:
     done = Repaired(folder)
     files: list[_File] = []
+    topics: _Topics = {}
     with open_to_repair(source, max_bytes) as bag:
         for number, source_file in enumerate(bag.files()):
-            file = _File(f"{folder.name}_{number}.mcap", done, progress)
+            file = _File(f"{folder.name}_{number}.mcap", topics, done, progress)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):
                     file.copy_records(source_file, bag.topics, stream, bag.decompressed)
@@ -86,10 +90,8 @@ def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes
                     file.copy_messages(source_file, stream, bag.decompressed)
             files.append(file)
         done.damage += bag.damage
-        topics: Counter[TopicInformation] = Counter()
-        for file in files:
-            topics.update(file.topics)  # also those without messages
-        rows = sorted(topics.items(), key=lambda row: row[0].name)
+        totals = sum((file.counts for file in files), Counter[TopicInformation]())
+        rows = sorted(((topic, totals[topic]) for topic in topics.values()), key=lambda row: row[0].name)
         write_metadata(part, BagInformation([file.information() for file in files], rows))
     with open_bag(part) as whole:
         if whole.count != done.counts.total() or whole.damage:
@@ -100,12 +102,15 @@ def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes
 class _File:
     """One file being written."""
 
-    def __init__(self, name: str, done: Repaired, progress: Progress) -> None:
+    def __init__(self, name: str, topics: _Topics, done: Repaired, progress: Progress) -> None:
         self.name = name
         self.count = 0
-        # Messages by what each channel says of its topic: metadata.yaml has the same entries.
-        self.topics: dict[TopicInformation, int] = {}
+        self.counts: Counter[TopicInformation] = Counter()
         self.start_ns, self.end_ns = 2**63 - 1, 0
+        self._topics = topics
+        # By name, schema and encoding of a topic; and its publishers in this file.
+        self._channels: dict[tuple[str, int, str], int] = {}
+        self._offered: dict[str, tuple[Qos, ...]] = {}
         self._done, self._progress = done, progress
 
     def copy_records(self, bag: McapBag, topics: Sequence[BagTopic], stream: BinaryIO, plain: Plain) -> None:
@@ -117,17 +122,18 @@ class _File:
             number: writer.register_schema(schema.name, schema.encoding, schema.data)
             for number, schema in sorted(layout.schemas.items())
         }
+        hashes = {topic.name: topic.type_hash for topic in topics}
         channels = {
-            number: writer.register_channel(
-                channel.topic, channel.message_encoding, schemas.get(channel.schema_id, 0), channel.metadata
+            number: self._channel(
+                writer,
+                _of_channel(channel, layout, hashes.get(channel.topic, "")),
+                channel.message_encoding,
+                schemas.get(channel.schema_id, 0),
+                channel.metadata,
             )
             for number, channel in sorted(layout.channels.items())
         }
-        hashes = {topic.name: topic.type_hash for topic in topics}
-        about = {
-            number: self._entry(_of_channel(channel, layout, hashes.get(channel.topic, "")))
-            for number, channel in layout.channels.items()
-        }
+        self._note_offers(writer)
         for place in layout.attachments:
             attachment = bag.attachment(place)
             if attachment is not None:
@@ -143,35 +149,59 @@ class _File:
                     topic = layout.channels[channel].topic
                     whole = plain(topic, time_ns, data)
                     if whole is not None:
-                        writer.add_message(channels[channel], time_ns, whole, publish_ns, sequence)
-                        self._add(about[channel], time_ns)
+                        number, about = channels[channel]
+                        writer.add_message(number, time_ns, whole, publish_ns, sequence)
+                        self._add(about, time_ns)
         writer.finish()
 
     def copy_messages(self, bag: Bag, stream: BinaryIO, plain: Plain) -> None:
         """Copy all messages of another storage's file."""
         writer = Writer(stream)
         writer.start("ros2")
-        channels = [_channel(writer, topic) for topic in bag.topics]
-        about = [self._entry(_information(topic)) for topic in bag.topics]
-        for topic, time_ns, data in bag.messages():
-            name = bag.topics[topic].name
-            whole = plain(name, time_ns, data)
+        channels = []
+        for topic in bag.topics:
+            encoding = "ros2idl" if topic.is_idl else "ros2msg"
+            schema = writer.register_schema(topic.type, encoding, topic.definition.encode())
+            about = TopicInformation(topic.name, topic.type, topic.qos, topic.type_hash)
+            channels.append(self._channel(writer, about, topic.encoding, schema, channel_metadata(about)))
+        self._note_offers(writer)
+        for row, time_ns, data in bag.messages():
+            whole = plain(bag.topics[row].name, time_ns, data)
             if whole is not None:
-                writer.add_message(channels[topic], time_ns, whole, time_ns)
-                self._add(about[topic], time_ns)
+                number, about = channels[row]
+                writer.add_message(number, time_ns, whole, time_ns)
+                self._add(about, time_ns)
         writer.finish()
 
     def information(self) -> FileInformation:
         """Return its entry in metadata.yaml."""
         return FileInformation(self.name, self.start_ns if self.count else 0, self.end_ns, self.count)
 
-    def _entry(self, topic: TopicInformation) -> TopicInformation:
-        self.topics.setdefault(topic, 0)
-        return topic
+    def _channel(
+        self, writer: Writer, about: TopicInformation, encoding: str, schema: int, metadata: Mapping[str, str]
+    ) -> tuple[int, TopicInformation]:
+        """Return the channel of a topic, and what the bag states of it: what its first channel did.
+
+        Other channels of a topic become one with it if they differ in nothing but their publishers.
+        """
+        stated = self._topics.setdefault((about.name, about.type), about)
+        self._offered[about.name] = all_profiles(self._offered.get(about.name, stated.qos), about.qos)
+        key = (about.name, schema, encoding)
+        if key not in self._channels:
+            offers = {} if about.qos == stated.qos else {"offered_qos_profiles": qos_text(stated.qos)}
+            self._channels[key] = int(writer.register_channel(about.name, encoding, schema, {**metadata, **offers}))
+        return self._channels[key], stated
+
+    def _note_offers(self, writer: Writer) -> None:
+        """Note the publishers that the channels do not state."""
+        stated = {name: topic.qos for (name, _), topic in self._topics.items()}
+        further = {name: qos_text(offered) for name, offered in self._offered.items() if offered != stated[name]}
+        if further:
+            writer.add_metadata(OFFERED, further)
 
     def _add(self, topic: TopicInformation, time_ns: int) -> None:
         self.count += 1
-        self.topics[topic] += 1
+        self.counts[topic] += 1
         self.start_ns, self.end_ns = min(self.start_ns, time_ns), max(self.end_ns, time_ns)
         self._done.counts[topic.name] += 1
         if self.count % _PROGRESS_EVERY == 0:
@@ -189,18 +219,7 @@ def _compression(bag: McapBag) -> CompressionType:
     )
 
 
-def _channel(writer: Writer, topic: BagTopic) -> int:
-    encoding = "ros2idl" if topic.is_idl else "ros2msg"
-    schema = writer.register_schema(topic.type, encoding, topic.definition.encode())
-    metadata = {"offered_qos_profiles": qos_text(topic.qos), "topic_type_hash": topic.type_hash}
-    return int(writer.register_channel(topic.name, topic.encoding, schema, metadata))
-
-
 def _of_channel(channel: Channel, layout: McapLayout, type_hash: str) -> TopicInformation:
     schema, metadata = layout.schemas.get(channel.schema_id), channel.metadata
     offered, type_hash = profiles(metadata.get("offered_qos_profiles")), metadata.get("topic_type_hash") or type_hash
     return TopicInformation(channel.topic, schema.name if schema else "", offered, type_hash)
-
-
-def _information(topic: BagTopic) -> TopicInformation:
-    return TopicInformation(topic.name, topic.type, topic.qos, topic.type_hash)

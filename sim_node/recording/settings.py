@@ -72,28 +72,6 @@ class Settings:
                     raise SettingsFault(f"{name}: {pattern!r} cannot match a topic; {needed}")
                 _expression(pattern)
 
-    def unmatched(self, names: Collection[str]) -> list[str]:
-        """Return the patterns of `topics` that match none of the names, excluded ones included.
-
-        Args:
-            names: Absolute names of topics.
-
-        Returns:
-            The patterns, in their order.
-        """
-        return _unmatched(self.topics, names)
-
-    def excludes_nothing(self, names: Collection[str]) -> list[str]:
-        """Return the patterns of `exclude` that match none of the names.
-
-        Args:
-            names: Absolute names of topics.
-
-        Returns:
-            The patterns, in their order.
-        """
-        return _unmatched(self.exclude, names)
-
     def wants(self, topic: str) -> bool:
         """Return whether a topic is recorded.
 
@@ -128,6 +106,19 @@ def from_options(options: Mapping[str, Any]) -> Settings:
     )
 
 
+def unmatched(patterns: Collection[str], names: Collection[str]) -> list[str]:
+    """Return the patterns that match none of the names, in their order.
+
+    Args:
+        patterns: `topics` or `exclude` of Settings. Topics that `exclude` leaves out count for those of `topics`.
+        names: Absolute names of topics.
+
+    Returns:
+        The patterns.
+    """
+    return [pattern for pattern in patterns if not any(map(_expression(pattern).fullmatch, names))]
+
+
 def is_topic_pattern(word: str) -> bool:
     """Return whether a word can match the name of a topic: a name, a glob, or re:EXPRESSION."""
     return word.startswith("re:") or _TOPICS.fullmatch(word) is not None
@@ -136,10 +127,6 @@ def is_topic_pattern(word: str) -> bool:
 def is_name(pattern: str) -> bool:
     """Return whether a pattern is the name of one topic."""
     return not pattern.startswith("re:") and not _WILD.search(pattern)
-
-
-def _unmatched(patterns: Collection[str], names: Collection[str]) -> list[str]:
-    return [pattern for pattern in patterns if not any(map(_expression(pattern).fullmatch, names))]
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

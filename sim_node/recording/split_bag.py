@@ -46,6 +46,9 @@ class SplitBag:
         damage: Damage found while opening.
         max_bytes: Bytes that overlapping files may hold at once.
 
+    Attributes:
+        verified: Whether all messages were read when the files were opened: their damage is known.
+
     Raises:
         BagError: A file cannot be read.
     """
@@ -59,6 +62,7 @@ class SplitBag:
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.decompress = decompress
+        self.verified = decompress is None
         self._max_bytes = max_bytes
         self._damage = dict.fromkeys(damage)
         self._left_out = 0
@@ -76,6 +80,7 @@ class SplitBag:
                         topics[key] = _together(topics[key], topic) if key in topics else topic
                     names = tuple(map(_key, bag.topics))
                     held = getattr(bag, "held_bytes", 0)
+                    self.verified &= getattr(bag, "verified", False)
                     found.append(
                         (open_file, (bag.start_ns, bag.end_ns, bag.count, held), known.setdefault(names, names))
                     )
@@ -85,6 +90,9 @@ class SplitBag:
         keys = sorted(topics)
         self.topics = tuple(_noted(topics[key], metadata) for key in keys)
         rows = {key: row for row, key in enumerate(keys)}
+        self._rows_of: dict[str, list[int]] = {}
+        for row, (name, *_) in enumerate(keys):
+            self._rows_of.setdefault(name, []).append(row)
         places = {id(names): tuple(rows[name] for name in names) for names in known}
         summaries = [_File(open_file, *facts, places[id(names)]) for open_file, facts, names in found]
         self._files = tuple(sorted(summaries, key=lambda file: file.start_ns))
@@ -110,7 +118,8 @@ class SplitBag:
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """Yield messages in the order of time; a file is read when its first message is due."""
-        names = None if topics is None else {row for row, topic in enumerate(self.topics) if topic.name in topics}
+        topics = None if topics is None else frozenset(topics)
+        rows = None if topics is None else {row for name in topics for row in self._rows_of.get(name, ())}
 
         def source(file: _File) -> Source:
             return Source(
@@ -123,7 +132,7 @@ class SplitBag:
             if file.messages
             and (stop_ns is None or file.start_ns < stop_ns)
             and (start_ns is None or file.end_ns >= start_ns)
-            and (names is None or not names.isdisjoint(file.places))
+            and (rows is None or not rows.isdisjoint(file.places))
         ]
         return merged(sources, 2 * self._max_bytes, lambda: self.note(UNORDERED.format("files")))
 

@@ -216,7 +216,8 @@ class SqliteBag:
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """Yield one row at a time."""
-        names = {one.topic for one in self._connections if topics is None or one.topic in topics}
+        every = {one.topic for one in self._connections}
+        names = every if topics is None else every.intersection(topics)
         yielded = 0
         try:
             for message in self._read(names, start_ns, stop_ns):

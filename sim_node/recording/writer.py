@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
-from sim_node.recording.channels import Channels, Offer, RecordedTopic
+from sim_node.recording.channels import Channels, RecordedTopic
 from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.mcap_rows import MessageRecords
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
@@ -86,7 +86,10 @@ class BagWriter:
         self._done_bytes = 0
         # Files that metadata.yaml names.
         self._listed = 0
-        self._totals: dict[Offer, int] = {}
+        # Of each topic, with the publishers that it had first: the same in all files, and in metadata.yaml.
+        self._stated: list[TopicInformation] = []
+        # Messages by the number of their topic.
+        self._totals: Counter[int] = Counter()
         self._file: McapFile | None = None
         self._channels: Channels | None = None
         self._file_start_ns = 0
@@ -179,7 +182,7 @@ class BagWriter:
         for file in self._done:
             (self.folder / file.name).unlink()
         self._file, self._channels = None, None
-        self._done, self._done_bytes, self._totals, self._latched = [], 0, {}, {}
+        self._done, self._done_bytes, self._totals, self._latched = [], 0, Counter(), {}
         self._flushed_ns, self._last_ns, self.count = None, None, 0
         self._write_metadata()
 
@@ -221,7 +224,7 @@ class BagWriter:
         start_ns = entries[0][1] if entries else time_ns
         self._waiting[:0] = [(each, start_ns) for each in self._attached if each.everywhere or not self._done]
         self._attach_waiting(file)
-        self._channels.declare(self.topics)
+        self._declare(self._channels)
         self._note_file()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # A reader of the file gets the latched messages before any other.
@@ -237,17 +240,26 @@ class BagWriter:
     def _put(self, entries: list[Entry]) -> None:
         assert self._file is not None
         assert self._channels is not None
+        self._declare(self._channels)
         fitting = self._fitting(self._file, entries) if self._settings.max_bytes else entries
-        self._channels.declare(self.topics)
         self._remember(fitting)
         try:
-            self._file.write(self._channels.numbered(fitting))
+            self._file.write(fitting)
         except struct.error:
             early = min(time_ns for _, time_ns, _ in fitting)
             raise BagError(f"{self.folder}: bag times must not be negative, found {early / 1e9:g} s") from None
         self.count += len(fitting)
         if len(fitting) < len(entries):
             raise self._full()
+
+    def _declare(self, channels: Channels) -> None:
+        self._state_topics()
+        channels.declare(self.topics, self._stated)
+
+    def _state_topics(self) -> None:
+        for topic in self.topics[len(self._stated) :]:
+            about = TopicInformation(topic.name, topic.type, topic.offered, topic.definition.type_hash)
+            self._stated.append(about)
 
     def _remember(self, entries: list[Entry]) -> None:
         """Keep latched messages for later files."""
@@ -281,17 +293,14 @@ class BagWriter:
     def _end(self) -> None:
         file = self._file
         assert file is not None
-        assert self._channels is not None
         file.flush()
-        counts = self._channels.counts()
-        about = BagInformation([_information(file)], self._topics_with(counts), self._custom)
+        about = BagInformation([_information(file)], self._topics_with(file.counts), self._custom)
         file.metadata("rosbag2", {"serialized_metadata": about.record()})
         file.finish()
         self._file = None
         self._done.append(_information(file))
         self._done_bytes += file.size
-        for offer, count in counts.items():
-            self._totals[offer] = self._totals.get(offer, 0) + count
+        self._totals.update(file.counts)
 
     def _note_file(self) -> None:
         """Write metadata.yaml if it lacks more than a small part of the files: all of it is written each time."""
@@ -304,16 +313,10 @@ class BagWriter:
         self._listed = len(files)
         metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))
 
-    def _topics_with(self, counts: Mapping[Offer, int]) -> list[tuple[TopicInformation, int]]:
-        """Return an entry for each channel that differs: rosbags leaves out channels without an entry equal to them."""
-        written = {offer.number for offer in counts}
-        all_offers = [*counts, *(Offer(n, topic.offered) for n, topic in enumerate(self.topics, 1) if n not in written)]
-        found = []
-        for offer in sorted(all_offers, key=lambda offer: offer.number):
-            topic = self.topics[offer.number - 1]
-            about = TopicInformation(topic.name, topic.type, offer.offered, topic.definition.type_hash)
-            found.append((about, counts.get(offer, 0)))
-        return found
+    def _topics_with(self, counts: Mapping[int, int]) -> list[tuple[TopicInformation, int]]:
+        """Return an entry for each topic. Readers list a topic once for each entry."""
+        self._state_topics()
+        return [(about, counts.get(number, 0)) for number, about in enumerate(self._stated, 1)]
 
 
 def refuse_existing(folder: Path) -> None:

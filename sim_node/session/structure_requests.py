@@ -15,7 +15,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
-from sim_node.session.resources import AUTOPILOTED, Resources, uri_of
+from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests
 from sim_node.simulation import Loop, Refused
 from sim_node.simulation.generation import Generation
@@ -185,7 +185,7 @@ class StructureRequests:
         return self._loop.call(lambda: (self._loop.simulation.world.name, uri_of(self._loop.simulation.world)))
 
     def load(self, run: RunRequests, uri: str, text: str) -> tuple[str, str]:
-        """Replace the world by another one, and stop at its start.
+        """Replace the world by another one, and stop at its start. Autopilots of the present world end.
 
         Args:
             run: The requests about the run.
@@ -202,8 +202,6 @@ class StructureRequests:
             world = self.resources.world(uri, text)
 
             def act(after: Generation) -> tuple[str, str]:
-                if autopiloted(self._loop.simulation.world):
-                    raise Rejected("OPERATION_FAILED", AUTOPILOTED)
                 self._enter(after)
                 run.entered()
                 return world.name, uri_of(world)
@@ -212,7 +210,7 @@ class StructureRequests:
             return self._loop.call(lambda: act(after))
 
     def unload(self, run: RunRequests) -> None:
-        """Replace the world by an empty one. Raises Rejected (NO_WORLD_LOADED)."""
+        """Replace the world by an empty one. Its autopilots end. Raises Rejected (NO_WORLD_LOADED)."""
 
         def act() -> None:
             if run.unloaded:

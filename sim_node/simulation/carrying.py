@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.columns import Columns
+from sim_node.columns import Array, Columns
 
 
 def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:
@@ -43,6 +43,37 @@ def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: 
             rows, sources = places[key]
             start[rows] = before[name][sources]
     new.restore(after)
+
+
+# Rows of columns of state, by column and entity.
+PartState = Mapping[str, Mapping[str, Array]]
+
+
+def part_of(columns: Columns, name: str, *, without: Container[str] = ()) -> PartState:
+    """Return a copy of the state of a part: of the entity of this name, and of those named below it.
+
+    Args:
+        columns: The columns of a run.
+        name: The name, such as that of a vehicle.
+        without: Columns to leave out.
+    """
+    below = tuple(f"{name}{mark}" for mark in "/.# ")
+    found: dict[str, dict[str, Array]] = {}
+    for column, array in columns.state(without).items():
+        for entity, row in rows_of(columns.column(column).entities or ()).items():
+            if entity == name or entity.startswith(below):
+                found.setdefault(column, {})[entity] = array[row]
+    return found
+
+
+def put_part(part: PartState, columns: Columns, arrays: Mapping[str, Array]) -> None:
+    """Write the state of a part into copies of the columns of a run that has it, perhaps in other rows."""
+    for column, kept in part.items():
+        if column in arrays:
+            rows = rows_of(columns.column(column).entities or ())
+            for entity, values in kept.items():
+                if entity in rows and arrays[column].shape[1:] == values.shape:
+                    arrays[column][rows[entity]] = values
 
 
 # The rows of a column that are carried, and those that they come from.

@@ -121,6 +121,11 @@ class Generation:
         after.declare_sensors()
         return after
 
+    @property
+    def measured(self) -> set[str]:
+        """The names of the columns of sensors."""
+        return {name for name in self.columns if name.startswith(_MEASURED)}
+
     def coupled(self) -> list[Coupled]:
         """Return the engines that exchange with the whole run."""
         return [engine for engine in self.engines.values() if isinstance(engine, Coupled)]
@@ -148,7 +153,7 @@ class Generation:
     def carry(self, before: Generation) -> None:
         """Continue in the state of the last generation: what has the same name goes on, the rest starts now."""
         self._resume(before.steps)
-        measured = {name for of in (before, self) for name in of.columns if name.startswith(_MEASURED)}
+        measured = before.measured | self.measured
         joints = {body.name: body.joint for body in before.world.bodies}
         # The numbers of another joint mean something else.
         renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
@@ -215,7 +220,7 @@ class Generation:
 
     def saved(self) -> dict[str, Array]:
         """Copy the state of the engines, for `put_back`."""
-        return self.columns.state([name for name in self.columns if name.startswith(_MEASURED)])
+        return self.columns.state(self.measured)
 
     def put_back(self, saved: Mapping[str, Array], seed: int) -> None:
         """Give the engines a state of this step that was saved."""

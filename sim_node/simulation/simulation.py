@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sim_node import html
 from sim_node.sensors.succession import split_after, splitting
+from sim_node.simulation.carrying import PartState, part_of, put_part
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.handles import RunHandles
@@ -330,6 +331,25 @@ class Simulation(RunView, Verbs):
         entities = {name: present.columns.column(name).entities for name in kept}
         world = None if present.world is self._first else present.world
         return State(self.seed, present.steps, kept, entities, self.remainder_ns, world, present.cohorts)
+
+    def part_state(self, name: str) -> PartState:
+        """Return a copy of the state of a vehicle or body, with all that is named below it, for `put_back`.
+
+        Args:
+            name: Its name.
+        """
+        return part_of(self._present.columns, name, without=self._present.measured)
+
+    def put_back(self, part: PartState) -> None:
+        """Give a part a state that it had; all else, time and sensors too, goes on. Also for co-simulators.
+
+        Args:
+            part: What `part_state` returned.
+        """
+        present = self._present
+        saved = present.saved()
+        put_part(part, present.columns, saved)
+        present.put_back(saved, self.seed)
 
     def restore(self, state: State) -> None:
         """Continue from a state of the same world: the same bytes follow.

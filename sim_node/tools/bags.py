@@ -6,7 +6,7 @@ import shlex
 from typing import Annotated, Any, cast
 
 from sim_node.recording.opening import is_bag
-from sim_node.tools.commands import as_json, finished, shortened
+from sim_node.tools.commands import as_json, finished, fitted, shortened
 from sim_node.tools.registry import Call, ToolRefused, TypedDict, tool
 from sim_node.tools.topics import DATA
 from sim_node.tools.worlds import Picture, pictured
@@ -29,13 +29,14 @@ class Topic(TypedDict, total=False):
 
 
 class BagInfo(TypedDict, total=False):
-    """The contents of a bag; times in ns. damage: what is wrong with it."""
+    """The contents of a bag; times in ns. damage: what is wrong with it; note: what is left out of a long answer."""
 
     start_ns: int
     end_ns: int
     count: int
     topics: list[Topic]
     damage: Any
+    note: str
 
 
 class Poses(TypedDict, total=False):
@@ -56,7 +57,8 @@ def bag_info(call: Call, *, bag: Bag) -> BagInfo:
     found = as_json(text)
     if not isinstance(found, dict):
         raise ToolRefused(shortened(text))
-    return cast(BagInfo, found)
+    kept, note = fitted(found)
+    return cast(BagInfo, {**kept, "note": note} if note else kept)
 
 
 @tool("bag_query")

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,8 @@ from sim_node.text import printable
 from sim_node.tools.graph import POLL_S, Cancelled
 from sim_node.tools.registry import Call, ToolRefused
 
-# Characters of a report.
-MAX_TEXT = 4000
+# Characters of a report, and of an answer in JSON; bytes that are read of what a command prints.
+MAX_TEXT, MAX_JSON, MAX_OUTPUT = 4000, 80_000, 64 << 20
 # What a command has to end in after it was asked to, s.
 END_S = 5.0
 _ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
@@ -60,7 +62,7 @@ def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
             end(process)
             raise ToolRefused(f"{arguments[0]} was not done within {timeout_s:g} s and has been stopped")
         output.seek(0)
-        text = output.read(20 * MAX_TEXT).decode("utf-8", "replace")
+        text = output.read(MAX_OUTPUT).decode("utf-8", "replace")
     return process.returncode, text
 
 
@@ -114,9 +116,31 @@ def staged(target: Path) -> Iterator[Path]:
 
 def shortened(text: str) -> str:
     """Return a report within bounds, in which control characters are visible."""
-    lines = [printable(line) for line in text.strip().splitlines()]
+    lines = [printable(line) for line in text.strip()[: 2 * MAX_TEXT].splitlines()]
     joined = "\n".join(lines)
     return joined if len(joined) <= MAX_TEXT else joined[:MAX_TEXT] + "..."
+
+
+def fitted(found: dict[str, Any], limit: int = MAX_JSON) -> tuple[dict[str, Any], str]:
+    """Leave out the last items of the longest lists of an object until its JSON fits into an answer.
+
+    Args:
+        found: The object.
+        limit: Characters of the answer.
+
+    Returns:
+        The object, and what is left out; empty if nothing is.
+    """
+    kept, notes = dict(found), []
+    lists = [key for key, value in found.items() if isinstance(value, list) and value]
+    while (size := len(json.dumps(kept))) > limit and lists:
+        key = max(lists, key=lambda key: len(json.dumps(kept[key])))
+        lists.remove(key)
+        ends = list(accumulate(len(json.dumps(item)) + len(", ") for item in kept[key]))
+        count = bisect_right(ends, limit - (size - ends[-1]))
+        notes.append(f"{len(ends) - count} of {len(ends)} {key}")
+        kept[key] = kept[key][:count]
+    return kept, f"left out: {', '.join(notes)}; an answer has {limit} characters at most" if notes else ""
 
 
 def as_json(text: str) -> Any:

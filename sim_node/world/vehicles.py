@@ -142,7 +142,7 @@ class AutopilotType(NamedTuple):
 
     pilot: whether mission and limits come from the vehicle's pilot; links: whether it may have ground links.
     channels: what its output channels command by default on a base, by the kind of base; those of "" are the same on
-    every kind, and a world cannot change them.
+    every kind, and a world cannot change them. restarts: whether a run learns that it has started again.
     """
 
     sensors: tuple[str, ...]
@@ -167,6 +167,7 @@ for _name, _type in {
             "skid": ("left", "none", "right"),
             "ackermann": ("steering", "none", "throttle"),
         },
+        restarts=True,
     ),
     BUILTIN: AutopilotType(_ONBOARD, 16, pilot=True, links=True, channels={"": ("throttle", "turn", "lateral")}),
     # Motors in the order of its rovers' geometries, then the servo.
@@ -211,6 +212,17 @@ class Autopilot:
         default=(),
         omit=True,
     )
+    reset_vehicle: bool = given(
+        Flag(), "Whether the vehicle goes back to its start when ArduPilot has started again", default=False, omit=True
+    )
+
+    @rule
+    def can_tell_that_it_started_again(self) -> Iterator[Fault]:
+        """Yield that a run does not learn that this type has started again."""
+        if self.reset_vehicle and not AUTOPILOT_TYPES[self.type].restarts:
+            telling = ", ".join(name for name, each in AUTOPILOT_TYPES.items() if each.restarts)
+            message = f"{self.type} does not tell that it has started again; allowed for: {telling}"
+            yield "reset_vehicle", message
 
     @property
     def _derived(self) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
 """A whole run on the graph: hostile values on every topic, service and parameter that it serves, from four clients.
 
-After each burst the node has to answer `list_parameters`, and at the end a SIGINT has to end it, each in time.
+It flies a quadrotor by the built-in autopilot, whose bridge is fed, too. The services of simulation_interfaces are
+there if its messages are installed: `sim_node build simulation_interfaces`. After each burst the node has to answer
+`list_parameters`, and at the end a SIGINT has to end it, each in time.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,8 +34,13 @@ ANSWER_S, END_S, START_S = 1.0, 2.0, 120.0
 CLIENTS = 4
 # The `state` of a request of set_simulation_state that ends the node.
 _QUITTING = 3
-# Some of what the node makes last.
-_WANTED = ("/brick/wrench", "/leaf/effort", "/amr/cmd_vel")
+# Some of what the node and its bridge make last.
+# A name of this process: the graph may have other bridges, whose vehicles are not for us.
+_DRONE = f"drone_{os.getpid()}"
+_OF_BRIDGE = tuple(f"/{_DRONE}/{each}" for each in ("odometry/out", "vision_pose/pose", "cmd/land", "mission/start"))
+_WANTED = ("/brick/wrench", "/leaf/effort", "/amr/cmd_vel", *_OF_BRIDGE)
+# Requests that take most of the world away: one of so many is sent.
+_REMOVING, _RARELY = ("/load_world", "/unload_world", "/delete_entity"), 20
 # What ends the node or changes its clock is no fault of it.
 _LEFT_OUT = ("/clock", "/parameter_events", "/tf", "/tf_static", "/rosout")
 _FLOATS = (0.0, 1.0, -1.0, 1e9, -1e12, 1e38, 1e300, -1e308, 5e-324, math.nan, math.inf, -math.inf)
@@ -52,12 +60,15 @@ _TEXTS = (
 )
 WORLD = """
 world: yard
+origin: {latitude: 47.4, longitude: 8.5, altitude: 488}
 time: {step: 0.004}
 physics: {integrator: implicitfast, timestep: 0.002}
 ground: {friction: 0.8}
 bases:
   - {name: amr, model: differential, pose: {position: [0, 5, 0]}, sensors: false}
   - {name: ideal, model: differential, pose: {position: [0, 9, 0]}, sensors: false, drive: kinematic}
+vehicles:
+  - {name: DRONE, model: iris, pose: {position: [0, -5, 0.13]}, autopilot: {type: mavlink_builtin}}
 bodies:
   - {name: brick, joint: free, pose: {position: [3, 0, 2]}, geometry: [{box: [0.1, 0.2, 0.4], mass: 1}]}
   - {name: door, pose: {position: [0, 0, 1]}, joint: {type: hinge, axis: [0, 0, 1]},
@@ -82,8 +93,9 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-        (folder / "yard.yaml").write_text(WORLD, encoding="utf-8")
+        (folder / "yard.yaml").write_text(WORLD.replace("DRONE", _DRONE), encoding="utf-8")
         self._name = f"stressed_{os.getpid()}"
+        self._served = (self._name, "bridge")
         named = ["--ros-args", "-r", f"simulation:__node:={self._name}"]
         command = [sys.executable, "-m", "sim_node", "run", str(folder / "yard.yaml"), *named]
         self._log = (folder / "log").open("w+", encoding="utf-8")
@@ -95,6 +107,8 @@ class Run:
         self._executor = SingleThreadedExecutor(context=self._context)
         for node in self._nodes:
             self._executor.add_node(node)
+        # Some of the services of simulation_interfaces, if they are there.
+        self._standard = ("get_entities", "unload_world") if find_spec("simulation_interfaces") else ()
         self._made: dict[tuple[int, str], Any] = {}
         self._found: list[tuple[str, str, str]] = []
         lister = self._nodes[0].create_client(ListParameters, f"/{self._name}/list_parameters")
@@ -130,6 +144,10 @@ class Run:
                 request.parameters = _change(rng)
             if name.endswith("/set_simulation_state") and request.state.state == _QUITTING:
                 request.state.state = 0
+            if "simulation_interfaces" in type_name and rng.random() < 0.7:
+                _make_sound(request, rng)
+            if name.endswith(_REMOVING) and rng.randrange(_RARELY):
+                return "left out"
             made.call_async(request)
         self._made[client, name] = made
         self._executor.spin_once(timeout_sec=0.0)
@@ -169,14 +187,19 @@ class Run:
         if self._found:
             return self._found
         own: Node = self._nodes[0]
+        found = set()
         try:
-            topics = own.get_subscriber_names_and_types_by_node(self._name, "/")
-            services = own.get_service_names_and_types_by_node(self._name, "/")
+            for served in self._served:
+                topics = own.get_subscriber_names_and_types_by_node(served, "/")
+                services = own.get_service_names_and_types_by_node(served, "/")
+                own_names = "/" if served == self._name else f"/{_DRONE}/"
+                for kind, named in (("msg", topics), ("srv", services)):
+                    found |= {(name, types[0], kind) for name, types in named if name.startswith(own_names)}
         except NodeNameNonExistentError:
             return []
-        found = [(name, types[0], "msg") for name, types in topics if name not in _LEFT_OUT]
-        found += [(name, types[0], "srv") for name, types in services]
-        if {*_WANTED, f"/{self._name}/change"} <= {name for name, _, _ in found}:
+        found = {each for each in found if each[0] not in _LEFT_OUT}
+        wanted = {*_WANTED, *(f"/{self._name}/{each}" for each in ("change", *self._standard))}
+        if wanted <= {name for name, _, _ in found}:
             self._found = sorted(found)
         return self._found
 
@@ -226,6 +249,23 @@ def _change(rng: Random) -> list[Any]:
         )
     )
     return [Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]
+
+
+def _make_sound(request: Any, rng: Random) -> None:
+    """Let a request of simulation_interfaces name what there is, with finite poses, so that it is carried out."""
+    fields = request.get_fields_and_field_types()
+    for name in fields.keys() & {"entity", "name"}:
+        setattr(request, name, rng.choice(("brick", "door", "amr", "ideal", "extra", _DRONE)))
+    resources = [request, *(getattr(request, name) for name in fields if name.endswith("_resource"))]
+    for resource in resources:
+        if "resource_string" in resource.get_fields_and_field_types():
+            resource.uri, resource.resource_string = "", _EXTRA
+    for name in fields.keys() & {"entity_namespace", "uri"}:
+        setattr(request, name, "")
+    for name in fields.keys() & {"initial_pose", "state"}:
+        setattr(request, name, type(getattr(request, name))())
+    if "steps" in fields:
+        request.steps = rng.randrange(20)
 
 
 def _value(now: Any, type_: Any, rng: Random) -> Any:

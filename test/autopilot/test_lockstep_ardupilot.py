@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ from waiting import PATIENCE
 
 from sim_node.autopilot.lockstep import ArduPilot, Sample
 from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE, read_servos, reply
+from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.simulation import Simulation
+from sim_node.world import WorldError, loads
+from sim_node.world.autopilots import autopiloted
 
 EXCHANGE = Path(__file__).parents[1] / "data" / "ardupilot_json_exchange.jsonl"
 NORTH = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])
@@ -224,3 +229,59 @@ def test_a_taken_port_is_an_error(ardupilot: ArduPilot) -> None:
     other = ArduPilot((ardupilot.address[1] - FIRST_PORT) // PORTS_PER_INSTANCE, 4)
     with pytest.raises(OSError, match="in use"):
         other.open()
+
+
+COPTER = """
+origin: {{latitude: -35.363262, longitude: 149.165238, altitude: 603.4}}
+time: {{step: 0.004}}
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+vehicles: [{{name: v, model: iris, pose: {{position: [1, 2, 0.13]}}, autopilot: {{{}}}}}]
+"""
+ROVER = """
+origin: {{latitude: -35.363262, longitude: 149.165238, altitude: 603.4}}
+time: {{step: 0.004}}
+physics: {{integrator: implicitfast, timestep: 0.002}}
+ground: {{friction: 0.9}}
+bases: [{{name: v, model: differential, pose: {{position: [1, 2, 0]}}, sensors: false, autopilot: {{{}}}}}]
+"""
+
+
+@pytest.mark.parametrize("text", [COPTER, ROVER], ids=["copter", "rover"])
+@pytest.mark.parametrize("resets", [True, False])
+def test_a_vehicle_goes_back_to_its_start_when_its_autopilot_starts_again(text: str, resets: bool) -> None:
+    """ArduPilot's examples of simulators reset the vehicle when the frame count goes back (SITL_connector.m)."""
+    lines: list[str] = []
+    keys = f"type: ardupilot, instance: {free_instance()}, reset_vehicle: {str(resets).lower()}"
+    simulation = Simulation(loads(text.format(keys)), sensors=False)
+    (vehicle, _), *_ = autopiloted(simulation.world)
+    body = simulation.bodies[vehicle.body]
+    attach_autopilots(simulation, lines.append)
+    start = body.pose.copy()
+    with closing(simulation), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+        instance = vehicle.autopilot.instance if vehicle.autopilot else 0
+        peer.connect(("127.0.0.1", FIRST_PORT + PORTS_PER_INSTANCE * instance))
+
+        def exchange(frames: range) -> np.ndarray:
+            for frame in frames:
+                peer.send(servos(frame, [1900] * 4))
+                simulation.step()
+            return body.pose.copy()
+
+        away = exchange(range(200))
+        assert np.linalg.norm((away - start)[:3]) > 0.1
+        back = exchange(range(1))
+        assert simulation.steps == 201
+        if resets:
+            assert back == pytest.approx(start, abs=1e-9)
+            assert body.twist == pytest.approx(np.zeros(6), abs=1e-9)
+            assert [line for line in lines if "v is back at its start" in line]
+            assert exchange(range(1, 200)) == pytest.approx(away, abs=0.01)  # the same flight once more
+        else:
+            assert np.linalg.norm((back - away)[:3]) < 0.1
+            assert not [line for line in lines if "back at its start" in line]
+
+
+def test_other_autopilots_do_not_tell_of_restarts() -> None:
+    with pytest.raises(WorldError, match=r"reset_vehicle: px4 does not tell .* allowed for: ardupilot"):
+        loads(COPTER.format("type: px4, reset_vehicle: true"))

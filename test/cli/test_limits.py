@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,53 +16,101 @@ from pathlib import Path
 import pytest
 from waiting import PATIENCE
 
-from sim_node.cli.commands import COMMANDS
+from sim_node.cli.commands import SHIPPED
 from sim_node.cli.main import main
 from sim_node.cli.views import opened
 from sim_node.viewing.ports import DEFAULT_PORT, HOST
 
-FILES = {resource.RLIMIT_NOFILE: 24}
-ADDRESSES = {resource.RLIMIT_AS: 150 << 20}
-# Commands that start something, by limit, and whether they start ROS 2, which is refused before it waits or aborts. The
-# others work with so little, or say what they lack. Commands that are not here start what these do, or nothing.
-STARTED = (
-    (FILES, True, ("run orbit --duration 0.1", "bridge --url udpin:127.0.0.1:0", "topics", "remove crate")),
-    (FILES, False, ("run orbit --no-ros --duration 0.1 --speed max", "view orbit --port 0")),
-    (ADDRESSES, True, ("run orbit --duration 0.1", "record {}/bag --live", "tree --live")),
-    (ADDRESSES, False, ("check orbit", "view orbit --port 0", "render orbit -o {}/orbit.png")),
-)
-ROWS = [(limits, ros, words) for limits, ros, of in STARTED for words in of]
+# What each command does with few files or little memory, in a folder with the bag `b`.
+WORDS = {
+    "run": "run orbit --no-ros --duration 0.1 --speed max",
+    "sweep": "sweep orbit --runs 2 --duration 0.1 --workers 1 -o swept",
+    "replay": "replay b",
+    "record": "record recorded --live",
+    "bridge": "bridge --url udpin:127.0.0.1:0",
+    "autopilot": "autopilot --world guided --sim tcp:127.0.0.1:9",
+    "view": "view orbit --port 0",
+    "render": "render orbit -o orbit.png",
+    "rviz": "rviz orbit -o orbit.rviz",
+    "tree": "tree orbit",
+    "lookup": "lookup orbit map drone/base_link",
+    "topics": "topics",
+    "echo": "echo /tf",
+    "pub": "pub /a std_msgs/msg/String",
+    "call": "call /a std_srvs/srv/Trigger",
+    "teleop": "teleop amr",
+    "mcp": "mcp orbit --port 0",
+    "spawn": "spawn box",
+    "remove": "remove crate",
+    "attach": "attach crate map",
+    "detach": "detach crate",
+    "set": "set door=1",
+    "new": "new world mine",
+    "worlds": "worlds",
+    "check": "check orbit",
+    "schema": "schema",
+    "snap": "snap four_bar",
+    "convert": "convert --from ENU --to NED 1,2,3",
+    "urdf": "urdf guided -o guided.urdf",
+    "scene": "scene orbit -o orbit.json",
+    "info": "info b --check",
+    "plot": "plot b /tf.transforms[0].transform.translation.x",
+    "export": "export b --csv tables",
+    "diff": "diff b b",
+    "repair": "repair b -o repaired",
+    "doctor": "doctor",
+    "build": "build no_such_package",
+    "completion": "completion bash",
+}
+# What joins a graph is refused before it waits or aborts.
+GRAPH = {
+    *("replay", "record", "bridge", "topics", "echo", "pub", "call", "teleop", "mcp"),
+    *("spawn", "remove", "attach", "detach", "set"),
+}
+# What they refuse has nothing to do with limits.
+REFUSED = {"teleop", "build"}
 
 
-def test_small_limits_are_named_on_one_line(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        for (_, ros, words), (code, errors) in zip(ROWS, pool.map(partial(limited, tmp_path), ROWS), strict=True):
-            assert code in ((1, 2) if ros else (0, 1, 2)), (words, errors)
-            assert all("internal error" not in line and "Traceback" not in line for line in errors), (words, errors)
-            # OpenBLAS has lines of its own about threads that it cannot start.
-            errors = [line for line in errors if not line.startswith("OpenBLAS ")]
-            if code:
-                assert len(errors) == 1, (words, errors)
-                assert "ulimit" in errors[0], (words, errors)
+@pytest.mark.parametrize("limit", [("files", 24), ("more_bytes", 4 << 20)], ids=["files", "memory"])
+def test_small_limits_are_named_on_one_line(
+    limit: tuple[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command that is registered; whether it works with so little, or says what it lacks."""
+    assert WORDS.keys() == set(SHIPPED)
+    monkeypatch.chdir(tmp_path)
+    assert main([*WORDS["run"].split(), "--record", "b"]) == 0
+    (tmp_path / "errors").mkdir()
+    rows = [text.split() for text in WORDS.values()]
+    program = [sys.executable, str(Path(__file__).with_name("limited.py")), "errors", *map(str, limit)]
+    ran = subprocess.run(program, input=json.dumps(rows), stdout=subprocess.PIPE, text=True, timeout=4.0 * PATIENCE)
+    codes = dict(map(json.loads, ran.stdout.splitlines()))
+    assert codes.keys() == set(range(len(rows)))
+    for row, words in enumerate(rows):
+        errors = (tmp_path / "errors" / str(row)).read_text(encoding="utf-8").splitlines()
+        told = words, codes[row], errors
+        assert codes[row] in ((1, 2) if words[0] in GRAPH else (0, 1, 2)), told
+        assert not any("internal error" in line or "Traceback" in line for line in errors), told
+        # OpenBLAS has lines of its own about threads that it cannot start.
+        errors = [line for line in errors if not line.startswith("OpenBLAS ")]
+        if codes[row] and words[0] not in REFUSED:
+            assert len(errors) == 1, told
+            assert "ulimit" in errors[0], told
 
 
-def limited(folder: Path, row: tuple[dict[int, int], bool, str]) -> tuple[int, list[str]]:
-    """Start one under limits, and stop it at its first line if it runs until then. Returns exit code and lines."""
-    limits, _, words = row
-
-    def limit() -> None:
-        for what, most in limits.items():
-            resource.setrlimit(what, (most, most))
-
-    command = [sys.executable, "-m", "sim_node", *words.format(folder).split()]
-    with (folder / f"{ROWS.index(row)}.txt").open("w+", encoding="utf-8") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, preexec_fn=limit)
-        assert process.stdout is not None
-        if process.stdout.readline() and COMMANDS[words.split()[0]].until_interrupted:
-            process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
-        errors.seek(0)
-        return process.returncode, errors.read().splitlines()
+def test_a_program_that_starts_under_small_limits_says_so() -> None:
+    """From its first import on."""
+    for what, most, words in ((resource.RLIMIT_NOFILE, 24, "topics"), (resource.RLIMIT_AS, 150 << 20, "check orbit")):
+        ran = subprocess.run(
+            [sys.executable, "-m", "sim_node", *words.split()],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            preexec_fn=partial(resource.setrlimit, what, (most, most)),
+        )
+        errors = [line for line in ran.stderr.splitlines() if not line.startswith("OpenBLAS ")]
+        assert ran.returncode in (1, 2), errors
+        assert len(errors) == 1, errors
+        assert "ulimit" in errors[0], errors
 
 
 @pytest.mark.parametrize("command", ["check", "run", "tree", "view", "info"])

@@ -40,3 +40,11 @@ def test_a_decoder_that_is_gone_leaves_no_classes_of_its_messages() -> None:
         del decoder, kind
     gc.collect()
     assert sum(kind() is not None for kind in kinds) <= 1, "rosbags keeps the last one"
+
+
+def test_topics_of_one_definition_share_their_classes() -> None:
+    """A bag may have thousands of topics: parsing takes milliseconds for each definition."""
+    anvils = [Decoder(BagTopic(f"/anvil_{row}", "acme_msgs/msg/Anvil", 1, definition=IDL)) for row in range(3)]
+    assert anvils[0].store is anvils[1].store is anvils[2].store
+    other = Decoder(BagTopic("/anvil", "acme_msgs/msg/Anvil", 1, definition=IDL.replace("kind", "sort")))
+    assert other.store is not anvils[0].store

@@ -17,6 +17,7 @@ from mcap_ros2.decoder import DecoderFactory
 from robot_bag import STORE, Entry, robot, write
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 
+from sim_node.cli.main import main
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.wire.topic import INFINITE_NS, Qos
@@ -247,3 +248,37 @@ def test_bags_are_reported_from_worlds(tmp_path: Path) -> None:
     assert not is_bag(tmp_path)
     assert not is_bag("orbit")
     assert not is_bag("worlds/yard.yaml")
+
+
+class Listed(list[str]):
+    """Names that are read once: a search in a list for each topic takes the square of their number."""
+
+    def __contains__(self, name: object) -> bool:
+        raise AssertionError("the list is searched")
+
+
+@pytest.mark.parametrize("storage", list(StoragePlugin), ids=lambda one: one.name)
+def test_names_of_topics_are_not_searched_for_in_a_list(storage: StoragePlugin, tmp_path: Path) -> None:
+    with open_bag(write(tmp_path / "bag", robot(1), storage)) as bag:
+        wanted = Listed(["/tf", "/imu/data", "/none"])
+        assert {bag.topics[message.topic].name for message in bag.messages(wanted)} == {"/tf", "/imu/data"}
+
+
+def test_a_check_reads_what_opening_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without an index, opening reads every record: a second time would find nothing else."""
+    whole, cut, broken = (tmp_path / f"{name}.mcap" for name in ("whole", "cut", "broken"))
+    data = mcap_bytes(SAMPLES, compression=CompressionType.NONE)
+    spoilt = bytearray(data)
+    spoilt[data.index(SAMPLES[-1][2])] ^= 1
+    whole.write_bytes(data)
+    cut.write_bytes(data[:-8])
+    broken.write_bytes(spoilt[:-8])
+    for path, verified in ((whole, False), (cut, True), (broken, True)):
+        with open_bag(path) as bag:
+            assert bag.verified is verified
+            known = list(bag.damage)
+            list(bag.messages())
+            assert bag.damage == known
+            assert any("fails the checksum" in line for line in known) is (path == broken)
+        assert main(["info", "--check", str(path)]) == int(verified)
+    capsys.readouterr()

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from mcap.reader import make_reader
+from mcap.writer import Writer
 from recorded_runs import Read, files, messages, record, run
 from rosbags.rosbag2 import Reader
 from waiting import PATIENCE
@@ -23,9 +24,12 @@ from waiting import PATIENCE
 from sim_node.cli.recording import snapshots_on_signal
 from sim_node.interrupt import Interrupt
 from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.recording.channels import MAX_CHANNELS, RecordedTopic
+from sim_node.recording.channels import MAX_NOTES, RecordedTopic
 from sim_node.recording.definitions import definition_of
+from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, channel_metadata
+from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag
+from sim_node.recording.qos import OFFERED
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
 from sim_node.recording.settings import Settings
@@ -203,12 +207,11 @@ def reliabilities(path: Path) -> list[list[str]]:
     return [[profile["reliability"] for profile in yaml.safe_load(text)] for text in texts]
 
 
-def test_publishers_that_come_late_are_in_the_channels_of_the_file(tmp_path: Path) -> None:
-    """MCAP forbids writing a channel again with other metadata: the topic continues in another one."""
+def test_publishers_that_come_late_are_noted_in_the_file(tmp_path: Path) -> None:
+    """A channel is never written again: it has the first publisher in all files, and our own record has the others."""
     with_late_publishers(tmp_path / "bag")
     first, second = files(tmp_path / "bag")
-    assert reliabilities(first) == [["reliable"], ["reliable"] * 2, ["reliable", "best_effort", "reliable"]]
-    assert reliabilities(second) == [["best_effort", "reliable", "reliable"]]
+    assert reliabilities(first) == reliabilities(second) == [["reliable"]]
     for path, count in ((first, 20), (second, 20), (tmp_path / "bag", 40)):
         with open_bag(path) as bag:
             [topic] = [topic for topic in bag.topics if topic.name == "/numbers"]
@@ -217,28 +220,76 @@ def test_publishers_that_come_late_are_in_the_channels_of_the_file(tmp_path: Pat
             assert not bag.damage
 
 
+def test_publishers_of_a_file_without_an_end_are_known(tmp_path: Path) -> None:
+    """As after a kill: the record is in the file as soon as a message of the publisher is."""
+    with_late_publishers(tmp_path / "bag")
+    whole = files(tmp_path / "bag")[0]
+    (tmp_path / "cut.mcap").write_bytes(whole.read_bytes()[:-100])
+    with open_bag(tmp_path / "cut.mcap") as bag:
+        [topic] = [topic for topic in bag.topics if topic.name == "/numbers"]
+        assert Counter(topic.qos) == {RELIABLE: 2, EFFORT: 1}
+
+
+def with_channels(folder: Path) -> list[tuple[int, bytes]]:
+    """A bag of two files whose topic has a channel for each set of publishers, as earlier versions wrote it."""
+    folder.mkdir()
+    sent = [(row * SECOND, b"%08d" % row) for row in range(40)]
+    text, type_hash = definition_of(NUMBERS.type)
+    listed = []
+    for number, offers in enumerate(([(RELIABLE,), (RELIABLE, EFFORT)], [(EFFORT, RELIABLE)])):
+        with (folder / f"bag_{number}.mcap").open("wb") as stream:
+            writer = Writer(stream)
+            writer.start("ros2")
+            schema = writer.register_schema(NUMBERS.type, "ros2msg", text.encode())
+            abouts = [TopicInformation("/numbers", NUMBERS.type, offered, type_hash) for offered in offers]
+            channels = [writer.register_channel("/numbers", "cdr", schema, channel_metadata(each)) for each in abouts]
+            for row, (time_ns, data) in enumerate(sent[20 * number : 20 * number + 20]):
+                writer.add_message(channels[row * len(channels) // 20], time_ns, data, time_ns)
+            writer.finish()
+        listed += [(about, 20 // len(abouts)) for about in abouts]
+    names = [FileInformation(f"bag_{number}.mcap", 0, 0, 20) for number in range(2)]
+    write_metadata(folder, BagInformation(names, listed))
+    return sent
+
+
+@pytest.mark.parametrize("made", [with_late_publishers, with_channels])
 @pytest.mark.parametrize("repaired", [False, True])
-def test_readers_of_others_get_the_messages_of_late_publishers(repaired: bool, tmp_path: Path) -> None:
-    """For rosbags, each channel needs an entry in metadata.yaml that is equal to it; others have no message for it."""
-    sent = with_late_publishers(tmp_path / "bag")
+def test_readers_of_others_find_each_topic_once(
+    made: Callable[[Path], list[tuple[int, bytes]]], repaired: bool, tmp_path: Path
+) -> None:
+    """`ros2 bag info` prints a line for each entry of metadata.yaml; for rosbags, channels need an entry equal to them.
+
+    Bags of earlier versions had an entry for each set of publishers: `repair` makes it one.
+    """
+    folder = tmp_path / "bag"
+    sent = made(folder)
     if repaired:
-        repair(tmp_path / "bag", tmp_path / "again")
-    with Reader(tmp_path / ("again" if repaired else "bag")) as reader:
+        folder = tmp_path / "again"
+        repair(tmp_path / "bag", folder)
+    about = yaml.safe_load((folder / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    names = [each["topic_metadata"]["name"] for each in about["topics_with_message_count"]]
+    assert (len(names) == len(set(names))) == (repaired or made is with_late_publishers)
+    with Reader(folder) as reader:
         assert [(at, data) for one, at, data in reader.messages() if one.topic == "/numbers"] == sent
-        counts = {name: topic.msgcount for name, topic in reader.topics.items()}
-    assert (counts["/numbers"], counts["/later"]) == (40, 1)
+        assert reader.topics["/numbers"].msgcount == 40
+    with open_bag(folder) as bag:
+        [topic] = [topic for topic in bag.topics if topic.name == "/numbers"]
+        assert Counter(topic.qos) == {RELIABLE: 2 if made is with_late_publishers else 1, EFFORT: 1}
+        assert topic.count == 40
 
 
-def test_publishers_without_end_take_few_channels(tmp_path: Path) -> None:
+def test_publishers_without_end_take_few_records(tmp_path: Path) -> None:
     writer = BagWriter(tmp_path / "bag", Settings(spare_bytes=0))
     writer.open()
-    for row in range(3 * MAX_CHANNELS):
+    for row in range(3 * MAX_NOTES):
         writer.topics = [recorded(Qos(depth=row + 1))]
         writer.write(row, [(1, row, b"%08d" % row)])
     writer.close()
     [path] = files(tmp_path / "bag")
-    assert len(reliabilities(path)) == MAX_CHANNELS
-    assert [message.data for message in messages(path)] == [b"%08d" % row for row in range(3 * MAX_CHANNELS)]
+    with path.open("rb") as stream:
+        names = Counter(record.name for record in make_reader(stream).iter_metadata())
+    assert names == {"rosbag2": 1, OFFERED: MAX_NOTES}
+    assert [message.data for message in messages(path)] == [b"%08d" % row for row in range(3 * MAX_NOTES)]
 
 
 def test_files_are_split_by_size(tmp_path: Path) -> None:

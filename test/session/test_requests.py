@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,14 +10,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
+from claims import free_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
+from waiting import PATIENCE
 
 from sim_node import Loop, Simulation, loads
+from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.autopilot.ports import Instances
+from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
 from sim_node.session.entity_requests import EntityRequests
@@ -379,6 +385,56 @@ def test_worlds_are_loaded_and_unloaded(yard: Run) -> None:
     assert rejected(lambda: yard.run.set_state(RunState.PLAYING)).startswith("INCORRECT_STATE")
     assert yard.structure.load(yard.run, "", YARD)[0] == "yard"
     assert yard.run.state() == RunState.STOPPED
+
+
+FLOWN = """
+world: flown
+origin: {{latitude: 47, longitude: 8, altitude: 500}}
+time: {{step: 0.004}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+vehicles:
+  - {{name: a, model: iris, pose: {{position: [0, 0, 0.13]}}, autopilot: {{type: mavlink_builtin, instance: {own}}}}}
+  - {{name: b, model: iris, pose: {{position: [3, 0, 0.13]}}, autopilot: {{type: px4, instance: {other}}}}}
+"""
+
+
+@pytest.mark.parametrize("what", ["load", "unload", "delete"])
+def test_autopilots_end_with_the_world_that_has_them(what: str) -> None:
+    """The process of the built-in one and the port of PX4 are gone; the run goes on, and takes another world."""
+    own, other = free_instance(), free_instance()
+    run = run_of(FLOWN.format(own=own, other=other))
+    attached = attach_autopilots(run.simulation)
+    connections = list(attached)
+    run.loop.step(5)
+    assert attached[0].wait.answered
+    assert [is_open(PX4_PORT + each) for each in (own, other)] == [True, True]
+    children = psutil.Process().children()
+    assert len(children) == 1
+    if what == "load":
+        run.structure.load(run.run, "", YARD)
+    elif what == "unload":
+        run.structure.unload(run.run)
+    else:
+        run.structure.delete("a")
+        run.structure.delete("b")
+    assert [each.is_closed for each in connections] == [True, True]
+    assert [is_open(PX4_PORT + each) for each in (own, other)] == [False, False]
+    assert psutil.wait_procs(children, PATIENCE)[1] == []
+    if what != "load":
+        run.loop.step(5)
+        refusal = rejected(lambda: run.structure.load(run.run, "guided", ""))
+        assert refusal == "OPERATION_FAILED: worlds with autopilots are run from the start; name it to `run`"
+    run.structure.load(run.run, "", YARD)
+    run.loop.step(5)
+    assert run.simulation.world.name == "yard"
+    run.loop.stop()
+    run.simulation.close()
+
+
+def is_open(port: int) -> bool:
+    """Whether something listens on a TCP port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.parametrize("what", ["load", "spawn"])

@@ -24,6 +24,8 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from waiting import PATIENCE
 
+from sim_node.recording.opening import open_bag
+
 LATCHED = ros_qos.QoSProfile(depth=1, durability=ros_qos.DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = ros_qos.QoSProfile(depth=1000)
 
@@ -228,7 +230,7 @@ def test_a_live_recording_ends_when_it_is_full(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 def test_each_publisher_of_a_live_topic_counts(tmp_path: Path) -> None:
-    """A reliable and, later, a best-effort one: both are heard, and metadata.yaml has both profiles."""
+    """A reliable and, later, a best-effort one: both are heard, and others find the topic once, with the first."""
     folder = tmp_path / "bag"
     effort = ros_qos.QoSProfile(depth=50, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
     with listener("talker") as ears:
@@ -246,9 +248,10 @@ def test_each_publisher_of_a_live_topic_counts(tmp_path: Path) -> None:
             ended(node)
     assert {struct.unpack_from("<q", data, 4)[0] for data in by_topic(folder)["/numbers"]} == {0, 1}
     with Reader(folder) as reader:
-        # Messages that came before the second publisher was discovered have a connection of their own.
-        offered = reader.connections[-1].ext.offered_qos_profiles
-    assert sorted(each.reliability.name for each in offered) == ["BEST_EFFORT", "RELIABLE"]
+        [connection] = reader.connections
+        assert [each.reliability.name for each in connection.ext.offered_qos_profiles] == ["RELIABLE"]
+    with open_bag(folder) as bag:
+        assert sorted(each.reliability for each in bag.topics[0].qos) == ["best_effort", "reliable"]
 
 
 @pytest.mark.usefixtures("ros_domain")

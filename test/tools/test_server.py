@@ -13,14 +13,22 @@ from typing import Any
 import anyio
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 from mcp.client import Client
 from PIL import Image
 
+from sim_node.recording.channels import RecordedTopic
+from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
+from sim_node.recording.settings import Settings
+from sim_node.recording.writer import BagWriter
 from sim_node.tools import TOOLS, Access, Graph, Limits, ToolRefused
+from sim_node.tools.commands import MAX_JSON, fitted
 from sim_node.tools.journal import Journal
 from sim_node.tools.server import server_of
+from sim_node.wire.topic import Qos
 
 
 def no_graph() -> Graph:
@@ -130,6 +138,13 @@ def test_what_is_given_to_a_command_is_never_an_option(tmp_path: Path) -> None:
 
 def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("world: w\nframs: []\n")
+    writer = BagWriter(tmp_path / "many", Settings(spare_bytes=0))
+    definition = definition_of("std_msgs/msg/Float64")
+    writer.topics = [
+        RecordedTopic(f"/topic_{row:03}", "std_msgs/msg/Float64", definition, (Qos(),)) for row in range(400)
+    ]
+    writer.open()
+    writer.close()
 
     async def act(client: Client) -> None:
         wrong = await client.call_tool("check_world", {"world": "wrong.yaml"})
@@ -140,6 +155,12 @@ def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) ->
         assert ".partial-" not in ran.structured_content["report"]
         info = (await client.call_tool("bag_info", {"bag": "flight"})).structured_content
         assert "/tf" in json.dumps(info)
+        assert "note" not in info
+        info = (await client.call_tool("bag_info", {"bag": "many"})).structured_content
+        assert info["count"] == 0
+        assert [each["name"] for each in info["topics"]] == [f"/topic_{row:03}" for row in range(len(info["topics"]))]
+        assert MAX_JSON - 1000 < len(json.dumps(info)) < MAX_JSON + 1000
+        assert info["note"].startswith(f"left out: {400 - len(info['topics'])} of 400 topics; ")
         again = await client.call_tool("run_world", {"world": "orbit", "duration": 2.0, "bag": "flight"})
         assert again.is_error
         signal = "/tf.transforms[0].transform.translation.x"
@@ -153,8 +174,8 @@ def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) ->
         assert (tmp_path / "new" / "frame.png").read_bytes() == base64.b64decode(drawn.content[1].data)
 
     outcomes = [row["outcome"] for row in talk(Access(tmp_path), act)]
-    assert outcomes == ["done", "done", "done", "refused", "done", "done"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["flight", "new", "wrong.yaml", "x.svg"]
+    assert outcomes == ["done", "done", "done", "done", "refused", "done", "done"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["flight", "many", "new", "wrong.yaml", "x.svg"]
     with open_bag(tmp_path / "flight") as bag:
         assert bag.end_ns - bag.start_ns == 2_000_000_000
 
@@ -291,3 +312,15 @@ def test_targets_beyond_a_limit_are_refused(target: tuple[float, float, float, f
         return
     with pytest.raises(ToolRefused, match=refused):
         access.refuse_target(*target)
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.lists(st.text(max_size=40), max_size=30)), st.integers(2, 400))
+def test_an_answer_keeps_the_beginning_of_each_list(found: dict[str, Any], limit: int) -> None:
+    """It is never longer than allowed unless nothing can be left out any more, and nothing is left out without need."""
+    kept, note = fitted({**found, "count": 3}, limit)
+    lost = {key: len(value) - len(kept[key]) for key, value in found.items()}
+    assert kept["count"] == 3
+    assert all(kept[key] == value[: len(kept[key])] for key, value in found.items())
+    assert len(json.dumps(kept)) <= limit or not any(kept[key] for key in found)
+    assert bool(note) == (len(json.dumps({**found, "count": 3})) > limit and any(found.values()))
+    assert all(f"{count} of {len(found[key])} {key}" in note for key, count in lost.items() if count)

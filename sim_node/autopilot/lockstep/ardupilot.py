@@ -196,10 +196,12 @@ class ArduPilot:
             self.wait.report_jump(
                 f"it has run before, for {servos.frame} frames of another run or until it fell silent"
             )
-        restarted = self._servos is None or servos.frame < self._servos.frame
+        begins = self._servos is None or servos.frame < self._servos.frame
+        if begins and servos.frame == 0 and (self._servos is not None or self.wait.lost):
+            self.wait.restarts += 1
         self._servos, self._peer = servos, peer
         self.wait.peer, self.wait.lockstep = f"{peer[0]}:{peer[1]}", True
-        if restarted:
+        if begins:
             self._began_ns = self._now_ns
 
     def _send(self) -> None:

@@ -94,6 +94,7 @@ class LockstepWait:
         lockstep: Whether it runs in lockstep.
         since: Start of the current wait (s, monotonic clock); None if there is none.
         lost: How often a peer went silent or disconnected.
+        restarts: How often it was seen to start again.
         answered: How many Samples were answered in lockstep by commands of their own time, if commands have one.
         stop: Ends any waiting immediately.
         report: Called with a line of text if waiting takes long.
@@ -105,6 +106,7 @@ class LockstepWait:
     lockstep: bool = False
     since: float | None = None
     lost: int = 0
+    restarts: int = 0
     answered: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
     report: Callable[[str], None] = lambda line: None
