@@ -32,6 +32,7 @@ from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 from sim_node.world.model_settings import physics_of, touches
+from sim_node.world.models import Model
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
 from sim_node.world.surfaces import Surface
 
@@ -100,23 +101,8 @@ class Compiled:
 
 def compile_model(world: World, layout: Layout) -> Compiled:
     """Compile the model of a checked world, with its initial state."""
-    physics = physics_of(world)
     spec = mujoco.MjSpec()
-    for name, value in physics.options.items():
-        setattr(spec.option, name, value)
-    spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
-    spec.option.integrator = _INTEGRATORS[_integrator(world)]
-    spec.option.gravity = physics.gravity
-    shapes = [shape for body in world.bodies for shape in body.shapes]
-    if world.ground is not None:
-        shapes.append(world.ground.shape)
-    decide = bool(world.contact_materials) or any(shape.surface and shape.surface.decides for shape in shapes)
-    set_solver(spec, physics, has_surfaces=decide)
-    if not physics.contact:
-        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    # A diverging run is reported, not reset automatically.
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-
+    _set_options(spec, world)
     nodes = {0: spec.worldbody}
     followed = mocap_rows(layout)
     offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in layout.links)})
@@ -126,25 +112,23 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     heavy, light = with_mass(world), list[Body]()
     touching: list[tuple[mujoco.MjsGeom, Surface | None]] = []
     # Carriers come first: a model's links lie below the row that it is attached to.
-    waiting = sorted(((layout.frames.index(model.parent), model) for model in world.models), key=lambda each: each[0])
-    for row, body in (*layout.bodies, (len(layout.frames), None)):
-        while waiting and waiting[0][0] < row:
-            above, model = waiting.pop(0)
-            anchor, mount = offsets[above]
-            attach(spec, model, nodes[anchor], mount, has_contact=touches(model, world))
-            nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is model})
-        if body is None:
-            break
-        anchor, mount = _mount(layout, offsets, row, body)
-        is_free = _is_free(body, anchor, mount)
+    attached = [(layout.frames.index(model.parent), model) for model in world.models]
+    for row, part in sorted((*layout.bodies, *attached), key=lambda each: each[0]):
+        if isinstance(part, Model):
+            anchor, mount = offsets[row]
+            attach(spec, part, nodes[anchor], mount, has_contact=touches(part, world))
+            nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is part})
+            continue
+        anchor, mount = _mount(layout, offsets, row, part)
+        is_free = _is_free(part, anchor, mount)
         if is_free:
-            free.add(body.name)
-        node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
-        touching += _add_masses(spec, node, body)
-        if body.type.parts and body.name not in heavy:
+            free.add(part.name)
+        node = nodes[row] = _add_body(nodes[anchor], part, mount, is_free=is_free)
+        touching += _add_masses(spec, node, part)
+        if part.type.parts and part.name not in heavy:
             node.explicitinertial = True
             node.mass, node.inertia = CARRIER_MASS, np.full(3, CARRIER_MASS)
-            light.append(body)
+            light.append(part)
     if world.ground is not None:
         touching.append(add_ground(spec, world.ground))
     add_lights_and_sky(spec, world)
@@ -162,6 +146,24 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     compiled = _compiled(spec, world, layout, free, offsets, followed)
     _refuse_undefined(compiled, light)
     return compiled
+
+
+def _set_options(spec: mujoco.MjSpec, world: World) -> None:
+    physics = physics_of(world)
+    for name, value in physics.options.items():
+        setattr(spec.option, name, value)
+    spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
+    spec.option.integrator = _INTEGRATORS[_integrator(world)]
+    spec.option.gravity = physics.gravity
+    shapes = [shape for body in world.bodies for shape in body.shapes]
+    if world.ground is not None:
+        shapes.append(world.ground.shape)
+    decide = bool(world.contact_materials) or any(shape.surface and shape.surface.decides for shape in shapes)
+    set_solver(spec, physics, has_surfaces=decide)
+    if not physics.contact:
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    # A diverging run is reported, not reset automatically.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
 def _integrator(world: World) -> str:

@@ -125,6 +125,26 @@ class Actuator:
         if self.type not in ACTUATOR_TYPES:
             yield "type", f"found {self.type!r}; allowed: {', '.join(ACTUATOR_TYPES)}"
             return
+        yield from self._faults_of_motor()
+        if self.implicit and self.type == "effort":
+            yield "implicit", "the force of an effort actuator does not depend on the motion; leave out implicit"
+        if self.implicit and self.type == "position" and self.speed is not None:
+            yield "speed", "an implicit position actuator has no limit of speed; use one that is not implicit"
+        if not self.is_commanded and (self.engagement != 1.0 or any(self.ramp)):
+            yield "engagement", "only implicit actuators, and effort actuators with a name, can be disengaged"
+        if not 0.0 <= self.engagement <= 1.0:
+            yield "engagement", f"{self.engagement:g} is out of range; allowed: 0 to 1"
+        if not all(0.0 <= duration < math.inf for duration in self.ramp):
+            yield "ramp", f"{list(self.ramp)} must be zero or more, and finite"
+        if self.hold is not None and not (self.implicit and self.type == "velocity"):
+            yield "hold", "only implicit velocity actuators hold a position"
+        if not 0.0 < self.period < math.inf:
+            yield "period", f"{self.period:g} is out of range; it must be above zero, and finite"
+        for key in ("target", "amplitude", "phase"):
+            if not math.isfinite(getattr(self, key)):
+                yield key, f"{getattr(self, key)} is not finite"
+
+    def _faults_of_motor(self) -> Iterator[tuple[str, str]]:
         for key in ("stiffness", "damping"):
             value = getattr(self, key)
             if not 0.0 <= value < math.inf:
@@ -143,23 +163,6 @@ class Actuator:
             yield "force", f"{self.force:g} is out of range; it must be above zero, and finite"
         if self.speed is not None and not 0.0 < self.speed < math.inf:
             yield "speed", f"{self.speed:g} is out of range; it must be above zero, and finite"
-        if self.implicit and self.type == "effort":
-            yield "implicit", "the force of an effort actuator does not depend on the motion; leave out implicit"
-        if self.implicit and self.type == "position" and self.speed is not None:
-            yield "speed", "an implicit position actuator has no limit of speed; use one that is not implicit"
-        if not self.is_commanded and (self.engagement != 1.0 or any(self.ramp)):
-            yield "engagement", "only implicit actuators, and effort actuators with a name, can be disengaged"
-        if not 0.0 <= self.engagement <= 1.0:
-            yield "engagement", f"{self.engagement:g} is out of range; allowed: 0 to 1"
-        if not all(0.0 <= duration < math.inf for duration in self.ramp):
-            yield "ramp", f"{list(self.ramp)} must be zero or more, and finite"
-        if self.hold is not None and not (self.implicit and self.type == "velocity"):
-            yield "hold", "only implicit velocity actuators hold a position"
-        if not 0.0 < self.period < math.inf:
-            yield "period", f"{self.period:g} is out of range; it must be above zero, and finite"
-        for key in ("target", "amplitude", "phase"):
-            if not math.isfinite(getattr(self, key)):
-                yield key, f"{getattr(self, key)} is not finite"
 
     def begins_at(self) -> float:
         """Return the target at the start of a run."""

@@ -130,9 +130,8 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
     command, params = entry["command"], [entry[f"param{number}"] for number in (1, 2, 3, 4)]
     if command == DO_JUMP:
         target, times = params[:2]
-        if not (math.isfinite(target) and 0 <= target < count and math.isfinite(times) and times >= FOREVER):
-            return f"jump to item {target:g} of {count}, {times:g} times"
-        return ""
+        possible = math.isfinite(target) and 0 <= target < count and math.isfinite(times) and times >= FOREVER
+        return "" if possible else f"jump to item {target:g} of {count}, {times:g} times"
     if command in SKIPPED:
         return ""
     if command in _FLOWN and not flight.craft.flies:
@@ -141,15 +140,22 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
         return f"MAV_CMD {command} is not supported here"
     if any(map(math.isinf, (*params, entry["z"]))):
         return "numbers that are not finite"
+    return _params_fault(command, params) or _place_fault(entry, flight)
+
+
+def _params_fault(command: int, params: Sequence[float]) -> str:
     if command == _DELAY and not params[0] >= 0.0:
         return f"a delay of {params[0]:g} s; a time of day is not supported"
-    if command == _SPEED and (why := speed_fault(*params[:3])):
-        return why
+    if command == _SPEED:
+        return speed_fault(*params[:3])
     if command == _LOITER_TURNS and not params[0] > 0.0:
         return f"{params[0]:g} turns"
-    if command == _CONDITION_YAW and not math.isfinite(params[0]):
-        return "no heading"
-    if command not in _PLACED and not (command == _SET_HOME and params[0] != 1.0):
+    return "no heading" if command == _CONDITION_YAW and not math.isfinite(params[0]) else ""
+
+
+def _place_fault(entry: Item, flight: Flight) -> str:
+    command = entry["command"]
+    if command not in _PLACED and not (command == _SET_HOME and entry["param1"] != 1.0):
         return ""
     try:
         if command == _LOITER_TURNS:
