@@ -172,8 +172,9 @@ class ReplayNode(LoopNode):
             "resume": player.resume,
             "toggle": player.toggle,
             "step": player.step,
+            "seek": lambda: player.seek(round(self.get_parameter("position").value * 1e9)),
+            "stop": player.end,
         }
-        actions |= {"seek": lambda: player.seek(round(self.get_parameter("position").value * 1e9)), "stop": player.end}
         serve(self, player, player.status, actions)
 
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
