@@ -35,7 +35,6 @@ with public(__name__):
     from sim_node.ecs.components import EntityId as EntityId
     from sim_node.ecs.components import RevEdge as RevEdge
     from sim_node.ecs.components import ShapeIndexer as ShapeIndexer
-    from sim_node.ecs.dynamics import Integrator as Integrator
     from sim_node.ecs.dynamics import six_dof as six_dof
     from sim_node.ecs.errors import EcsError as EcsError
     from sim_node.ecs.errors import TimeTravel as TimeTravel
@@ -44,6 +43,7 @@ with public(__name__):
     from sim_node.ecs.jax_setup import jax as jax
     from sim_node.ecs.layouts import ComponentType as ComponentType
     from sim_node.ecs.layouts import PrimitiveType as PrimitiveType
+    from sim_node.ecs.numerics import Integrator as Integrator
     from sim_node.ecs.panels import GraphEntity as GraphEntity
     from sim_node.ecs.panels import Panel as Panel
     from sim_node.ecs.quaternion import Quaternion as Quaternion

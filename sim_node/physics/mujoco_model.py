@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actuators import add_actuators, check_damping, set_targets
 from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.base_contacts import exclude_scenery
+from sim_node.physics.compiled import Compiled
 from sim_node.physics.contact_materials import add_contact_pairs, set_contact_pairs
 from sim_node.physics.drives import integrator_of
 from sim_node.physics.joint_motion import add_mimics, set_joint_motion
@@ -63,40 +63,6 @@ MAX_DOFS = 6
 
 # By default MuJoCo appends its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
-
-
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """A MuJoCo model, its specification, and the places of the world's frames in it.
-
-    Every frame except keyframed ones is fixed to a body of MuJoCo, its carrier, at a constant pose.
-
-    Attributes:
-        model: The compiled model.
-        spec: The specification that it was compiled from.
-        links: Of each link that joints move (L, 3): its row in the frame table, its body, and the body that its parent
-            frame
-            is fixed to.
-        mounts: The pose (L, 7) of that parent frame in that body.
-        qpos, qvel, ctrl, act: The initial state.
-        carriers: The MuJoCo body (N,) that each frame is fixed to, -1 for keyframed ones.
-        offsets: The pose (N, 7) of each frame in that body.
-        solids: The MuJoCo body (N,) whose shapes each frame is fixed to, keyframed ones included; 0 for none.
-        followed: The rows of the frames that are MuJoCo's mocap bodies, in their order.
-    """
-
-    model: mujoco.MjModel
-    spec: mujoco.MjSpec
-    links: IntArray
-    mounts: FloatArray
-    qpos: FloatArray
-    qvel: FloatArray
-    ctrl: FloatArray
-    act: FloatArray
-    carriers: IntArray
-    offsets: FloatArray
-    solids: IntArray
-    followed: tuple[int, ...]
 
 
 def compile_model(world: World, layout: Layout) -> Compiled:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.autopilot.builtin.dialect import INFO, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import Position, position_of_ints
-from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Turn
+from sim_node.autopilot.builtin.tasks import Go, Guidance, Hold, Land, Task, Turn
 from sim_node.autopilot.codec import enum_name
 from sim_node.frames import Heading
 from sim_node.registry import Registry
@@ -219,7 +219,7 @@ def land(entry: Item, flight: Flight) -> Task:
 @item(20)
 def go_home(entry: Item, flight: Flight) -> Task:
     """MAV_CMD_NAV_RETURN_TO_LAUNCH: by its mode."""
-    return _Return()
+    return _Return(flight)
 
 
 @item(_DELAY, 112)
@@ -253,7 +253,7 @@ class Climb(Go):
         super().__init__(up, yaw)
         self._over = over
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it is there."""
         if not super().advance(flight):
             return False
@@ -266,21 +266,25 @@ class Climb(Go):
 class LandAt(Land):
     """Fly over a position, then land."""
 
-    def __init__(self, place: np.ndarray[Any, Any], flight: Flight) -> None:
+    def __init__(self, place: np.ndarray[Any, Any], flight: Guidance) -> None:
         place[2] = max(flight.states[0, 2], flight.reference[2])
         self._route = Go(place)
         self._above = False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it stands."""
         self._above = self._above or self._route.advance(flight)
         return self._above and super().advance(flight)
 
 
 class _Return(Hold):
-    def advance(self, flight: Flight) -> bool:
-        flight.reached = flight.mission.current
-        flight.set_mode(Mode.RETURN)
+    def __init__(self, flight: Flight) -> None:
+        super().__init__()
+        self._flight = flight
+
+    def advance(self, flight: Guidance) -> bool:
+        self._flight.reached = self._flight.mission.current
+        self._flight.set_mode(Mode.RETURN)
         return False
 
 
