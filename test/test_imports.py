@@ -25,17 +25,8 @@ PARTS_OF = {
     "sim_node.world.model": ["sim_node.world.part"],
     f"{BUILTIN}.flight": [f"{BUILTIN}.failsafe", f"{BUILTIN}.mission"],
     f"{BUILTIN}.autopilot": [
-        f"{BUILTIN}.{part}"
-        for part in [
-            "commands",
-            "manual",
-            "mission_protocol",
-            "parameters",
-            "setpoints",
-            "status",
-            "streams",
-            "telemetry",
-        ]
+        *(f"{BUILTIN}.{part}" for part in ("commands", "manual", "mission_protocol", "parameters")),
+        *(f"{BUILTIN}.{part}" for part in ("setpoints", "status", "streams", "telemetry")),
     ],
 }
 
