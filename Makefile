@@ -52,10 +52,10 @@ test-times: .venv/.ready-for-tests
 
 # Which lines of sim_node no test runs, in build/coverage/html; programs that tests start count. Compiled kernels are not
 # seen. coverage is not in .venv: where it is, numba imports it, 0.08 s for each of these programs.
-COVERAGE = PYTHONPATH=build/coverage/site COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/python -m
+COVERAGE = PYTHONPATH=build/coverage/site $(BIN)/python -m
 test-coverage: .venv/.ready-for-tests build/coverage/.ready
 	rm -f build/coverage/data*
-	-$(COVERAGE) pytest -n $(WORKERS) --dist worksteal -q $(ARGS)
+	-COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(COVERAGE) pytest -n $(WORKERS) --dist worksteal -q $(ARGS)
 	$(COVERAGE) coverage combine --quiet
 	$(COVERAGE) coverage html --quiet
 	$(COVERAGE) coverage report --skip-covered --sort=miss
