@@ -73,6 +73,8 @@ CORE = [
     # MAVLink, which the built-in autopilot speaks too.
     "pymavlink>=2.4.41",
     "fastcrc>=0.3",
+    # Filters of entities by regular expressions.
+    "google-re2>=1.1",
     # Bags.
     "mcap>=1.2",
     "rosbags>=0.11.2",

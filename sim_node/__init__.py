@@ -1,65 +1,27 @@
 """Simulation of robots and vehicles for ROS 2. Each public name is imported when it is first used."""
 
-from __future__ import annotations
-
 from sim_node import command_signals
 
 command_signals.begin()
 
-from typing import TYPE_CHECKING  # noqa: E402
-
 from sim_node.lazy import public  # noqa: E402
 
-if TYPE_CHECKING:
-    from sim_node.frames import Frame, Orientation, Position, Velocity, convert
-    from sim_node.recording import open_bag
-    from sim_node.session import SensorMessages, Session, show
-    from sim_node.simulation import Loop, Simulation, Snapshot, State
-    from sim_node.tree import TransformTree
-    from sim_node.world import World, WorldError
-    from sim_node.world.load import load, loads
-
-__all__ = [
-    "Frame",
-    "Loop",
-    "Orientation",
-    "Position",
-    "SensorMessages",
-    "Session",
-    "Simulation",
-    "Snapshot",
-    "State",
-    "TransformTree",
-    "Velocity",
-    "World",
-    "WorldError",
-    "convert",
-    "load",
-    "loads",
-    "open_bag",
-    "show",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "Frame": "frames",
-        "Loop": "simulation",
-        "Orientation": "frames",
-        "Position": "frames",
-        "SensorMessages": "session",
-        "Session": "session",
-        "Simulation": "simulation",
-        "Snapshot": "simulation",
-        "State": "simulation",
-        "TransformTree": "tree",
-        "Velocity": "frames",
-        "World": "world",
-        "WorldError": "world",
-        "convert": "frames",
-        "load": "world.load",
-        "loads": "world.load",
-        "open_bag": "recording",
-        "show": "session",
-    },
-)
+with public(__name__):
+    from sim_node.frames import Frame as Frame
+    from sim_node.frames import Orientation as Orientation
+    from sim_node.frames import Position as Position
+    from sim_node.frames import Velocity as Velocity
+    from sim_node.frames import convert as convert
+    from sim_node.recording import open_bag as open_bag
+    from sim_node.session import SensorMessages as SensorMessages
+    from sim_node.session import Session as Session
+    from sim_node.session import show as show
+    from sim_node.simulation import Loop as Loop
+    from sim_node.simulation import Simulation as Simulation
+    from sim_node.simulation import Snapshot as Snapshot
+    from sim_node.simulation import State as State
+    from sim_node.tree import TransformTree as TransformTree
+    from sim_node.world import World as World
+    from sim_node.world import WorldError as WorldError
+    from sim_node.world.load import load as load
+    from sim_node.world.load import loads as loads

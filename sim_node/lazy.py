@@ -2,42 +2,83 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from _thread import allocate_lock
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+# Held while `__import__` is replaced: two threads may import two packages.
+_LOCK = allocate_lock()
 
-def public(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make the `__getattr__` and `__dir__` (PEP 562) of a package whose public names are imported on first use.
 
-    A name must differ from those of the package's own modules: importing such a module would set the attribute. The
-    exception is a module that is public itself: it has its own name here.
+class public:  # noqa: N801
+    """Make the names that a block imports the public names of a package, each imported when it is first used.
 
-        if TYPE_CHECKING:
-            from sim_node.recording.opening import open_bag
-        __all__ = ["open_bag"]
-        __getattr__, __dir__ = public(__name__, {"open_bag": "opening"})
+    Sets the package's `__all__`, `__getattr__` and `__dir__` (PEP 562). Type checkers and editors read the imports as
+    such; `as` tells them that a name is public. The block has nothing but `from MODULE import NAME as NAME`.
+
+        with public(__name__):
+            from sim_node.recording.opening import open_bag as open_bag
+
+    A name that is also that of a module of the package must come from this module, which is then imported at once: a
+    later import of the module would set the attribute to the module. From the package itself come its modules.
 
     Args:
         package: Full name of the package, its `__name__`.
-        modules: For each public name, the module that defines it, relative to the package; one outside the package
-            begins with a dot for each package above it.
-
-    Returns:
-        The package's `__getattr__` and `__dir__`. The first raises AttributeError for any other name.
     """
 
-    def get(name: str) -> Any:
-        module = modules.get(name)
-        if module is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = importlib.import_module(f".{module}", package)
-        value = found if name == module else getattr(found, name)
-        setattr(sys.modules[package], name, value)
+    def __init__(self, package: str) -> None:
+        self._package, self._module = package, sys.modules[package]
+        self._sources: dict[str, str] = {}
+
+    def __enter__(self) -> None:
+        _LOCK.acquire()
+        self._import = builtins.__import__
+        builtins.__import__ = self._note
+
+    def __exit__(self, *_: object) -> None:
+        builtins.__import__ = self._import
+        _LOCK.release()
+        names = vars(self._module)
+        for name in self._sources:
+            del names[name]
+        names.update(__all__=sorted(self._sources), __getattr__=self._get, __dir__=self._dir)
+        for name, source in self._sources.items():
+            if source == f"{self._package}.{name}":
+                self._get(name)
+
+    def _note(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        if globals is not vars(self._module):  # another thread's
+            return self._import(name, globals, locals, fromlist, level)
+        self._sources.update(dict.fromkeys(fromlist or (), name))
+        return _ANYTHING
+
+    def _get(self, name: str) -> Any:
+        source = self._sources.get(name)
+        if source is None:
+            raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+        is_module = source == self._package
+        found = importlib.import_module(f"{source}.{name}" if is_module else source)
+        value = found if is_module else getattr(found, name)
+        setattr(self._module, name, value)
         return value
 
-    def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *modules})
+    def _dir(self) -> list[str]:
+        return sorted({*vars(self._module), *self._sources})
 
-    return get, names
+
+class _Anything:
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+_ANYTHING = _Anything()

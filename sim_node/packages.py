@@ -25,6 +25,7 @@ ROSDEP_KEYS = {
 _DISTRIBUTIONS = {
     "serial": "pyserial",
     "PIL": "pillow",
+    "re2": "google-re2",
     "collada": "pycollada",
     "rerun": "rerun-sdk",
     "foxglove": "foxglove-sdk",

@@ -21,6 +21,7 @@ lock mcp -c core.lock -c elodin.lock
 lock test -c core.lock -c ros.lock -c elodin.lock -c learn.lock -c mcp.lock \
     --no-emit-package coverage --no-emit-package pytest-cov --no-emit-package numpy --no-emit-package pillow
 lock ray -c core.lock -c elodin.lock -c test.lock
+lock coverage
 lock dist
 lock docs
 lock numpy1

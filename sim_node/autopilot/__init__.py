@@ -1,49 +1,17 @@
 """Autopilots over MAVLink: codec, links, and telemetry, commands and missions between NED/FRD and ENU/FLU."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.autopilot.bridge import Bridge
-    from sim_node.autopilot.bridge_settings import BridgeListener, BridgeSettings
-    from sim_node.autopilot.connection import Connection, Identity
-    from sim_node.autopilot.ports import PortInUse
-    from sim_node.autopilot.telemetry import Telemetry
-    from sim_node.autopilot.topics import FrameNames, Profile, topic
-    from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
-
-__all__ = [
-    "Bridge",
-    "BridgeListener",
-    "BridgeSettings",
-    "Connection",
-    "FrameNames",
-    "Identity",
-    "PortInUse",
-    "Profile",
-    "Telemetry",
-    "VehicleCoSimulator",
-    "attach_autopilots",
-    "topic",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "Bridge": "bridge",
-        "BridgeListener": "bridge_settings",
-        "BridgeSettings": "bridge_settings",
-        "Connection": "connection",
-        "FrameNames": "topics",
-        "Identity": "connection",
-        "PortInUse": "ports",
-        "Profile": "topics",
-        "Telemetry": "telemetry",
-        "VehicleCoSimulator": "vehicle_co_simulator",
-        "attach_autopilots": "vehicle_co_simulator",
-        "topic": "topics",
-    },
-)
+with public(__name__):
+    from sim_node.autopilot.bridge import Bridge as Bridge
+    from sim_node.autopilot.bridge_settings import BridgeListener as BridgeListener
+    from sim_node.autopilot.bridge_settings import BridgeSettings as BridgeSettings
+    from sim_node.autopilot.connection import Connection as Connection
+    from sim_node.autopilot.connection import Identity as Identity
+    from sim_node.autopilot.ports import PortInUse as PortInUse
+    from sim_node.autopilot.telemetry import Telemetry as Telemetry
+    from sim_node.autopilot.topics import FrameNames as FrameNames
+    from sim_node.autopilot.topics import Profile as Profile
+    from sim_node.autopilot.topics import topic as topic
+    from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator as VehicleCoSimulator
+    from sim_node.autopilot.vehicle_co_simulator import attach_autopilots as attach_autopilots

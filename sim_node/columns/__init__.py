@@ -1,6 +1,11 @@
 """Columns: the state of a run as named arrays with a declared layout, one row for each entity."""
 
-from sim_node.columns.column import Array, AtInstants, Checkpoint, Column, Rows
-from sim_node.columns.columns import Columns
+from sim_node.lazy import public
 
-__all__ = ["Array", "AtInstants", "Checkpoint", "Column", "Columns", "Rows"]
+with public(__name__):
+    from sim_node.columns.column import Array as Array
+    from sim_node.columns.column import AtInstants as AtInstants
+    from sim_node.columns.column import Checkpoint as Checkpoint
+    from sim_node.columns.column import Column as Column
+    from sim_node.columns.column import Rows as Rows
+    from sim_node.columns.columns import Columns as Columns

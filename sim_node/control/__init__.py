@@ -11,17 +11,8 @@ over mass (m/s^2) along the world's axes, yaw, yaw_rate. wrenches (V, 4): thrust
 its axes (N m).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.control.airframe import Airframe
-    from sim_node.control.controller import Controller
-
-__all__ = ["Airframe", "Controller"]
-
-# World files name kinds of bases, which needs no compiled kernel.
-__getattr__, __dir__ = public(__name__, {"Airframe": "airframe", "Controller": "controller"})
+with public(__name__):
+    from sim_node.control.airframe import Airframe as Airframe
+    from sim_node.control.controller import Controller as Controller

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.ecs.jax_setup import jnp
-from sim_node.ecs.structure import State
+from sim_node.ecs.numerics import State
 
 # Larger components than this are blocks of their own: copying them into one would cost more than it saves.
 MAX_SHARED_BYTES = 16 << 10

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +12,10 @@ from sim_node.ecs import rows
 from sim_node.ecs.components import carrier_of
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.jax_setup import jax, jnp
+from sim_node.ecs.numerics import Bodies, Evaluated, Integrate, Integrator, Motion, State
 from sim_node.ecs.rows import Quat, Vector
 from sim_node.ecs.standard import Force, Inertia, SimulationTimeStep, WorldAccel, WorldPos, WorldVel
-from sim_node.ecs.structure import State, Structure
+from sim_node.ecs.structure import Structure
 from sim_node.ecs.systems import Apply, System, system_of
 from sim_node.world.problems import Where
 
@@ -24,87 +23,6 @@ _POS, _VEL, _ACCEL, _FORCE, _INERTIA = (
     carrier_of(each).component for each in (WorldPos, WorldVel, WorldAccel, Force, Inertia)
 )
 _TIME_STEP = carrier_of(SimulationTimeStep).component
-
-
-class Integrator(Enum):
-    """How `six_dof` integrates.
-
-    Attributes:
-        Rk4: The classical Runge-Kutta method of order 4, on rotations as well (Munthe-Kaas 1999).
-        SemiImplicit: Momenta first, then poses with the new ones; of order 1, and symplectic.
-    """
-
-    Rk4 = "rk4"
-    SemiImplicit = "semi_implicit"
-
-
-class Bodies(NamedTuple):
-    """The motion of n bodies in the world: transforms (n, 7) [q p], velocities (n, 6) [w v]."""
-
-    pos: Any
-    vel: Any
-
-
-class Evaluated(NamedTuple):
-    """The equations of motion, evaluated.
-
-    Attributes:
-        bodies: The motion for which they were, as the effectors left it.
-        accel: Accelerations (n, 6).
-        force: Forces (n, 6).
-        state: The state that the effectors left, and the accelerations.
-        inertia: Inertias (n, 7), as the effectors left them.
-    """
-
-    bodies: Bodies
-    accel: Any
-    force: Any
-    state: State
-    inertia: Any
-
-
-class Motion(NamedTuple):
-    """One tick of `six_dof`, to be integrated.
-
-    Attributes:
-        evaluate: Evaluates the equations of motion, from a state and a motion of the bodies.
-        state: The state before the tick.
-        start: The bodies before the tick.
-        inertia: Their inertias (n, 7) before the tick.
-        step: The time to integrate over, s.
-        tick: The time between two ticks, s.
-        written: The names of the components that effectors write.
-        where: The place of `six_dof` in the user's file, for messages.
-    """
-
-    evaluate: Callable[[State, Bodies], Evaluated]
-    state: State
-    start: Bodies
-    inertia: Any
-    step: Any
-    tick: Any
-    written: frozenset[str]
-    where: Where
-
-
-# Returns the bodies after a tick, and the state that the effectors left.
-Integrate = Callable[[Motion], tuple[Bodies, State]]
-
-
-class Numerics(Protocol):
-    """The equations of motion, and the methods that integrate them."""
-
-    def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
-        """Return the accelerations (n, 6) of bodies of inertias (n, 7) under forces (n, 6)."""
-
-    def methods(self) -> dict[Integrator, Integrate]:
-        """Return the function of each integrator."""
-
-    def step(self, seconds: float) -> float:
-        """Return the time between two ticks that is used for a requested one, s."""
-
-    def microseconds(self, step: float, ticks: Any) -> Any:
-        """Return the time that a number of ticks, or numbers (k,) of them, of a step, s, take, us."""
 
 
 class NewtonEuler:

@@ -7,9 +7,8 @@ from typing import Any
 
 from sim_node.ecs import rows
 from sim_node.ecs.algebra import SpatialMotion, SpatialTransform
-from sim_node.ecs.dynamics import Bodies, Integrate, Integrator, Motion
 from sim_node.ecs.jax_setup import jax, jnp
-from sim_node.ecs.structure import State
+from sim_node.ecs.numerics import Bodies, Integrate, Integrator, Motion, State
 
 
 class ElodinNumerics:

@@ -8,8 +8,8 @@ from typing import Any, get_args
 from sim_node.ecs.components import carrier_of
 from sim_node.ecs.errors import EcsError
 from sim_node.ecs.graphs import GraphQuery, TotalEdge
+from sim_node.ecs.numerics import State
 from sim_node.ecs.queries import Query, Using
-from sim_node.ecs.structure import State
 from sim_node.world.problems import Where
 
 

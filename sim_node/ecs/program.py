@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from sim_node.ecs.blocks import Blocks
 from sim_node.ecs.components import Component, carrier_of, layout_of
-from sim_node.ecs.dynamics import Numerics
 from sim_node.ecs.entities import GLOBALS, GLOBALS_NAME, Entities, Table
 from sim_node.ecs.errors import EcsError, caller
 from sim_node.ecs.jax_setup import jax
 from sim_node.ecs.layouts import ComponentType
+from sim_node.ecs.numerics import Numerics, State
 from sim_node.ecs.standard import SimulationTick, SimulationTimeStep
-from sim_node.ecs.structure import State, Structure
+from sim_node.ecs.structure import Structure
 from sim_node.ecs.systems import Apply, System, system_of
 
 # The most ticks, and bytes of components, that are computed and kept in one call.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +11,9 @@ import numpy.typing as npt
 from sim_node.ecs.components import Component, EntityId, layout_of
 from sim_node.ecs.entities import GLOBALS
 from sim_node.ecs.errors import EcsError
+from sim_node.ecs.numerics import Numerics
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Where
-
-if TYPE_CHECKING:
-    from sim_node.ecs.dynamics import Numerics
-
-# Arrays (n, *shape) by the names of components.
-State = Mapping[str, Any]
 
 
 def rows_among(own: Iterable[EntityId], wanted: Iterable[EntityId]) -> npt.NDArray[np.int64]:

@@ -17,9 +17,10 @@ from sim_node.ecs.components import Component, EntityId
 from sim_node.ecs.errors import EcsError, caller, place_of, user_code
 from sim_node.ecs.graphs import GraphQuery
 from sim_node.ecs.jax_setup import jax, jnp
+from sim_node.ecs.numerics import State
 from sim_node.ecs.parameters import Parameter
 from sim_node.ecs.queries import Query, Using
-from sim_node.ecs.structure import State, Structure
+from sim_node.ecs.structure import Structure
 from sim_node.world.problems import Where
 
 # Returns the state after a system; all of it, in a new mapping.

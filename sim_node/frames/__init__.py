@@ -1,79 +1,46 @@
 """Coordinate conventions ENU, NED, FLU, FRD, ECEF and LLA, and conversions between them."""
 
-from sim_node.frames.altitudes import (
-    VerticalDatum,
-    altitude_ellipsoid,
-    altitude_msl,
-    coarse_geoid_undulation,
-    convert_altitude,
-    geoid_undulation,
-)
-from sim_node.frames.conventions import (
-    AttitudeRequired,
-    Convention,
-    Frame,
-    FrameKind,
-    FrameMismatch,
-    InvalidCoordinates,
-    OriginRequired,
-)
-from sim_node.frames.conversions import (
-    convert_covariance,
-    convert_orientation,
-    convert_transform,
-    convert_velocity,
-    goto_from_ned,
-    goto_to_ned,
-    yaw_enu_from_ned,
-    yaw_ned_from_enu,
-)
-from sim_node.frames.positions import convert_position
-from sim_node.frames.tagged import Displacement, Orientation, Position, Transform, Velocity, convert
-from sim_node.frames.tagged_altitudes import Altitude
-from sim_node.frames.tagged_covariances import Covariance
-from sim_node.frames.vectors import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frd, Ned
-from sim_node.frames.yaws import Heading, YawEnu, YawNed
+from sim_node.lazy import public
 
-__all__ = [
-    "Altitude",
-    "AttitudeEnu",
-    "AttitudeFlu",
-    "AttitudeFrd",
-    "AttitudeNed",
-    "AttitudeRequired",
-    "Convention",
-    "Covariance",
-    "Displacement",
-    "Enu",
-    "Flu",
-    "Frame",
-    "FrameKind",
-    "FrameMismatch",
-    "Frd",
-    "Heading",
-    "InvalidCoordinates",
-    "Ned",
-    "Orientation",
-    "OriginRequired",
-    "Position",
-    "Transform",
-    "Velocity",
-    "VerticalDatum",
-    "YawEnu",
-    "YawNed",
-    "altitude_ellipsoid",
-    "altitude_msl",
-    "coarse_geoid_undulation",
-    "convert",
-    "convert_altitude",
-    "convert_covariance",
-    "convert_orientation",
-    "convert_position",
-    "convert_transform",
-    "convert_velocity",
-    "geoid_undulation",
-    "goto_from_ned",
-    "goto_to_ned",
-    "yaw_enu_from_ned",
-    "yaw_ned_from_enu",
-]
+with public(__name__):
+    from sim_node.frames.altitudes import VerticalDatum as VerticalDatum
+    from sim_node.frames.altitudes import altitude_ellipsoid as altitude_ellipsoid
+    from sim_node.frames.altitudes import altitude_msl as altitude_msl
+    from sim_node.frames.altitudes import coarse_geoid_undulation as coarse_geoid_undulation
+    from sim_node.frames.altitudes import convert_altitude as convert_altitude
+    from sim_node.frames.altitudes import geoid_undulation as geoid_undulation
+    from sim_node.frames.conventions import AttitudeRequired as AttitudeRequired
+    from sim_node.frames.conventions import Convention as Convention
+    from sim_node.frames.conventions import Frame as Frame
+    from sim_node.frames.conventions import FrameKind as FrameKind
+    from sim_node.frames.conventions import FrameMismatch as FrameMismatch
+    from sim_node.frames.conventions import InvalidCoordinates as InvalidCoordinates
+    from sim_node.frames.conventions import OriginRequired as OriginRequired
+    from sim_node.frames.conversions import convert_covariance as convert_covariance
+    from sim_node.frames.conversions import convert_orientation as convert_orientation
+    from sim_node.frames.conversions import convert_transform as convert_transform
+    from sim_node.frames.conversions import convert_velocity as convert_velocity
+    from sim_node.frames.conversions import goto_from_ned as goto_from_ned
+    from sim_node.frames.conversions import goto_to_ned as goto_to_ned
+    from sim_node.frames.conversions import yaw_enu_from_ned as yaw_enu_from_ned
+    from sim_node.frames.conversions import yaw_ned_from_enu as yaw_ned_from_enu
+    from sim_node.frames.positions import convert_position as convert_position
+    from sim_node.frames.tagged import Displacement as Displacement
+    from sim_node.frames.tagged import Orientation as Orientation
+    from sim_node.frames.tagged import Position as Position
+    from sim_node.frames.tagged import Transform as Transform
+    from sim_node.frames.tagged import Velocity as Velocity
+    from sim_node.frames.tagged import convert as convert
+    from sim_node.frames.tagged_altitudes import Altitude as Altitude
+    from sim_node.frames.tagged_covariances import Covariance as Covariance
+    from sim_node.frames.vectors import AttitudeEnu as AttitudeEnu
+    from sim_node.frames.vectors import AttitudeFlu as AttitudeFlu
+    from sim_node.frames.vectors import AttitudeFrd as AttitudeFrd
+    from sim_node.frames.vectors import AttitudeNed as AttitudeNed
+    from sim_node.frames.vectors import Enu as Enu
+    from sim_node.frames.vectors import Flu as Flu
+    from sim_node.frames.vectors import Frd as Frd
+    from sim_node.frames.vectors import Ned as Ned
+    from sim_node.frames.yaws import Heading as Heading
+    from sim_node.frames.yaws import YawEnu as YawEnu
+    from sim_node.frames.yaws import YawNed as YawNed

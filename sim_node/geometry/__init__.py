@@ -3,38 +3,14 @@
 The modules `quaternions` and `poses` have the algebra.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.geometry.arrays import BoolArray, FloatArray, IntArray
-    from sim_node.geometry.interpolation import hermite_pose, interpolate, slerp
-    from sim_node.geometry.tangents import catmull_rom_tangents, pchip_tangents
-
-__all__ = [
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "catmull_rom_tangents",
-    "hermite_pose",
-    "interpolate",
-    "pchip_tangents",
-    "slerp",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "BoolArray": "arrays",
-        "FloatArray": "arrays",
-        "IntArray": "arrays",
-        "catmull_rom_tangents": "tangents",
-        "hermite_pose": "interpolation",
-        "interpolate": "interpolation",
-        "pchip_tangents": "tangents",
-        "slerp": "interpolation",
-    },
-)
+with public(__name__):
+    from sim_node.geometry.arrays import BoolArray as BoolArray
+    from sim_node.geometry.arrays import FloatArray as FloatArray
+    from sim_node.geometry.arrays import IntArray as IntArray
+    from sim_node.geometry.interpolation import hermite_pose as hermite_pose
+    from sim_node.geometry.interpolation import interpolate as interpolate
+    from sim_node.geometry.interpolation import slerp as slerp
+    from sim_node.geometry.tangents import catmull_rom_tangents as catmull_rom_tangents
+    from sim_node.geometry.tangents import pchip_tangents as pchip_tangents

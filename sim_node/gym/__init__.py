@@ -3,76 +3,29 @@
 `import sim_node.gym` registers the shipped environments with Gymnasium, where it is installed.
 """
 
-from __future__ import annotations
-
 import importlib.util
-from typing import TYPE_CHECKING
 
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.gym.dataset import Recipe, simulate, write_dataset
-    from sim_node.gym.draws import Direction, draw_of
-    from sim_node.gym.environment import Environment
-    from sim_node.gym.interface import (
-        BodyAction,
-        ColumnSignal,
-        FrameSignal,
-        JointAction,
-        JointSignal,
-        SensorSignal,
-        VehicleAction,
-        VehicleSignal,
-    )
-    from sim_node.gym.loader import Dataset
-    from sim_node.gym.route import Route
-    from sim_node.gym.spec import Spec
-    from sim_node.gym.spec_file import load_spec
-
-__all__ = [
-    "BodyAction",
-    "ColumnSignal",
-    "Dataset",
-    "Direction",
-    "Environment",
-    "FrameSignal",
-    "JointAction",
-    "JointSignal",
-    "Recipe",
-    "Route",
-    "SensorSignal",
-    "Spec",
-    "VehicleAction",
-    "VehicleSignal",
-    "draw_of",
-    "load_spec",
-    "simulate",
-    "write_dataset",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "BodyAction": "interface",
-        "ColumnSignal": "interface",
-        "Dataset": "loader",
-        "Direction": "draws",
-        "Environment": "environment",
-        "FrameSignal": "interface",
-        "JointAction": "interface",
-        "JointSignal": "interface",
-        "Recipe": "dataset",
-        "Route": "route",
-        "SensorSignal": "interface",
-        "Spec": "spec",
-        "VehicleAction": "interface",
-        "VehicleSignal": "interface",
-        "draw_of": "draws",
-        "load_spec": "spec_file",
-        "simulate": "dataset",
-        "write_dataset": "dataset",
-    },
-)
+with public(__name__):
+    from sim_node.gym.dataset import Recipe as Recipe
+    from sim_node.gym.dataset import simulate as simulate
+    from sim_node.gym.dataset import write_dataset as write_dataset
+    from sim_node.gym.draws import Direction as Direction
+    from sim_node.gym.draws import draw_of as draw_of
+    from sim_node.gym.environment import Environment as Environment
+    from sim_node.gym.interface import BodyAction as BodyAction
+    from sim_node.gym.interface import ColumnSignal as ColumnSignal
+    from sim_node.gym.interface import FrameSignal as FrameSignal
+    from sim_node.gym.interface import JointAction as JointAction
+    from sim_node.gym.interface import JointSignal as JointSignal
+    from sim_node.gym.interface import SensorSignal as SensorSignal
+    from sim_node.gym.interface import VehicleAction as VehicleAction
+    from sim_node.gym.interface import VehicleSignal as VehicleSignal
+    from sim_node.gym.loader import Dataset as Dataset
+    from sim_node.gym.route import Route as Route
+    from sim_node.gym.spec import Spec as Spec
+    from sim_node.gym.spec_file import load_spec as load_spec
 
 if importlib.util.find_spec("gymnasium") is not None:
     from sim_node.gym.shipped import register

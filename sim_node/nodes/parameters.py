@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from sim_node.recording.settings import COMPRESSIONS, SPARE_BYTES, WHEN_FULL
+from sim_node.simulation import Refused
 from sim_node.text import did_you_mean
 from sim_node.world.locate import DEFAULT_WORLD
 
@@ -199,3 +200,14 @@ def refuse_unknown(node: Node, specs: Mapping[str, ParameterSpec], beside: Itera
         if not (name in known or node.has_parameter(name) or name.startswith("qos_overrides.")):
             listed = f"known: {', '.join(known)}" if known else f"{node.get_name()} has no parameters"
             raise ParameterFault(f"unknown parameter {name}{did_you_mean(name, known)} ({listed})", name)
+
+
+def applied(parameters: Iterable[Parameter], apply: Mapping[str, Callable[[Any], None]]) -> SetParametersResult:
+    """Apply changed parameters by their names. One that is refused ends it, with the reason."""
+    for parameter in parameters:
+        if parameter.name in apply:
+            try:
+                apply[parameter.name](parameter.value)
+            except Refused as refusal:
+                return SetParametersResult(successful=False, reason=str(refusal))
+    return SetParametersResult(successful=True)

@@ -13,19 +13,18 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time import Time
 from std_msgs.msg import Float64
-from std_srvs.srv import Trigger
 
 from sim_node.nodes import publishers
 from sim_node.nodes.environment import prepare
-from sim_node.nodes.parameters import ParameterFault, declare, refuse_unknown
+from sim_node.nodes.parameters import ParameterFault, applied, declare, refuse_unknown
 from sim_node.nodes.playback_target import GraphPlaybackTarget
 from sim_node.nodes.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
 from sim_node.nodes.spin import LoopNode
+from sim_node.nodes.triggers import serve
 from sim_node.recording.bag import Bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.qos import offer
-from sim_node.simulation import Refused
 from sim_node.text import MAX_LINE, shown
 
 
@@ -168,28 +167,15 @@ class ReplayNode(LoopNode):
         self.target.lossless = values["rate"] == 0.0
         self.target.over = lambda: player.stopping
         self.add_on_set_parameters_callback(self._change)
-        self._serve("pause", player.pause)
-        self._serve("resume", player.resume)
-        self._serve("toggle", player.toggle)
-        self._serve("step", player.step)
-        self._serve("seek", lambda: player.seek(round(self.get_parameter("position").value * 1e9)))
-        self._serve("stop", player.end)
-
-    def _serve(self, name: str, action: Callable[[], None]) -> None:
-        """Offer a std_srvs/Trigger service ~/name. Its reply has the position, or the reason of a refusal."""
-
-        def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            try:
-                response.message, response.success = self.loop.call(act), True
-            except Exception as failure:  # a failure of the player is raised by its stop, too
-                response.message, response.success = str(failure), False
-            return response
-
-        def act() -> str:
-            action()
-            return self.loop.status()
-
-        self.create_service(Trigger, f"~/{name}", serve)
+        actions: dict[str, Callable[[], object]] = {
+            "pause": player.pause,
+            "resume": player.resume,
+            "toggle": player.toggle,
+            "step": player.step,
+            "seek": lambda: player.seek(round(self.get_parameter("position").value * 1e9)),
+            "stop": player.end,
+        }
+        serve(self, player, player.status, actions)
 
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""
@@ -199,13 +185,7 @@ class ReplayNode(LoopNode):
             "step_size": lambda value: self.loop.call(lambda: setattr(self.loop, "step_ns", round(value * 1e9))),
             "position": lambda value: self.loop.seek(round(value * 1e9)),
         }
-        for parameter in parameters:
-            if parameter.name in apply:
-                try:
-                    apply[parameter.name](parameter.value)
-                except Refused as refusal:
-                    return SetParametersResult(successful=False, reason=str(refusal))
-        return SetParametersResult(successful=True)
+        return applied(parameters, apply)
 
     def _set_rate(self, rate: float) -> None:
         self.loop.set_rate(rate)

@@ -11,19 +11,18 @@ from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
-from std_srvs.srv import Trigger
 
 from sim_node.nodes.bridge_beside import LaterBridges, bridges_for, parameters_beside
 from sim_node.nodes.commands import CommandSink
 from sim_node.nodes.diagnostics import Diagnostics
-from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
+from sim_node.nodes.parameters import SPECS, applied, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers, typed
 from sim_node.nodes.recording import recording_faults, recording_settings, serve_snapshot
 from sim_node.nodes.simulation_requests import SimulationRequests
 from sim_node.nodes.spin import LoopNode
-from sim_node.plugins import blamed
+from sim_node.nodes.triggers import serve
 from sim_node.session import Publishing, Session
-from sim_node.simulation import Loop, Refused, Sink, Snapshot
+from sim_node.simulation import Loop, Sink, Snapshot
 from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.wire.component_sink import component_topics
 from sim_node.wire.odometry import odometry_topics
@@ -238,10 +237,10 @@ class SimulationNode(LoopNode):
         if session.recorder is not None and session.recorder.settings.snapshot_ns:
             serve_snapshot(self, session.recorder)
         self.add_on_set_parameters_callback(self._change)
-        self._serve("pause", self.loop.pause)
-        self._serve("resume", self.loop.resume)
-        self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
-        self._serve("step", self.loop.step)
+        loop = self.loop
+        actions: dict[str, Callable[[], object]] = {"pause": loop.pause, "resume": loop.resume, "step": loop.step}
+        actions["reset"] = lambda: loop.reset(self.get_parameter("seed").value)
+        serve(self, loop, self._state, actions)
         # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, session, stamp)
@@ -251,22 +250,9 @@ class SimulationNode(LoopNode):
             prefix, use_sim_time = values["frame_prefix"], not self._wall_stamps
             self.beside = bridges_for(self.world, prefix, use_sim_time=use_sim_time)
 
-    def _serve(self, name: str, action: Callable[[], None]) -> None:
-        """Offer a std_srvs/Trigger service ~/name. Its reply has the time, or the reason of a refusal."""
-
-        def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            try:
-                response.message, response.success = self.loop.call(act), True
-            except Exception as failure:  # a failure of the loop is raised by its stop, too
-                response.message, response.success = str(blamed(failure) or failure), False
-            return response
-
-        def act() -> str:
-            action()
-            state = "paused" if self.loop.paused else "running"
-            return f"{state} at {self.loop.simulation.time_ns / 1e9:.9g} s"
-
-        self.create_service(Trigger, f"~/{name}", serve)
+    def _state(self) -> str:
+        state = "paused" if self.loop.paused else "running"
+        return f"{state} at {self.loop.simulation.time_ns / 1e9:.9g} s"
 
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""
@@ -280,10 +266,4 @@ class SimulationNode(LoopNode):
             "real_time_factor": self.loop.set_real_time_factor,
             "clock": lambda value: self.loop.call(lambda: setattr(self.clock_sink, "enabled", value)),
         }
-        for parameter in parameters:
-            if parameter.name in apply:
-                try:
-                    apply[parameter.name](parameter.value)
-                except Refused as refusal:
-                    return SetParametersResult(successful=False, reason=str(refusal))
-        return SetParametersResult(successful=True)
+        return applied(parameters, apply)

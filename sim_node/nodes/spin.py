@@ -86,53 +86,58 @@ def run_node(
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE
     try:
-        if interrupt.asked:
-            return 0
-        unused = remove_ros_args(command_line)[1:]
-        if unused:
-            raise ParameterFault(f"unexpected argument {unused[0]!r}; parameters are --ros-args -p NAME:=VALUE")
-        node = make()
-        try:
-            made: list[LoopNode] = [node, *node.beside]
-            names = [each.get_fully_qualified_name() for each in made]
-            for line in without_effect(overrides(command_line), names):
-                print(f"warning: {line}", file=sys.stderr, flush=True)
-            # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
-            gc.freeze()
-            gc.enable()  # see executables.py
-            spin(node, interrupt, partial(running, node))
-        finally:
-            node.destroy_node()
-    except WorldError as error:
-        print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-        return USER_MISTAKE
-    except ParameterFault as fault:
-        places = [each.where for each in overrides(command_line) if each.name == fault.name]
-        print(f"{(places and str(places[-1])) or 'sim_node'}: {fault}\nnothing was started", file=sys.stderr)
-        return USER_MISTAKE
-    except (RunFailed, PortInUse) as fault:
-        print(f"sim_node: {fault}", file=sys.stderr)
-        return FAILED
-    except BagError as error:
-        print(f"sim_node: {error}", file=sys.stderr)
-        return USER_MISTAKE
-    except RecordingStopped:  # already reported
-        return FAILED
+        if not interrupt.asked:
+            _run(make, interrupt, command_line, running)
     except KeyboardInterrupt:
         if not interrupt.asked:
             raise
-        return 0  # nothing was started yet: a world in Python was read
+        # Nothing was started yet: a world in Python was read.
     except Exception as error:
-        theirs = blamed(error)
-        if theirs is None:
-            raise
-        print(f"sim_node: {theirs}", file=sys.stderr)
-        return FAILED
+        return _report(error, command_line)
     finally:
         rclpy.shutdown()
         # The process ends: a search for cycles would take half of the time after Ctrl-C.
         gc.freeze()
     return 0
+
+
+def _run(make: Callable[[], N], interrupt: Interrupt, command_line: list[str], running: Callable[[N], object]) -> None:
+    unused = remove_ros_args(command_line)[1:]
+    if unused:
+        raise ParameterFault(f"unexpected argument {unused[0]!r}; parameters are --ros-args -p NAME:=VALUE")
+    node = make()
+    try:
+        made: list[LoopNode] = [node, *node.beside]
+        names = [each.get_fully_qualified_name() for each in made]
+        for line in without_effect(overrides(command_line), names):
+            print(f"warning: {line}", file=sys.stderr, flush=True)
+        # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
+        gc.freeze()
+        gc.enable()  # see executables.py
+        spin(node, interrupt, partial(running, node))
+    finally:
+        node.destroy_node()
+
+
+def _report(error: Exception, command_line: list[str]) -> int:
+    """Print an error of the user or of a plug-in, and return the exit code. Raises any other again."""
+    code, text = FAILED, f"sim_node: {error}"
+    if isinstance(error, WorldError):
+        code, text = USER_MISTAKE, f"{error}\n{counted(len(error.problems), 'error')}, nothing was started"
+    elif isinstance(error, ParameterFault):
+        places = [str(each.where) for each in overrides(command_line) if each.name == error.name]
+        code, text = USER_MISTAKE, f"{''.join(places[-1:]) or 'sim_node'}: {error}\nnothing was started"
+    elif isinstance(error, BagError):
+        code = USER_MISTAKE
+    elif isinstance(error, RecordingStopped):  # already reported
+        return FAILED
+    elif not isinstance(error, RunFailed | PortInUse):
+        theirs = blamed(error)
+        if theirs is None:
+            raise error
+        text = f"sim_node: {theirs}"
+    print(text, file=sys.stderr)
+    return code
 
 
 def spin(node: LoopNode, interrupt: Interrupt, started: Callable[[], object]) -> None:

@@ -23,7 +23,7 @@ from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key
 
 if TYPE_CHECKING:
-    from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.compiled import Compiled
 
 # The column of the targets that differ from MuJoCo's controls, because they oscillate or have a limited speed, or
 # because the drive is implicit.

@@ -25,8 +25,8 @@ from sim_node.world.problems import Problem, WorldError, quoted
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
 
+    from sim_node.physics.compiled import Compiled
     from sim_node.physics.joint_drives import Drive
-    from sim_node.physics.mujoco_model import Compiled
 
 # [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels tell it.
 ODOMETRY = "base/odometry"

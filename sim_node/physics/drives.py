@@ -72,7 +72,6 @@ class Drives:
         self._model, self._data = model, data
         names = tuple(name_of(actuator) for actuator in actuators)
         self._controls = np.array([model.actuator(name).id for name in names])
-        self._is_implicit = np.array([actuator.implicit for actuator in actuators])
         self._begin = np.array([actuator.forces for actuator in actuators])
         self._on = np.array([actuator.engagement for actuator in actuators])
         # Change of engagement in a timestep, upwards and downwards.

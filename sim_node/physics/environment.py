@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.cameras import CameraRenderer
-from sim_node.physics.mujoco_model import Compiled
+from sim_node.physics.compiled import Compiled
 from sim_node.physics.placing import joint_reader
 from sim_node.physics.wind import WindField
 from sim_node.sensors.context import Cameras, Echoes, Lens

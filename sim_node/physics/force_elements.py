@@ -17,8 +17,8 @@ from sim_node.world.problems import WorldError
 if TYPE_CHECKING:
     from mujoco import MjData
 
+    from sim_node.physics.compiled import Compiled
     from sim_node.physics.handles import BaseRecord, VehicleRecord
-    from sim_node.physics.mujoco_model import Compiled
 
 
 @runtime_checkable

@@ -28,7 +28,7 @@ from sim_node.world.model import World
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
 
-    from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.compiled import Compiled
 
 DRIFT = "loop_drift"
 # Rows of the types of equality constraints that this is for. Welds are not: sliders, which weigh hardly anything, hang

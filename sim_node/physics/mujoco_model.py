@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actuators import add_actuators, check_damping, set_targets
 from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.base_contacts import exclude_scenery
+from sim_node.physics.compiled import Compiled
 from sim_node.physics.contact_materials import add_contact_pairs, set_contact_pairs
 from sim_node.physics.drives import integrator_of
 from sim_node.physics.joint_motion import add_mimics, set_joint_motion
@@ -32,6 +32,7 @@ from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 from sim_node.world.model_settings import physics_of, touches
+from sim_node.world.models import Model
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
 from sim_node.world.surfaces import Surface
 
@@ -64,59 +65,10 @@ MAX_DOFS = 6
 mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
 
 
-@dataclass(frozen=True, eq=False)
-class Compiled:
-    """A MuJoCo model, its specification, and the places of the world's frames in it.
-
-    Every frame except keyframed ones is fixed to a body of MuJoCo, its carrier, at a constant pose.
-
-    Attributes:
-        model: The compiled model.
-        spec: The specification that it was compiled from.
-        links: Of each link that joints move (L, 3): its row in the frame table, its body, and the body that its parent
-            frame
-            is fixed to.
-        mounts: The pose (L, 7) of that parent frame in that body.
-        qpos, qvel, ctrl, act: The initial state.
-        carriers: The MuJoCo body (N,) that each frame is fixed to, -1 for keyframed ones.
-        offsets: The pose (N, 7) of each frame in that body.
-        solids: The MuJoCo body (N,) whose shapes each frame is fixed to, keyframed ones included; 0 for none.
-        followed: The rows of the frames that are MuJoCo's mocap bodies, in their order.
-    """
-
-    model: mujoco.MjModel
-    spec: mujoco.MjSpec
-    links: IntArray
-    mounts: FloatArray
-    qpos: FloatArray
-    qvel: FloatArray
-    ctrl: FloatArray
-    act: FloatArray
-    carriers: IntArray
-    offsets: FloatArray
-    solids: IntArray
-    followed: tuple[int, ...]
-
-
 def compile_model(world: World, layout: Layout) -> Compiled:
     """Compile the model of a checked world, with its initial state."""
-    physics = physics_of(world)
     spec = mujoco.MjSpec()
-    for name, value in physics.options.items():
-        setattr(spec.option, name, value)
-    spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
-    spec.option.integrator = _INTEGRATORS[_integrator(world)]
-    spec.option.gravity = physics.gravity
-    shapes = [shape for body in world.bodies for shape in body.shapes]
-    if world.ground is not None:
-        shapes.append(world.ground.shape)
-    decide = bool(world.contact_materials) or any(shape.surface and shape.surface.decides for shape in shapes)
-    set_solver(spec, physics, has_surfaces=decide)
-    if not physics.contact:
-        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    # A diverging run is reported, not reset automatically.
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-
+    _set_options(spec, world)
     nodes = {0: spec.worldbody}
     followed = mocap_rows(layout)
     offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in layout.links)})
@@ -126,25 +78,23 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     heavy, light = with_mass(world), list[Body]()
     touching: list[tuple[mujoco.MjsGeom, Surface | None]] = []
     # Carriers come first: a model's links lie below the row that it is attached to.
-    waiting = sorted(((layout.frames.index(model.parent), model) for model in world.models), key=lambda each: each[0])
-    for row, body in (*layout.bodies, (len(layout.frames), None)):
-        while waiting and waiting[0][0] < row:
-            above, model = waiting.pop(0)
-            anchor, mount = offsets[above]
-            attach(spec, model, nodes[anchor], mount, has_contact=touches(model, world))
-            nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is model})
-        if body is None:
-            break
-        anchor, mount = _mount(layout, offsets, row, body)
-        is_free = _is_free(body, anchor, mount)
+    attached = [(layout.frames.index(model.parent), model) for model in world.models]
+    for row, part in sorted((*layout.bodies, *attached), key=lambda each: each[0]):
+        if isinstance(part, Model):
+            anchor, mount = offsets[row]
+            attach(spec, part, nodes[anchor], mount, has_contact=touches(part, world))
+            nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is part})
+            continue
+        anchor, mount = _mount(layout, offsets, row, part)
+        is_free = _is_free(part, anchor, mount)
         if is_free:
-            free.add(body.name)
-        node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
-        touching += _add_masses(spec, node, body)
-        if body.type.parts and body.name not in heavy:
+            free.add(part.name)
+        node = nodes[row] = _add_body(nodes[anchor], part, mount, is_free=is_free)
+        touching += _add_masses(spec, node, part)
+        if part.type.parts and part.name not in heavy:
             node.explicitinertial = True
             node.mass, node.inertia = CARRIER_MASS, np.full(3, CARRIER_MASS)
-            light.append(body)
+            light.append(part)
     if world.ground is not None:
         touching.append(add_ground(spec, world.ground))
     add_lights_and_sky(spec, world)
@@ -162,6 +112,24 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     compiled = _compiled(spec, world, layout, free, offsets, followed)
     _refuse_undefined(compiled, light)
     return compiled
+
+
+def _set_options(spec: mujoco.MjSpec, world: World) -> None:
+    physics = physics_of(world)
+    for name, value in physics.options.items():
+        setattr(spec.option, name, value)
+    spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
+    spec.option.integrator = _INTEGRATORS[_integrator(world)]
+    spec.option.gravity = physics.gravity
+    shapes = [shape for body in world.bodies for shape in body.shapes]
+    if world.ground is not None:
+        shapes.append(world.ground.shape)
+    decide = bool(world.contact_materials) or any(shape.surface and shape.surface.decides for shape in shapes)
+    set_solver(spec, physics, has_surfaces=decide)
+    if not physics.contact:
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    # A diverging run is reported, not reset automatically.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
 
 def _integrator(world: World) -> str:

@@ -23,7 +23,7 @@ from sim_node.world.problems import Problem, WorldError
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
 
 if TYPE_CHECKING:
-    from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.compiled import Compiled
 
 
 _EPSILON_S = 1e-9

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sim_node.columns import Columns
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.compiled import Compiled
 from sim_node.physics.joint_drives import Drive, drives_of
 from sim_node.physics.joint_handles import JointRecord
-from sim_node.physics.mujoco_model import Compiled
 from sim_node.world.checks import UNIT
 from sim_node.world.coupled_positions import coupled
 from sim_node.world.joints import Q_SIZES, QD_SIZES

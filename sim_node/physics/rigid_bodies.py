@@ -27,8 +27,8 @@ from sim_node.world.problems import Diverged, Problem, Where, WorldError, quoted
 if TYPE_CHECKING:
     from mujoco import MjData, MjModel
 
+    from sim_node.physics.compiled import Compiled
     from sim_node.physics.environment import BodyEnvironment
-    from sim_node.physics.mujoco_model import Compiled
     from sim_node.physics.signal_handles import SignalRecord
     from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.mujoco_model import Compiled
+from sim_node.physics.compiled import Compiled
 from sim_node.world.bases import Base
 from sim_node.world.model import World
 

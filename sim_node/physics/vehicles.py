@@ -16,7 +16,7 @@ from sim_node.world.model import World
 if TYPE_CHECKING:
     from mujoco import MjData
 
-    from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.compiled import Compiled
 
 
 @force_element("vehicles")

@@ -1,49 +1,18 @@
 """Bags: rosbag2 recordings of runs and of the live graph: read, repair, compare and replay them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.recording.bag import Bag, BagAttachment, BagError, BagMessage, BagTopic, RecordingStopped, storage
-    from sim_node.recording.opening import is_bag, open_bag
-    from sim_node.recording.recorder import Recorder
-    from sim_node.recording.settings import Settings, SettingsFault
-    from sim_node.recording.transforms import BagTransforms
-
-__all__ = [
-    "Bag",
-    "BagAttachment",
-    "BagError",
-    "BagMessage",
-    "BagTopic",
-    "BagTransforms",
-    "Recorder",
-    "RecordingStopped",
-    "Settings",
-    "SettingsFault",
-    "is_bag",
-    "open_bag",
-    "storage",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "Bag": "bag",
-        "BagAttachment": "bag",
-        "BagError": "bag",
-        "BagMessage": "bag",
-        "BagTopic": "bag",
-        "BagTransforms": "transforms",
-        "Recorder": "recorder",
-        "RecordingStopped": "bag",
-        "Settings": "settings",
-        "SettingsFault": "settings",
-        "is_bag": "opening",
-        "open_bag": "opening",
-        "storage": "bag",
-    },
-)
+with public(__name__):
+    from sim_node.recording.bag import Bag as Bag
+    from sim_node.recording.bag import BagAttachment as BagAttachment
+    from sim_node.recording.bag import BagError as BagError
+    from sim_node.recording.bag import BagMessage as BagMessage
+    from sim_node.recording.bag import BagTopic as BagTopic
+    from sim_node.recording.bag import RecordingStopped as RecordingStopped
+    from sim_node.recording.bag import storage as storage
+    from sim_node.recording.opening import is_bag as is_bag
+    from sim_node.recording.opening import open_bag as open_bag
+    from sim_node.recording.recorder import Recorder as Recorder
+    from sim_node.recording.settings import Settings as Settings
+    from sim_node.recording.settings import SettingsFault as SettingsFault
+    from sim_node.recording.transforms import BagTransforms as BagTransforms

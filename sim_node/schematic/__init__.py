@@ -1,68 +1,23 @@
 """Schematics: what is drawn of a world and how panels are laid out, in KDL or from Python, with formulas (EQL)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.schematic.binding import Scope, Signal, UnknownName, bound, bound_pose
-    from sim_node.schematic.eql import EqlFault, Formula, formula
-    from sim_node.schematic.model import (
-        GlbModel,
-        GraphPanel,
-        LiveEllipsoid,
-        Object3d,
-        Schematic,
-        Solid,
-        Split,
-        Tabs,
-        Viewport,
-    )
-    from sim_node.schematic.reader import read_schematic
-
-__all__ = [
-    "EqlFault",
-    "Formula",
-    "GlbModel",
-    "GraphPanel",
-    "LiveEllipsoid",
-    "Object3d",
-    "Schematic",
-    "Scope",
-    "Signal",
-    "Solid",
-    "Split",
-    "Tabs",
-    "UnknownName",
-    "Viewport",
-    "bound",
-    "bound_pose",
-    "formula",
-    "read_schematic",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "EqlFault": "eql",
-        "Formula": "eql",
-        "GlbModel": "model",
-        "GraphPanel": "model",
-        "LiveEllipsoid": "model",
-        "Object3d": "model",
-        "Schematic": "model",
-        "Scope": "binding",
-        "Signal": "binding",
-        "Solid": "model",
-        "Split": "model",
-        "Tabs": "model",
-        "UnknownName": "binding",
-        "Viewport": "model",
-        "bound": "binding",
-        "bound_pose": "binding",
-        "formula": "eql",
-        "read_schematic": "reader",
-    },
-)
+with public(__name__):
+    from sim_node.schematic.binding import Scope as Scope
+    from sim_node.schematic.binding import Signal as Signal
+    from sim_node.schematic.binding import UnknownName as UnknownName
+    from sim_node.schematic.binding import bound as bound
+    from sim_node.schematic.binding import bound_pose as bound_pose
+    from sim_node.schematic.eql import EqlFault as EqlFault
+    from sim_node.schematic.eql import Formula as Formula
+    from sim_node.schematic.eql import formula as formula
+    from sim_node.schematic.model import GlbModel as GlbModel
+    from sim_node.schematic.model import GraphPanel as GraphPanel
+    from sim_node.schematic.model import LiveEllipsoid as LiveEllipsoid
+    from sim_node.schematic.model import Object3d as Object3d
+    from sim_node.schematic.model import Schematic as Schematic
+    from sim_node.schematic.model import Solid as Solid
+    from sim_node.schematic.model import Split as Split
+    from sim_node.schematic.model import Tabs as Tabs
+    from sim_node.schematic.model import Viewport as Viewport
+    from sim_node.schematic.reader import read_schematic as read_schematic

@@ -10,6 +10,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation
+from sim_node.simulation.run_view import RunView
 
 
 class RunEditor:
@@ -31,7 +32,7 @@ class RunEditor:
     def place(self, frame: str, pose: FloatArray) -> None:
         """Put a body at a pose (7,), at rest. Raises KeyError and ValueError."""
 
-        def move(run: Simulation) -> None:
+        def move(run: RunView) -> None:
             run.bodies[frame].pose = pose
             run.bodies[frame].twist = np.zeros(6)
 

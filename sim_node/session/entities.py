@@ -18,7 +18,7 @@ from sim_node.text import did_you_mean, shown
 from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
 from sim_node.world.model import StaticFrame, World
-from sim_node.world.models import Model, ModelLink
+from sim_node.world.models import ModelLink
 
 _FREEDOM = 6
 
@@ -181,38 +181,30 @@ def _entity(
     world: World, layout: Layout, parts: Mapping[int, object], top: int, rows: Sequence[int], name: str
 ) -> Entity:
     frames = layout.frames
-    held = {frames.names[row] for row in rows}
-    vehicle = next((each for each in world.vehicles if each.body in held), None)
-    models: dict[int, Model] = {}
-    for row in rows:
-        part = parts.get(row)
-        if isinstance(part, ModelLink):
-            models[id(part.model)] = part.model
-    joints = [joint for model in models.values() for joint in model.joints() if joint.kind != "free"]
-    driven = any(actuator.joint in held for actuator in world.actuators)
-    still = all(frames.static[row] for row in rows) and frames.still[top]
     frame = frames.names[top]
-    tags = ["spawned"] if name else []
+    held = {frames.names[row] for row in rows}
+    linked = (part.model for part in map(parts.get, rows) if isinstance(part, ModelLink))
+    models = list({id(model): model for model in linked}.values())
+    vehicle = next((each for each in world.vehicles if each.body in held), None)
+    joints = sum(joint.kind != "free" for model in models for joint in model.joints())
+    bodies = sum(isinstance(parts.get(row), Body) for row in rows)
+    still = all(frames.static[row] for row in rows) and frames.still[top]
+    own = frame
     if vehicle is not None:
-        own, about = vehicle.name, f"multirotor with {len(vehicle.rotors)} rotors"
-        tags.append("multirotor")
+        own, about, tag = vehicle.name, f"multirotor with {len(vehicle.rotors)} rotors", "multirotor"
     elif models:
-        model = next(iter(models.values()))
-        own, about = model.prefix.strip("/") or model.name or frame, f"model with {len(joints)} joints"
-        tags.append("model")
-    elif any(isinstance(parts.get(row), Body) for row in rows):
-        bodies = sum(isinstance(parts.get(row), Body) for row in rows)
-        own, about = frame, "body" if bodies == 1 else f"{bodies} bodies on joints"
-        tags.append("body")
+        own = models[0].prefix.strip("/") or models[0].name or frame
+        about, tag = f"model with {joints} joints", "model"
+    elif bodies:
+        about, tag = "body" if bodies == 1 else f"{bodies} bodies on joints", "body"
     else:
-        own, about = frame, "moves along keyframes" if not still else "frames"
-        tags.append("keyframes" if not still else "frames")
+        about, tag = ("frames", "frames") if still else ("moves along keyframes", "keyframes")
     if own == frame and names.last(frame) == names.BASE_LINK:
         own = frame.rpartition("/")[0] or frame
     category = Category.STATIC_OBJECT if still else Category.DYNAMIC_OBJECT
-    if vehicle is not None or joints or driven:
+    if vehicle is not None or joints or any(actuator.joint in held for actuator in world.actuators):
         category = Category.ROBOT
-    info = EntityInfo(category, about, tuple(tags))
+    info = EntityInfo(category, about, ("spawned", tag) if name else (tag,))
     return Entity(name or own, frame, tuple(rows), info, _floats(parts.get(top)))
 
 

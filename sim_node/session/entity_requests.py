@@ -26,7 +26,8 @@ from sim_node.session.entities import (
     named_poses,
 )
 from sim_node.session.entity_bounds import Boxes, Region, overlapping, rotation_of
-from sim_node.simulation import Loop, Refused, Simulation
+from sim_node.simulation import Loop, Refused
+from sim_node.simulation.run_view import RunView
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.world.bounds import fault
 from sim_node.world.frame_table import FrameTable
@@ -195,7 +196,7 @@ class EntityRequests:
                     self._place(entity, placed.pose[0])
                 return
 
-            def move(run: Simulation) -> None:
+            def move(run: RunView) -> None:
                 if pose is not None:
                     run.bodies[entity.frame].pose = placed.pose[0]
                 if twist is not None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from sim_node.assembly import assemble
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
+from sim_node.simulation.run_view import RunView
 from sim_node.simulation.simulation import Prepared, Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs
@@ -233,7 +234,7 @@ class Loop(Verbs):
         """
         self.call(lambda: self._step(steps))
 
-    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+    def edit(self, make: Callable[[RunView], Edit | None]) -> None:
         """Change the run between two ticks, open the sinks again if its world has changed, and publish the instant."""
         self.call(lambda: self._edit(make))
 
@@ -415,10 +416,10 @@ class Loop(Verbs):
                 raise Refused(reason)
         return world
 
-    def _edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+    def _edit(self, make: Callable[[RunView], Edit | None]) -> None:
         self._refuse_busy("change")
 
-        def accepted(run: Simulation) -> Edit | None:
+        def accepted(run: RunView) -> Edit | None:
             edit = make(run)
             return None if edit is None else edit._replace(world=self._accepted(assemble(edit.world)))
 

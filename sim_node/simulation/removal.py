@@ -39,35 +39,38 @@ def without(world: World, name: str) -> World:
         refuse(name, "is the fixed frame, which stays")
     owned = _owned(world)
     gone = _named(world, name, [frame for _, _, frames in owned for frame in frames])
+    gone |= _below(world, gone)
     mentioned = gone | {name}
-    children: dict[str, list[str]] = {}
-    for entry in entries_of(world)[1:]:
-        children.setdefault(entry.parent, []).append(entry.name)
-    below = list(gone)
-    while below:
-        found = [frame for frame in children.get(below.pop(), ()) if frame not in gone]
-        gone.update(found)
-        below += found
-    mentioned |= gone
     for kind, part, frames in owned:
         if not gone.isdisjoint(frames):
             if not gone.issuperset(frames):
                 refuse(name, f"is a part of {_title(kind, part)}, which is removed as a whole")
             mentioned.update(_joints(part))
-    parts: dict[str, tuple[Any, ...]] = {}
     kept = {id(part) for _, part, frames in owned if not frames or gone.isdisjoint(frames)}
     # What refers to something that is gone is gone, and so is what refers to that.
     referring = [(kind, part) for kind, part, frames in owned if not frames]
-    while True:
-        lost = [(k, p) for k, p in referring if id(p) in kept and _refers(k, p, world, mentioned)]
-        if not lost:
-            break
+    while lost := [(k, p) for k, p in referring if id(p) in kept and _refers(k, p, world, mentioned)]:
         kept.difference_update(id(part) for _, part in lost)
         mentioned.update(part.name for _, part in lost if isinstance(part, Multirotor))
+    parts: dict[str, tuple[Any, ...]] = {}
     for kind, part, _ in owned:
         if id(part) in kept:
             parts[kind.name] = (*parts.get(kind.name, ()), _pruned(part, mentioned))
     return replace(world, parts=parts)
+
+
+def _below(world: World, frames: set[str]) -> set[str]:
+    """Return the frames below frames."""
+    children: dict[str, list[str]] = {}
+    for entry in entries_of(world)[1:]:
+        children.setdefault(entry.parent, []).append(entry.name)
+    found: set[str] = set()
+    open_frames = list(frames)
+    while open_frames:
+        inner = [frame for frame in children.get(open_frames.pop(), ()) if frame not in found]
+        found.update(inner)
+        open_frames += inner
+    return found
 
 
 @dataclass(frozen=True)

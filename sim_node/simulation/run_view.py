@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import Engine
+from sim_node.physics import BodyHandle, Engine, JointHandles
 from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation.generation import Generation, observer_of
@@ -20,6 +20,8 @@ from sim_node.world.model import World
 class RunView:
     """What can be read of a run at its present step. A change of the world replaces the generation that it reads."""
 
+    bodies: Mapping[str, BodyHandle]
+    joints: JointHandles
     _present: Generation
 
     @property

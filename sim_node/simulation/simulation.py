@@ -171,7 +171,7 @@ class Simulation(RunView, Verbs):
         present.write(ahead_ns)
         return Snapshot(time_ns, present.poses.copy(), present.suite.published)
 
-    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+    def edit(self, make: Callable[[RunView], Edit | None]) -> None:
         """Change the run between two steps. A loop's sinks are not asked: for a run in a loop, use that of the loop."""
         self._refuse_stepping()
         with self._or_undone():

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,10 @@ from sim_node.sensors.truth import FrameState
 from sim_node.simulation import changes
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.removal import without
+from sim_node.simulation.run_view import RunView
 from sim_node.world.load import load
 from sim_node.world.model import World
 from sim_node.world.problems import refuse
-
-if TYPE_CHECKING:
-    from sim_node.simulation.simulation import Simulation
 
 # Sets the motion of what has changed: the generations before and after, which has the state of what stays.
 Motion = Callable[[Generation, Generation], None]
@@ -49,7 +47,7 @@ class Verbs(ABC):
     """
 
     @abstractmethod
-    def edit(self, make: Callable[[Simulation], Edit | None]) -> None:
+    def edit(self, make: Callable[[RunView], Edit | None]) -> None:
         """Change the run.
 
         Args:
@@ -127,7 +125,7 @@ class Verbs(ABC):
             WorldError: The file is invalid, a Python program, or does not fit the world.
         """
 
-        def make(run: Simulation) -> Edit:
+        def make(run: RunView) -> Edit:
             if isinstance(file, World):
                 return Edit(changes.with_world(run.world, file, prefix, pose, parent=parent, start=start))
             return Edit(changes.with_include(run.world, file, prefix, pose, parent=parent, allow=allow, start=start))
@@ -197,7 +195,7 @@ class Verbs(ABC):
             ValueError: The twist is invalid, or the body does not float free.
         """
 
-        def make(run: Simulation) -> None:
+        def make(run: RunView) -> None:
             run.bodies[name].twist = np.asarray(twist, dtype=np.float64)
 
         self.edit(make)
@@ -213,7 +211,7 @@ class Verbs(ABC):
             ValueError: A position is invalid, or positions contradict what couples them. No position has changed.
         """
 
-        def make(run: Simulation) -> None:
+        def make(run: RunView) -> None:
             run.joints.set_positions(positions)
 
         self.edit(make)
@@ -232,7 +230,7 @@ class Verbs(ABC):
         self.edit(lambda run: Edit(run.world.with_values(values)))
 
 
-def _attached(run: Simulation, child: str, parent: str, pose: npt.ArrayLike | None) -> Edit:
+def _attached(run: RunView, child: str, parent: str, pose: npt.ArrayLike | None) -> Edit:
     world = run.world
     if pose is None:
         known = run.frames.names
@@ -248,7 +246,7 @@ def _attached(run: Simulation, child: str, parent: str, pose: npt.ArrayLike | No
     return Edit(after, merge)
 
 
-def _detached(run: Simulation, name: str) -> Edit:
+def _detached(run: RunView, name: str) -> Edit:
     frames = run.frames
     pose = frames.lookup(run.present().poses, run.world.fixed_frame, name) if name in frames.names else None
     after = changes.detached(run.world, name, pose)
@@ -266,7 +264,7 @@ def _twist(generation: Generation, name: str) -> FloatArray:
     return np.asarray(np.nan_to_num(state.twist[0]))
 
 
-def _placed(run: Simulation, name: str, pose: npt.ArrayLike) -> Edit | None:
+def _placed(run: RunView, name: str, pose: npt.ArrayLike) -> Edit | None:
     body = next((body for body in run.world.bodies if body.name == name), None)
     if name in run.bodies and (body is None or body.joint != "frozen"):
         run.bodies[name].pose = np.asarray(pose, dtype=np.float64)

@@ -1,33 +1,18 @@
 """The time-indexed transform tree. Importing this package imports numba and loads the compiled kernels."""
 
-from sim_node.names import SENSOR_PATTERNS
-from sim_node.tree.describe import FrameInfo
-from sim_node.tree.errors import (
-    CyclicTree,
-    Disconnected,
-    Extrapolation,
-    FutureExtrapolation,
-    InvalidTransform,
-    PastExtrapolation,
-    Refusal,
-    TransformError,
-    UnknownFrame,
-)
-from sim_node.tree.transform_tree import TransformTree
-from sim_node.tree.waiting import Wait
+from sim_node.lazy import public
 
-__all__ = [
-    "SENSOR_PATTERNS",
-    "CyclicTree",
-    "Disconnected",
-    "Extrapolation",
-    "FrameInfo",
-    "FutureExtrapolation",
-    "InvalidTransform",
-    "PastExtrapolation",
-    "Refusal",
-    "TransformError",
-    "TransformTree",
-    "UnknownFrame",
-    "Wait",
-]
+with public(__name__):
+    from sim_node.names import SENSOR_PATTERNS as SENSOR_PATTERNS
+    from sim_node.tree.describe import FrameInfo as FrameInfo
+    from sim_node.tree.errors import CyclicTree as CyclicTree
+    from sim_node.tree.errors import Disconnected as Disconnected
+    from sim_node.tree.errors import Extrapolation as Extrapolation
+    from sim_node.tree.errors import FutureExtrapolation as FutureExtrapolation
+    from sim_node.tree.errors import InvalidTransform as InvalidTransform
+    from sim_node.tree.errors import PastExtrapolation as PastExtrapolation
+    from sim_node.tree.errors import Refusal as Refusal
+    from sim_node.tree.errors import TransformError as TransformError
+    from sim_node.tree.errors import UnknownFrame as UnknownFrame
+    from sim_node.tree.transform_tree import TransformTree as TransformTree
+    from sim_node.tree.waiting import Wait as Wait

@@ -1,63 +1,23 @@
 """CDR bytes of ROS messages that are sent every tick: laid out once, rewritten in place. Independent of ROS."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from sim_node.lazy import public
 
-if TYPE_CHECKING:
-    from sim_node.wire.clock import ClockSink
-    from sim_node.wire.definitions import UnknownMessage
-    from sim_node.wire.encoding import LayoutFault, encode
-    from sim_node.wire.layout import MessageLayout
-    from sim_node.wire.marker_messages import Marker, MarkerType
-    from sim_node.wire.sensor_topics import SensorSink
-    from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, Unreadable
-    from sim_node.wire.tf_sink import TfMessageBytes, TfSink
-    from sim_node.wire.topic import ChangingOutlet, Outlet, Qos, Tee, Topic
-
-__all__ = [
-    "ChangingOutlet",
-    "ClockSink",
-    "LayoutFault",
-    "Marker",
-    "MarkerType",
-    "MessageLayout",
-    "Outlet",
-    "Qos",
-    "SensorSink",
-    "Tee",
-    "TfMessageBytes",
-    "TfMessageReader",
-    "TfSink",
-    "Topic",
-    "TransformBatch",
-    "UnknownMessage",
-    "Unreadable",
-    "encode",
-]
-
-__getattr__, __dir__ = public(
-    __name__,
-    {
-        "ChangingOutlet": "topic",
-        "ClockSink": "clock",
-        "LayoutFault": "encoding",
-        "Marker": "marker_messages",
-        "MarkerType": "marker_messages",
-        "MessageLayout": "layout",
-        "Outlet": "topic",
-        "Qos": "topic",
-        "SensorSink": "sensor_topics",
-        "Tee": "topic",
-        "TfMessageBytes": "tf_sink",
-        "TfMessageReader": "tf_message_reader",
-        "TfSink": "tf_sink",
-        "Topic": "topic",
-        "TransformBatch": "tf_message_reader",
-        "UnknownMessage": "definitions",
-        "Unreadable": "tf_message_reader",
-        "encode": "encoding",
-    },
-)
+with public(__name__):
+    from sim_node.wire.clock import ClockSink as ClockSink
+    from sim_node.wire.definitions import UnknownMessage as UnknownMessage
+    from sim_node.wire.encoding import LayoutFault as LayoutFault
+    from sim_node.wire.encoding import encode as encode
+    from sim_node.wire.layout import MessageLayout as MessageLayout
+    from sim_node.wire.marker_messages import Marker as Marker
+    from sim_node.wire.marker_messages import MarkerType as MarkerType
+    from sim_node.wire.sensor_topics import SensorSink as SensorSink
+    from sim_node.wire.tf_message_reader import TfMessageReader as TfMessageReader
+    from sim_node.wire.tf_message_reader import TransformBatch as TransformBatch
+    from sim_node.wire.tf_message_reader import Unreadable as Unreadable
+    from sim_node.wire.tf_sink import TfMessageBytes as TfMessageBytes
+    from sim_node.wire.tf_sink import TfSink as TfSink
+    from sim_node.wire.topic import ChangingOutlet as ChangingOutlet
+    from sim_node.wire.topic import Outlet as Outlet
+    from sim_node.wire.topic import Qos as Qos
+    from sim_node.wire.topic import Tee as Tee
+    from sim_node.wire.topic import Topic as Topic

@@ -1,91 +1,63 @@
 """The World model and its readers: the contents of a world file, checked and laid out."""
 
-from sim_node.world.bases import Base, DriveLimits
-from sim_node.world.bodies import Body, Geometry, Inertial, LoopClosure, Physics
-from sim_node.world.contact_materials import ContactMaterial
-from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
-from sim_node.world.frame_table import FrameNotFound, FrameTable
-from sim_node.world.gravity import PointGravity
-from sim_node.world.joint_commands import JointCommands
-from sim_node.world.joint_motion import Actuator, Mimic, Stop
-from sim_node.world.layout import Layout, lay_out
-from sim_node.world.load import load, loads
-from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
-from sim_node.world.models import Model
-from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
-from sim_node.world.processes import Process
-from sim_node.world.scene import Ground, Heightmap, Light, Sky
-from sim_node.world.signals import NamedSignal
-from sim_node.world.surfaces import Material, Surface
-from sim_node.world.systems import (
-    Attachment,
-    ContactGeometry,
-    Mate,
-    MateConnector,
-    RedirectedMateConnector,
-    RigidBody,
-    System,
-)
-from sim_node.world.transmissions import Transmission
-from sim_node.world.vehicles import Autopilot, Multirotor, Pilot, Rotor, Waypoint
+from sim_node.lazy import public
 
-__all__ = [
-    "Actuator",
-    "Attachment",
-    "Autopilot",
-    "Base",
-    "Body",
-    "Buoyancy",
-    "ConstantForce",
-    "ContactGeometry",
-    "ContactMaterial",
-    "Diverged",
-    "Drag",
-    "DriveLimits",
-    "FrameNotFound",
-    "FrameTable",
-    "Geometry",
-    "Ground",
-    "Gusts",
-    "Heightmap",
-    "Inertial",
-    "JointCommands",
-    "Layout",
-    "Light",
-    "LoopClosure",
-    "Mate",
-    "MateConnector",
-    "Material",
-    "Mimic",
-    "Model",
-    "Motion",
-    "Multirotor",
-    "NamedSignal",
-    "Origin",
-    "Physics",
-    "Pilot",
-    "Place",
-    "PointGravity",
-    "Problem",
-    "Process",
-    "RedirectedMateConnector",
-    "RigidBody",
-    "Rotor",
-    "Sensor",
-    "Sky",
-    "StaticFrame",
-    "Stop",
-    "Surface",
-    "System",
-    "TimeGrid",
-    "Transmission",
-    "Waypoint",
-    "Where",
-    "Wind",
-    "World",
-    "WorldError",
-    "WorldWarning",
-    "lay_out",
-    "load",
-    "loads",
-]
+with public(__name__):
+    from sim_node.world.bases import Base as Base
+    from sim_node.world.bases import DriveLimits as DriveLimits
+    from sim_node.world.bodies import Body as Body
+    from sim_node.world.bodies import Geometry as Geometry
+    from sim_node.world.bodies import Inertial as Inertial
+    from sim_node.world.bodies import LoopClosure as LoopClosure
+    from sim_node.world.bodies import Physics as Physics
+    from sim_node.world.contact_materials import ContactMaterial as ContactMaterial
+    from sim_node.world.forces import Buoyancy as Buoyancy
+    from sim_node.world.forces import ConstantForce as ConstantForce
+    from sim_node.world.forces import Drag as Drag
+    from sim_node.world.forces import Gusts as Gusts
+    from sim_node.world.forces import Wind as Wind
+    from sim_node.world.frame_table import FrameNotFound as FrameNotFound
+    from sim_node.world.frame_table import FrameTable as FrameTable
+    from sim_node.world.gravity import PointGravity as PointGravity
+    from sim_node.world.joint_commands import JointCommands as JointCommands
+    from sim_node.world.joint_motion import Actuator as Actuator
+    from sim_node.world.joint_motion import Mimic as Mimic
+    from sim_node.world.joint_motion import Stop as Stop
+    from sim_node.world.layout import Layout as Layout
+    from sim_node.world.layout import lay_out as lay_out
+    from sim_node.world.load import load as load
+    from sim_node.world.load import loads as loads
+    from sim_node.world.model import Motion as Motion
+    from sim_node.world.model import Origin as Origin
+    from sim_node.world.model import Sensor as Sensor
+    from sim_node.world.model import StaticFrame as StaticFrame
+    from sim_node.world.model import TimeGrid as TimeGrid
+    from sim_node.world.model import World as World
+    from sim_node.world.models import Model as Model
+    from sim_node.world.problems import Diverged as Diverged
+    from sim_node.world.problems import Place as Place
+    from sim_node.world.problems import Problem as Problem
+    from sim_node.world.problems import Where as Where
+    from sim_node.world.problems import WorldError as WorldError
+    from sim_node.world.problems import WorldWarning as WorldWarning
+    from sim_node.world.processes import Process as Process
+    from sim_node.world.scene import Ground as Ground
+    from sim_node.world.scene import Heightmap as Heightmap
+    from sim_node.world.scene import Light as Light
+    from sim_node.world.scene import Sky as Sky
+    from sim_node.world.signals import NamedSignal as NamedSignal
+    from sim_node.world.surfaces import Material as Material
+    from sim_node.world.surfaces import Surface as Surface
+    from sim_node.world.systems import Attachment as Attachment
+    from sim_node.world.systems import ContactGeometry as ContactGeometry
+    from sim_node.world.systems import Mate as Mate
+    from sim_node.world.systems import MateConnector as MateConnector
+    from sim_node.world.systems import RedirectedMateConnector as RedirectedMateConnector
+    from sim_node.world.systems import RigidBody as RigidBody
+    from sim_node.world.systems import System as System
+    from sim_node.world.transmissions import Transmission as Transmission
+    from sim_node.world.vehicles import Autopilot as Autopilot
+    from sim_node.world.vehicles import Multirotor as Multirotor
+    from sim_node.world.vehicles import Pilot as Pilot
+    from sim_node.world.vehicles import Rotor as Rotor
+    from sim_node.world.vehicles import Waypoint as Waypoint

@@ -19,8 +19,8 @@ from sim_node.world.surfaces import (
     RANGES,
     Material,
     Surface,
-    timestep_fault,
 )
+from sim_node.world.timestep_checks import timestep_fault
 
 # Properties of contacts and of looks, as a world file names them.
 _CONTACT = {"friction": "has_friction", "restitution": "restitution", "layer": "layer", "touches": "touches"}

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from sim_node.text import did_you_mean
 from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
-from sim_node.world.surfaces import DEFAULT_CONTACT_TIME, RANGES, timestep_fault
+from sim_node.world.surfaces import DEFAULT_CONTACT_TIME, RANGES
+from sim_node.world.timestep_checks import timestep_fault
 
 MAX_STIFFNESS = 1e15  # N/m
 # Shapes that a contact material may pair; MuJoCo tests each pair in every timestep.

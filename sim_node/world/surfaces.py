@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.problems import Place
-
-if TYPE_CHECKING:
-    from sim_node.world.model import World
 
 CONES = ("pyramidal", "elliptic")
 # Parts of MuJoCo's pipeline that `physics.flags` switches on or off, by MuJoCo's names.
@@ -179,30 +175,6 @@ def largest_timestep(restitution: float, contact_time: float, integrator: str) -
         integrator: One of INTEGRATORS. All but rk4 take contacts as explicit.
     """
     return contact_time / _least_steps(restitution, integrator == "rk4")
-
-
-def timestep_fault(world: World, restitution: float | None, contact_time: float) -> str:
-    """Return that a world's timestep is too large for a restitution, with the largest that works; empty if it is not.
-
-    Args:
-        world: The world.
-        restitution: Coefficient of restitution, or None.
-        contact_time: Duration of a bounce, s.
-    """
-    step_ns, integrator = world.time.step_ns, world.physics.integrator
-    substeps = world.physics.substeps(step_ns)
-    if restitution is None or substeps < 1 or not world.physics.contact:
-        return ""
-    largest_ns = 1e9 * largest_timestep(restitution, contact_time, integrator)
-    if step_ns / substeps <= largest_ns * (1.0 + 1e-9):
-        return ""
-    least = math.ceil(step_ns / largest_ns)
-    parts = next((n for n in range(least, 100 * least) if step_ns % n == 0), least)
-    return (
-        f"{restitution:g} needs timesteps of at most {largest_ns / 1e9:.3g} s with {integrator}, found "
-        f"{step_ns / substeps / 1e9:.3g} s; the largest that divides the world's step is "
-        f"physics.timestep: {step_ns // parts / 1e9:.10g}"
-    )
 
 
 @lru_cache(maxsize=256)

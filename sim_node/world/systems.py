@@ -20,13 +20,6 @@ from sim_node.world.joint_motion import UNLIMITED, Stop
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.problems import NO_PLACE, Place
 
-# What each may own. Everything owned is placed relative to its owner.
-OWNERSHIP: dict[str, tuple[str, ...]] = {
-    "system": ("system", "body", "geometry", "connector"),
-    "body": ("geometry", "connector"),
-    "geometry": (),
-    "connector": (),
-}
 # An axis and a normal at a smaller angle (its sine) define no direction.
 PARALLEL = 1e-9
 DEFAULT_DENSITY = 1000.0  # kg/m^3

@@ -19,12 +19,13 @@ from scipy.special import ellipj
 from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
 from sim_node.ecs.archetypes import C
 from sim_node.ecs.components import Component, Edge
-from sim_node.ecs.dynamics import Integrator, NewtonEuler, SixDof, six_dof
+from sim_node.ecs.dynamics import NewtonEuler, SixDof, six_dof
 from sim_node.ecs.entities import Entities
 from sim_node.ecs.errors import EcsError
 from sim_node.ecs.graphs import GraphQuery
 from sim_node.ecs.layouts import ComponentType
 from sim_node.ecs.live import Live
+from sim_node.ecs.numerics import Integrator
 from sim_node.ecs.program import compiled
 from sim_node.ecs.quaternion import Quaternion
 from sim_node.ecs.queries import Query

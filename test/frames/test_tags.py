@@ -120,7 +120,7 @@ def result_of(operation: Any, one: str, other: str) -> type | None:
 
 
 def test_the_table_has_every_tag() -> None:
-    exported = {getattr(frames, name) for name in frames.__all__}
+    exported = {getattr(frames, name) for name in vars(frames)["__all__"]}
     tags = {each for each in exported if isinstance(each, type) and not issubclass(each, (Exception, Enum))}
     assert {kind for kind, _ in TAGS.values()} == tags - {frames.Convention}
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from sim_node.autopilot.builtin.multirotor import MultirotorCraft
 from sim_node.autopilot.builtin.rover import RoverCraft
-from sim_node.autopilot.builtin.tasks import Go, Hold, Task, Turn
+from sim_node.autopilot.builtin.tasks import Go, Guidance, Hold, Task, Turn
 from sim_node.autopilot.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.geometry.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.flight import Flight
 
 
 class Craft(Protocol):
@@ -31,7 +28,7 @@ class Craft(Protocol):
     mav_type: int
     commands: FloatArray
 
-    def command(self, flight: Flight) -> None:
+    def command(self, flight: Guidance) -> None:
         """Write `commands` for the next period, while the vehicle is under way."""
 
     def stand(self, *, armed: bool) -> None:
@@ -60,7 +57,7 @@ class Craft(Protocol):
     def circle(self, centre: FloatArray, radius: float, turns: float) -> Task:
         """Return the task to go around a position; see `Circle`."""
 
-    def home(self, flight: Flight, goal: FloatArray) -> Iterator[Task]:
+    def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
         """Yield the tasks to return to a position (3,), ENU, m, whose height is that of the return."""
 
     def by_hand(self, throttle: float, turn: float) -> Task:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from sim_node.autopilot.builtin.tasks import BELOW, STILL, Land
-
-if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.flight import Flight
+from sim_node.autopilot.builtin.tasks import BELOW, STILL, Guidance, Land
 
 # How long a vehicle has to stand before it has landed: ArduCopter's LAND_DETECTOR_TRIGGER_SEC, and what the three
 # stages of PX4's land detector add up to, us.
@@ -26,7 +21,7 @@ class GroundWatch:
         self._standing_since_us: int | None = None
         self._flown = False
 
-    def has_landed(self, flight: Flight) -> bool:
+    def has_landed(self, flight: Guidance) -> bool:
         """Return whether a vehicle in the air stands, although it is led down. `Land` detects that for itself."""
         self._standing_since_us, self._flown = None, True
         if isinstance(flight.task, Land) or not _is_led_down(flight) or np.abs(flight.states[0, 7:10]).max() > STILL:
@@ -35,7 +30,7 @@ class GroundWatch:
         since = self._still_since_us = _since(self._still_since_us, flight.time_us)
         return flight.time_us - since >= _STANDS_US
 
-    def reason_to_disarm(self, flight: Flight) -> str:
+    def reason_to_disarm(self, flight: Guidance) -> str:
         """Return why a vehicle that stands armed is to be disarmed; empty if it is not."""
         self._still_since_us = None
         since = self._standing_since_us = _since(self._standing_since_us, flight.time_us)
@@ -55,7 +50,7 @@ def _since(begin_us: int | None, now_us: int) -> int:
     return now_us if begin_us is None or now_us < begin_us else begin_us
 
 
-def _is_led_down(flight: Flight) -> bool:
+def _is_led_down(flight: Guidance) -> bool:
     if flight.task.direct:
         return bool(flight.demands[2] < _LOW_THRUST * flight.parameters.gravity)
     return bool(flight.reference[2] < flight.states[0, 2] - BELOW)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.autopilot.builtin.dialect import INFO, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import Position, position_of_ints
-from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Turn
+from sim_node.autopilot.builtin.tasks import Go, Guidance, Hold, Land, Task, Turn
 from sim_node.autopilot.codec import enum_name
 from sim_node.frames import Heading
 from sim_node.registry import Registry
@@ -130,9 +130,8 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
     command, params = entry["command"], [entry[f"param{number}"] for number in (1, 2, 3, 4)]
     if command == DO_JUMP:
         target, times = params[:2]
-        if not (math.isfinite(target) and 0 <= target < count and math.isfinite(times) and times >= FOREVER):
-            return f"jump to item {target:g} of {count}, {times:g} times"
-        return ""
+        possible = math.isfinite(target) and 0 <= target < count and math.isfinite(times) and times >= FOREVER
+        return "" if possible else f"jump to item {target:g} of {count}, {times:g} times"
     if command in SKIPPED:
         return ""
     if command in _FLOWN and not flight.craft.flies:
@@ -141,15 +140,22 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
         return f"MAV_CMD {command} is not supported here"
     if any(map(math.isinf, (*params, entry["z"]))):
         return "numbers that are not finite"
+    return _params_fault(command, params) or _place_fault(entry, flight)
+
+
+def _params_fault(command: int, params: Sequence[float]) -> str:
     if command == _DELAY and not params[0] >= 0.0:
         return f"a delay of {params[0]:g} s; a time of day is not supported"
-    if command == _SPEED and (why := speed_fault(*params[:3])):
-        return why
+    if command == _SPEED:
+        return speed_fault(*params[:3])
     if command == _LOITER_TURNS and not params[0] > 0.0:
         return f"{params[0]:g} turns"
-    if command == _CONDITION_YAW and not math.isfinite(params[0]):
-        return "no heading"
-    if command not in _PLACED and not (command == _SET_HOME and params[0] != 1.0):
+    return "no heading" if command == _CONDITION_YAW and not math.isfinite(params[0]) else ""
+
+
+def _place_fault(entry: Item, flight: Flight) -> str:
+    command = entry["command"]
+    if command not in _PLACED and not (command == _SET_HOME and entry["param1"] != 1.0):
         return ""
     try:
         if command == _LOITER_TURNS:
@@ -213,7 +219,7 @@ def land(entry: Item, flight: Flight) -> Task:
 @item(20)
 def go_home(entry: Item, flight: Flight) -> Task:
     """MAV_CMD_NAV_RETURN_TO_LAUNCH: by its mode."""
-    return _Return()
+    return _Return(flight)
 
 
 @item(_DELAY, 112)
@@ -247,7 +253,7 @@ class Climb(Go):
         super().__init__(up, yaw)
         self._over = over
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it is there."""
         if not super().advance(flight):
             return False
@@ -260,21 +266,25 @@ class Climb(Go):
 class LandAt(Land):
     """Fly over a position, then land."""
 
-    def __init__(self, place: np.ndarray[Any, Any], flight: Flight) -> None:
+    def __init__(self, place: np.ndarray[Any, Any], flight: Guidance) -> None:
         place[2] = max(flight.states[0, 2], flight.reference[2])
         self._route = Go(place)
         self._above = False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it stands."""
         self._above = self._above or self._route.advance(flight)
         return self._above and super().advance(flight)
 
 
 class _Return(Hold):
-    def advance(self, flight: Flight) -> bool:
-        flight.reached = flight.mission.current
-        flight.set_mode(Mode.RETURN)
+    def __init__(self, flight: Flight) -> None:
+        super().__init__()
+        self._flight = flight
+
+    def advance(self, flight: Guidance) -> bool:
+        self._flight.reached = self._flight.mission.current
+        self._flight.set_mode(Mode.RETURN)
         return False
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sim_node.autopilot.builtin.dialect import Unsupported
-from sim_node.autopilot.builtin.tasks import Circle, Drift, Go, Hold, Land, Task, Turn
+from sim_node.autopilot.builtin.tasks import Circle, Drift, Go, Guidance, Hold, Land, Task, Turn
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Airframe, Controller
 from sim_node.geometry.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.flight import Flight
 
 # What motors do that are armed on the ground, of their speed.
 IDLE = 0.1
@@ -40,7 +37,7 @@ class MultirotorCraft:
         self.commands = np.zeros(len(airframe.positions))
         self.mav_type = _TYPES.get(len(self.commands), 0)
 
-    def command(self, flight: Flight) -> None:
+    def command(self, flight: Guidance) -> None:
         """See Craft."""
         if flight.task.direct:
             self._controller.turn(flight.states, flight.demands[None], self._running, self.commands)
@@ -80,7 +77,7 @@ class MultirotorCraft:
         """See Craft."""
         return Circle(centre, radius, turns)
 
-    def home(self, flight: Flight, goal: FloatArray) -> Iterator[Task]:
+    def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
         """See Craft: climb, fly there, and land."""
         x, y, z = flight.states[0, :3].tolist()
         height = max(z, float(goal[2]))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sim_node.autopilot.builtin.dialect import Refused
 from sim_node.autopilot.builtin.rover_tasks import Course, DriveRound, DriveTo, FaceTo, Stop
-from sim_node.autopilot.builtin.tasks import Go, Hold, Task, Turn
+from sim_node.autopilot.builtin.tasks import Go, Guidance, Hold, Task, Turn
 from sim_node.autopilot.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.frames import AttitudeEnu
 from sim_node.geometry.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.flight import Flight
 
 _GROUND_ROVER = 10  # MAV_TYPE
 # What is slower than this (m/s, rad/s) was not meant.
@@ -43,7 +40,7 @@ class RoverCraft:
         # [vx vy wz] that is demanded, within the acceleration, and what is added to it.
         self._twist, self._added = np.zeros(3), np.zeros(3)
 
-    def command(self, flight: Flight) -> None:
+    def command(self, flight: Guidance) -> None:
         """See Craft."""
         period, acceleration = flight.period, flight.settings.acceleration
         wanted = flight.demands[:3]
@@ -97,7 +94,7 @@ class RoverCraft:
             raise Refused(f"a circle of {abs(radius):g} m; {self.chassis.turning_radius:.3g} m is the tightest")
         return DriveRound(centre, radius, turns)
 
-    def home(self, flight: Flight, goal: FloatArray) -> Iterator[Task]:
+    def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
         """See Craft: drive there, and stop."""
         yield self.go(goal, radius=flight.settings.radius)
 
@@ -134,7 +131,7 @@ class RoverCraft:
             raise Refused("a car cannot turn on the spot")
 
 
-def measured(flight: Flight) -> FloatArray:
+def measured(flight: Guidance) -> FloatArray:
     """Return the twist (3,) [vx vy wz] of a rover along its own axes in the plane, m/s and rad/s."""
     state = flight.states[0]
     yaw = AttitudeEnu(state[3:7].tolist()).yaw.radians

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from sim_node.autopilot.builtin.tasks import ARRIVED, TURNED, Circle, Drift, Go, Hold, Turn
+from sim_node.autopilot.builtin.tasks import ARRIVED, TURNED, Circle, Drift, Go, Guidance, Hold, Turn
 from sim_node.autopilot.builtin.vehicle_parameters import Chassis
 from sim_node.control.trajectories import TURNING, braking_speed
 from sim_node.frames import AttitudeEnu
-
-if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.flight import Flight
 
 # A rover that can turn on the spot does so while its goal is further aside than TURN_FROM, until TURN_TO (rad).
 TURN_FROM, TURN_TO = 0.6, 0.15
@@ -25,7 +21,7 @@ SLOW, CLEAR = 0.4, 1.1
 class Stop(Hold):
     """Brake and stand, for some seconds or for good."""
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when the seconds are over."""
         demand(flight, 0.0, 0.0)
         self._left -= flight.period
@@ -40,11 +36,11 @@ class DriveTo(Go):
         self._turns = self._there = self._clears = False
         self._reached = False
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Never."""
         return False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it has come within the radius, or is there where it is to stay, and has stayed."""
         east, north, yaw = place_of(flight)
         dx, dy = float(self.goal[0]) - east, float(self.goal[1]) - north
@@ -64,7 +60,7 @@ class DriveTo(Go):
         self._held = max(self._held, 0.0) + flight.period
         return self._held >= self._hold
 
-    def _drive(self, flight: Flight, left: float, aside: float) -> None:
+    def _drive(self, flight: Guidance, left: float, aside: float) -> None:
         speed = flight.speed if self.speed is None else self.speed
         # As Python: for one call per step, loading machine code is not worth it.
         speed = min(speed, braking_speed.py_func(left, flight.settings.acceleration))
@@ -75,7 +71,7 @@ class DriveTo(Go):
             self._turns = abs(aside) > (TURN_TO if self._turns else TURN_FROM)
             demand(flight, 0.0 if self._turns else speed * math.cos(aside), rate_to(aside, flight))
 
-    def _steer(self, flight: Flight, speed: float, left: float, aside: float, radius: float) -> None:
+    def _steer(self, flight: Guidance, speed: float, left: float, aside: float, radius: float) -> None:
         """Drive an arc to the goal, or as tight a turn as there is (pure pursuit of the goal itself).
 
         Coulter, Implementation of the pure pursuit path tracking algorithm, CMU-RI-TR-92-01: the curvature of the arc
@@ -97,7 +93,7 @@ class DriveTo(Go):
 class FaceTo(Turn):
     """Turn on the spot."""
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it looks there."""
         left = wrapped(self.yaw - place_of(flight)[2])
         done = abs(left) <= TURNED
@@ -115,11 +111,11 @@ class FaceTo(Turn):
 class DriveRound(Circle):
     """Drive around a position."""
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Never."""
         return False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done after the turns; they count from where the circle is reached."""
         east, north, yaw = place_of(flight)
         x, y = east - float(self.goal[0]), north - float(self.goal[1])
@@ -150,11 +146,11 @@ class Course(Drift):
         self._along_body = along_body
         self._turns = False
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Never."""
         return False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Never done."""
         yaw = place_of(flight)[2]
         ahead, left, _ = self.velocity
@@ -184,7 +180,7 @@ def _turned(x: float, y: float, angle: float) -> tuple[float, float]:
     return cosine * x - sine * y, sine * x + cosine * y
 
 
-def demand(flight: Flight, ahead: float, turn: float, left: float = 0.0) -> None:
+def demand(flight: Guidance, ahead: float, turn: float, left: float = 0.0) -> None:
     """Demand a twist along the rover's axes, m/s and rad/s, within its yaw rate."""
     most = flight.parameters.yaw_rate
     flight.demands[:3] = ahead, left, min(max(turn, -most), most)
@@ -195,13 +191,13 @@ def demand(flight: Flight, ahead: float, turn: float, left: float = 0.0) -> None
     flight.reference[9], flight.reference[10] = yaw, flight.demands[2]
 
 
-def rate_to(left: float, flight: Flight) -> float:
+def rate_to(left: float, flight: Guidance) -> float:
     """Return the yaw rate towards a yaw that is `left` rad away, as in control.trajectories.turn_to."""
     most = flight.parameters.yaw_rate
     return min(max(TURNING * left, -most), most)
 
 
-def place_of(flight: Flight) -> tuple[float, float, float]:
+def place_of(flight: Guidance) -> tuple[float, float, float]:
     """Return [x y yaw] of the rover, ENU."""
     yaw = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw.radians
     return float(flight.position[0]), float(flight.position[1]), yaw
@@ -212,7 +208,7 @@ def wrapped(angle: float) -> float:
     return math.remainder(angle, 2.0 * math.pi)
 
 
-def chassis_of(flight: Flight) -> Chassis:
+def chassis_of(flight: Guidance) -> Chassis:
     """Return what the rover can do."""
     chassis = flight.parameters.airframe
     assert isinstance(chassis, Chassis), "a rover carries out these tasks"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.autopilot.builtin.settings import Settings
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Airframe
 from sim_node.control.trajectories import approach, glide, turn_to
 from sim_node.frames import AttitudeEnu
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-
-if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.flight import Flight
 
 # The setpoint is where it leads to within this, m, and turned there, rad.
 ARRIVED, TURNED = 0.1, 0.05
@@ -25,15 +24,33 @@ LIFTS = 0.3
 STILL, BELOW = 0.1, 0.3
 
 
+class Guidance(Protocol):
+    """What a task sees of a vehicle, and what it moves: reference or demands."""
+
+    states: FloatArray
+    position: FloatArray
+    reference: FloatArray
+    demands: FloatArray
+    speed: float
+    period: float
+    time_us: int
+    task: Task
+    settings: Settings
+    parameters: VehicleParameters
+
+    def within_fence(self, velocity: tuple[float, float, float]) -> tuple[float, float, float]:
+        """Return a velocity that ends before the geofence."""
+
+
 class Task(Protocol):
     """One thing to do. direct: it writes the flight's demands and not its reference."""
 
     direct: bool
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Whether it is to begin with leaving the ground."""
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Moves reference or demands a period on; whether there is nothing left to do."""
 
 
@@ -45,11 +62,11 @@ class Hold:
     def __init__(self, seconds: float = math.inf) -> None:
         self._left = seconds
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """It leaves a vehicle where it is."""
         return False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when the seconds are over."""
         glide(flight.reference, 0.0, 0.0, 0.0, flight.settings.acceleration, flight.period)
         turn_to(flight.reference, float(flight.reference[9]), flight.parameters.yaw_rate, flight.period)
@@ -79,11 +96,11 @@ class Go:
         self.goal, self.yaw, self.speed = np.array(goal, dtype=np.float64), yaw, speed
         self._hold, self._radius, self._held = hold, radius, -1.0
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Where the place is above."""
         return bool(self.goal[2] > flight.position[2] + LIFTS)
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when setpoint and vehicle are there, and it has stayed."""
         reference, period = flight.reference, flight.period
         speed = flight.speed if self.speed is None else self.speed
@@ -119,11 +136,11 @@ class Track:
         self.velocity = np.array(velocity, dtype=np.float64)
         self.acceleration = np.array(acceleration, dtype=np.float64)
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Where the place is above, or the velocity leads up."""
         return bool(self.goal[2] > flight.position[2] + LIFTS or self.velocity[2] > LIFTS)
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Never done."""
         reference, period = flight.reference, flight.period
         self.goal += self.velocity * period
@@ -145,7 +162,7 @@ class Turn(Hold):
         super().__init__()
         self.yaw, self._rate, self._direction = yaw, rate, direction
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it looks there."""
         reference = flight.reference
         glide(reference, 0.0, 0.0, 0.0, flight.settings.acceleration, flight.period)
@@ -174,11 +191,11 @@ class Circle:
         self._left = 2.0 * math.pi * turns
         self._angle = math.nan
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Where the position is above."""
         return bool(self.goal[2] > flight.position[2] + LIFTS)
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done after the turns; they count from where the circle is reached."""
         reference, acceleration = flight.reference, flight.settings.acceleration
         x, y, z = (reference[:3] - self.goal).tolist()
@@ -210,11 +227,11 @@ class Drift:
     def __init__(self, velocity: tuple[float, float, float], yaw_rate: float = 0.0, yaw: float = math.nan) -> None:
         self.velocity, self.yaw_rate, self.yaw = velocity, yaw_rate, yaw
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Where it leads up."""
         return self.velocity[2] > LIFTS
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Never done."""
         reference, period = flight.reference, flight.period
         glide(reference, *flight.within_fence(self.velocity), flight.settings.acceleration, period)
@@ -235,11 +252,11 @@ class Accelerate:
     def __init__(self, acceleration: tuple[float, float, float], yaw: float = math.nan) -> None:
         self._acceleration, self._yaw = acceleration, yaw
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Where it leads up."""
         return self._acceleration[2] > LIFTS
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Never done."""
         x, y, z = self._acceleration
         yaw = flight.reference[9] if math.isnan(self._yaw) else self._yaw
@@ -255,11 +272,11 @@ class Tilt:
     def __init__(self, attitude: FloatArray, rates: tuple[float, float, float], thrust: float) -> None:
         self.attitude, self.rates, self.thrust = attitude, rates, thrust
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Where its thrust carries the vehicle."""
         return self.thrust * _max_thrust(flight) > flight.parameters.gravity
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Never done."""
         if any(self.rates):
             turned = quaternions.exp(flight.period * np.array(self.rates))
@@ -271,7 +288,7 @@ class Tilt:
         return False
 
 
-def _max_thrust(flight: Flight) -> float:
+def _max_thrust(flight: Guidance) -> float:
     """Return the acceleration that full thrust gives, m/s²."""
     airframe = flight.parameters.airframe
     assert isinstance(airframe, Airframe), "a rover refuses attitudes"
@@ -283,11 +300,11 @@ class Land:
 
     direct = False
 
-    def lifts(self, flight: Flight) -> bool:
+    def lifts(self, flight: Guidance) -> bool:
         """Never."""
         return False
 
-    def advance(self, flight: Flight) -> bool:
+    def advance(self, flight: Guidance) -> bool:
         """Done when it stands."""
         settings, reference = flight.settings, flight.reference
         glide(reference, 0.0, 0.0, -settings.landing_speed, settings.acceleration, flight.period)

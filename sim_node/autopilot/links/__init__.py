@@ -1,6 +1,13 @@
 """Endpoints of MAVLink connections: UDP, TCP and serial lines."""
 
-from sim_node.autopilot.links import serial_line, tcp, udp
-from sim_node.autopilot.links.endpoint import ENDPOINTS, Address, Endpoint, EndpointFault, endpoint_of
+from sim_node.lazy import public
 
-__all__ = ["ENDPOINTS", "Address", "Endpoint", "EndpointFault", "endpoint_of", "serial_line", "tcp", "udp"]
+with public(__name__):
+    from sim_node.autopilot.links import serial_line as serial_line
+    from sim_node.autopilot.links import tcp as tcp
+    from sim_node.autopilot.links import udp as udp
+    from sim_node.autopilot.links.endpoint import ENDPOINTS as ENDPOINTS
+    from sim_node.autopilot.links.endpoint import Address as Address
+    from sim_node.autopilot.links.endpoint import Endpoint as Endpoint
+    from sim_node.autopilot.links.endpoint import EndpointFault as EndpointFault
+    from sim_node.autopilot.links.endpoint import endpoint_of as endpoint_of

@@ -1,5 +1,11 @@
 """Kinematics of wheeled bases: from twists to wheels and back. A new kind is a new file here with one `@base` entry."""
 
-from sim_node.control.bases.registry import BASE_TYPES, BaseType, Kinematics, base, dimension, kinematics_of
+from sim_node.lazy import public
 
-__all__ = ["BASE_TYPES", "BaseType", "Kinematics", "base", "dimension", "kinematics_of"]
+with public(__name__):
+    from sim_node.control.bases.registry import BASE_TYPES as BASE_TYPES
+    from sim_node.control.bases.registry import BaseType as BaseType
+    from sim_node.control.bases.registry import Kinematics as Kinematics
+    from sim_node.control.bases.registry import base as base
+    from sim_node.control.bases.registry import dimension as dimension
+    from sim_node.control.bases.registry import kinematics_of as kinematics_of

@@ -10,7 +10,7 @@ from sim_node.formats.openplx import syntax
 from sim_node.formats.openplx.coerce import coerced
 from sim_node.formats.openplx.functions import FUNCTIONS, METHODS, Function, new_spelling
 from sim_node.formats.openplx.library import find, known_bundle, nearest
-from sim_node.formats.openplx.models import Fault
+from sim_node.formats.openplx.models import Fault, Model
 from sim_node.formats.openplx.objects import Object, Scope
 from sim_node.formats.openplx.values import MAX_INT, OPAQUE, Method, Undefined, Vec2, Vec3, is_real, kind_of, members
 from sim_node.text import did_you_mean
@@ -101,21 +101,16 @@ def _looked_up(name: syntax.Name, steps: tuple[syntax.Step, ...], scope: Scope) 
     In this order: an attribute of the model that contains the line; one of the objects whose blocks enclose the line,
     from the inside out; a model or constant of this file, its namespaces, its imports and bundles.
     """
-    this, entry = scope.this, scope.entry
-    if this is not None:
-        if this.has(name.name):
-            return this.value(name.name), 0
-        for length in range(entry.block, 0, -1):
-            around = this.object_at(entry.path[:length])
-            if around is not None and around.has(name.name):
-                return around.value(name.name), 0
+    around = _holder(name.name, scope)
+    if around is not None:
+        return around.value(name.name), 0
     parts = [name.name]
     for step in steps:
         if not isinstance(step, syntax.Attribute):
             break
         parts.append(step.name)
     models = scope.instances.models
-    found = find(tuple(parts), entry.source, models.library)
+    found = find(tuple(parts), scope.entry.source, models.library)
     if found is None:
         return _nowhere(name, tuple(parts), scope), len(parts) - 1
     definition, rest = found
@@ -124,15 +119,9 @@ def _looked_up(name: syntax.Name, steps: tuple[syntax.Step, ...], scope: Scope) 
     if definition.statement.value is not None:
         return scope.instances.constant(definition, place), used
     model = models.of(definition, place)
-    if rest:
-        declared = next((ancestor for ancestor in model.lineage if rest[0] in ancestor.methods), None)
-        names = [f"{ancestor.name}.{new_spelling(rest[0])}" for ancestor in model.lineage]
-        known = next((FUNCTIONS[full] for full in names if full in FUNCTIONS), None)
-        if known is not None:
-            return Method(rest[0], _bound(known, ())), used + 1
-        if declared is not None:
-            models.warn_unknown((), f"{declared.name}.{rest[0]}, a method without code,", place, entry.source)
-            return OPAQUE, len(parts) - 1
+    function = _function_of(model, rest[0], place, scope) if rest else None
+    if function is not None:
+        return function, len(parts) - 1 if function is OPAQUE else used + 1
     if model.const:
         return scope.instances.constant(definition, place), used
     if model.opaque:
@@ -142,6 +131,29 @@ def _looked_up(name: syntax.Name, steps: tuple[syntax.Step, ...], scope: Scope) 
     at = steps[used].at
     static = [full.rpartition(".")[2] for full in FUNCTIONS if full.rpartition(".")[0] == model.name]
     raise scope.fault(at, f"{model.name} has no function {rest[0]}{did_you_mean(new_spelling(rest[0]), static)}")
+
+
+def _holder(name: str, scope: Scope) -> Object | None:
+    """Return the object around the line that has an attribute; None if there is none."""
+    this, entry = scope.this, scope.entry
+    if this is None or this.has(name):
+        return this
+    blocks = (this.object_at(entry.path[:length]) for length in range(entry.block, 0, -1))
+    return next((around for around in blocks if around is not None and around.has(name)), None)
+
+
+def _function_of(model: Model, name: str, place: Place, scope: Scope) -> Any:
+    """Return a function of a model, Opaque for a method without code; None if it has neither."""
+    names = (f"{ancestor.name}.{new_spelling(name)}" for ancestor in model.lineage)
+    known = next((FUNCTIONS[full] for full in names if full in FUNCTIONS), None)
+    if known is not None:
+        return Method(name, _bound(known, ()))
+    declared = next((ancestor for ancestor in model.lineage if name in ancestor.methods), None)
+    if declared is None:
+        return None
+    text = f"{declared.name}.{name}, a method without code,"
+    scope.instances.models.warn_unknown((), text, place, scope.entry.source)
+    return OPAQUE
 
 
 def _nowhere(name: syntax.Name, parts: tuple[str, ...], scope: Scope) -> Any:

@@ -36,44 +36,19 @@ class Indentation:
         All tokens of a new line are yielded before the next token is requested: the lexer depends on what the parser
         expects.
         """
-        levels = [0]
+        blocks = _Blocks()
         brackets: list[LineColumn] = []  # places of the open ones
-        only_annotations = False  # so far in the innermost block
-        begun = False
         last: Token | None = None
         for token in stream:
             last = token
             kind = token.type
             if kind in ("_NL", "_NL_DOT"):
-                annotation = kind == "_NL_DOT"
-                if brackets:
-                    if annotation:
-                        break
-                    continue
-                if begun:
-                    yield Token.new_borrow_pos("_NL", "", token)
-                begun = annotation
-                indent = len(token.rpartition("\n")[2].rstrip(".").expandtabs(TAB))
-                if indent > levels[-1]:
-                    if only_annotations:
-                        levels[-1] = indent
-                    else:
-                        levels.append(indent)
-                        only_annotations = annotation
-                        if len(levels) > MAX_BLOCK_DEPTH:
-                            raise SyntaxFault(f"indented deeper than {MAX_BLOCK_DEPTH} levels", _end(token))
-                        yield _here("_INDENT", token)
-                while indent < levels[-1]:
-                    levels.pop()
-                    only_annotations = False
-                    yield _here("_DEDENT", token)
-                if indent != levels[-1]:
-                    raise SyntaxFault("indentation does not match any line above", _end(token))
-                only_annotations = only_annotations and annotation
-                if annotation:
-                    yield _here("_ANNOTATION", token)
+                if not brackets:
+                    yield from blocks.begin_line(token)
+                elif kind == "_NL_DOT":
+                    break
                 continue
-            begun = True
+            blocks.begun = True
             if kind in _OPENING:
                 brackets.append(_at(token))
                 if len(brackets) > MAX_BRACKET_DEPTH:
@@ -83,8 +58,42 @@ class Indentation:
             yield token
         if brackets:
             raise SyntaxFault("a bracket is not closed", brackets[-1])
-        for _ in levels[1:]:
+        for _ in blocks.levels[1:]:
             yield Token.new_borrow_pos("_DEDENT", "", last)  # type: ignore[arg-type]  # a level came from a token
+
+
+class _Blocks:
+    """The indentation of the open blocks."""
+
+    def __init__(self) -> None:
+        self.levels = [0]
+        self.begun = False
+        self._only_annotations = False  # so far in the innermost block
+
+    def begin_line(self, token: Token) -> Iterator[Token]:
+        annotation, levels = token.type == "_NL_DOT", self.levels
+        if self.begun:
+            yield Token.new_borrow_pos("_NL", "", token)
+        self.begun = annotation
+        indent = len(token.rpartition("\n")[2].rstrip(".").expandtabs(TAB))
+        if indent > levels[-1]:
+            if self._only_annotations:
+                levels[-1] = indent
+            else:
+                levels.append(indent)
+                self._only_annotations = annotation
+                if len(levels) > MAX_BLOCK_DEPTH:
+                    raise SyntaxFault(f"indented deeper than {MAX_BLOCK_DEPTH} levels", _end(token))
+                yield _here("_INDENT", token)
+        while indent < levels[-1]:
+            levels.pop()
+            self._only_annotations = False
+            yield _here("_DEDENT", token)
+        if indent != levels[-1]:
+            raise SyntaxFault("indentation does not match any line above", _end(token))
+        self._only_annotations = self._only_annotations and annotation
+        if annotation:
+            yield _here("_ANNOTATION", token)
 
 
 def _at(token: Token) -> LineColumn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -162,42 +162,53 @@ class _Gathering:
                 self._walk(inner)
         for of in owned:
             self._take_signals(of)
-            if of.is_a(BODY):
-                self._check_name(of)
-                part.bodies.append(self._body(of))
-            elif of.is_a(GEOMETRY):
-                part.geometries += self._geometry(of)
-            elif of.is_a(VISUAL):
-                part.geometries += self._visual(of)
-            elif of.is_a(REDIRECTED):
-                self._redirected.append((part, of))
-            elif of.is_a(CONNECTOR):
-                part.connectors.append(connector_of(of))
-            elif of.is_a(MATE):
-                self._mates.append(of)
-                for one in owned_of(of):
-                    self._take_signals(one)
-                    self._interaction(one)
-            elif of.is_a(SHAFT):
-                shaft, bearing, hinge = self._drives.add_shaft(of)
-                part.bodies.append(shaft)
-                part.connectors.append(bearing)
-                part.mates.append(hinge)
-            elif of.is_a(SHAFT_ACTUATOR):
-                self._shaft_actuators.append(of)
-            elif of.is_a(COLLISION_PAIR):
-                self._apart.append(of)
-            elif of.is_a(CONTACT_MODEL):
-                of.reported = of.value("enabled") is False  # which it says itself
-                if not of.reported:
-                    self._contacts.append(of)
-            elif of.is_a(INTERACTION):
-                self._interaction(of)
-            elif of.is_a(INPUT) or (of.is_a(OUTPUT) and of.value("enabled") is True):
-                self._signals.append(of)
-                self._stated.add(of)
-            elif not (of.is_a(SYSTEM) or of.is_a(OUTPUT)):
-                self._ignore(of, f"{with_article(of.kind)} has no effect here")
+            next((enter for kind, enter in _ENTERED if of.is_a(kind)), _Gathering._enter_other)(self, part, of)
+
+    def _enter_body(self, part: Part, of: Object) -> None:
+        self._check_name(of)
+        part.bodies.append(self._body(of))
+
+    def _enter_geometry(self, part: Part, of: Object) -> None:
+        part.geometries += self._geometry(of)
+
+    def _enter_visual(self, part: Part, of: Object) -> None:
+        part.geometries += self._visual(of)
+
+    def _enter_redirected(self, part: Part, of: Object) -> None:
+        self._redirected.append((part, of))
+
+    def _enter_connector(self, part: Part, of: Object) -> None:
+        part.connectors.append(connector_of(of))
+
+    def _enter_mate(self, part: Part, of: Object) -> None:
+        self._mates.append(of)
+        for one in owned_of(of):
+            self._take_signals(one)
+            self._interaction(one)
+
+    def _enter_shaft(self, part: Part, of: Object) -> None:
+        shaft, bearing, hinge = self._drives.add_shaft(of)
+        part.bodies.append(shaft)
+        part.connectors.append(bearing)
+        part.mates.append(hinge)
+
+    def _enter_contact_model(self, part: Part, of: Object) -> None:
+        of.reported = of.value("enabled") is False  # which it says itself
+        if not of.reported:
+            self._contacts.append(of)
+
+    def _enter_other(self, part: Part, of: Object) -> None:
+        if of.is_a(SHAFT_ACTUATOR):
+            self._shaft_actuators.append(of)
+        elif of.is_a(COLLISION_PAIR):
+            self._apart.append(of)
+        elif of.is_a(INTERACTION):
+            self._interaction(of)
+        elif of.is_a(INPUT) or (of.is_a(OUTPUT) and of.value("enabled") is True):
+            self._signals.append(of)
+            self._stated.add(of)
+        elif not (of.is_a(SYSTEM) or of.is_a(OUTPUT)):
+            self._ignore(of, f"{with_article(of.kind)} has no effect here")
 
     def _take_signals(self, of: Object) -> None:
         """Take in the inputs that its type declares, and the outputs that are switched on."""
@@ -383,6 +394,19 @@ class _Gathering:
             return
         self._warned.add((message, place))
         self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
+
+
+# What takes in an object that a system owns, by the first of these types that it has.
+_ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
+    (BODY, _Gathering._enter_body),
+    (GEOMETRY, _Gathering._enter_geometry),
+    (VISUAL, _Gathering._enter_visual),
+    (REDIRECTED, _Gathering._enter_redirected),
+    (CONNECTOR, _Gathering._enter_connector),
+    (MATE, _Gathering._enter_mate),
+    (SHAFT, _Gathering._enter_shaft),
+    (CONTACT_MODEL, _Gathering._enter_contact_model),
+)
 
 
 def _is_of_a_type(of: Object) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 
 from sim_node.ecs.entities import GLOBALS_NAME
 from sim_node.ecs.jax_setup import jax, jnp
+from sim_node.ecs.numerics import State
 from sim_node.ecs.pairs import Pairs
 from sim_node.ecs.program import Program
-from sim_node.ecs.structure import State, Structure
+from sim_node.ecs.structure import Structure
 from sim_node.text import did_you_mean
 
 Step = Callable[[State], dict[str, Any]]

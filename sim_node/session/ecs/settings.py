@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -83,44 +84,23 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
         if name not in LATER and name not in WITHOUT_EFFECT:
             raise EcsError(f"unknown argument {name!r}{did_you_mean(name, known)}", where, method)
 
-    def number(name: str, value: Any, least: str = "above zero") -> float:
-        if isinstance(value, bool) or not _is_number(value) or not (math.isfinite(value) and value > 0):
-            raise EcsError(f"{name}: {value!r} is not a number {least}", where, method)
-        return float(value)
-
-    def whole(name: str, value: Any, least: int | None) -> int:
-        if isinstance(value, bool) or not _is_number(value) or int(value) != value:
-            raise EcsError(f"{name}: {value!r} is not a whole number", where, method)
-        if least is not None and value < least:
-            raise EcsError(f"{name}: {value!r} is less than {least}", where, method)
-        return int(value)
+    def checked(name: str, value: Any) -> Any:
+        try:
+            return _CHECKS[name](value)
+        except ValueError as error:
+            raise EcsError(f"{name}: {error}", where, method) from None
 
     if "simulation_rate" in later:
-        values["sim_time_step"] = 1.0 / number("simulation_rate", later["simulation_rate"])
-    step = values["sim_time_step"] = number("sim_time_step", values["sim_time_step"])
+        values["sim_time_step"] = 1.0 / checked("simulation_rate", later["simulation_rate"])
+    step = values["sim_time_step"] = checked("sim_time_step", values["sim_time_step"])
     if later.get("generate_real_time"):
         values["run_time_step"] = step
     if later.get("telemetry_rate") is not None:
-        rate = number("telemetry_rate", later["telemetry_rate"])
-        values["record_every"] = max(1, round(1.0 / (step * rate)))
-    for name in ("run_time_step", "default_playback_speed"):
+        values["record_every"] = max(1, round(1.0 / (step * checked("telemetry_rate", later["telemetry_rate"]))))
+    values["log_level"] = values.get("log_level") or "info"
+    for name in _CHECKS:
         if values.get(name) is not None:
-            values[name] = number(name, values[name])
-    for name, least in (("max_ticks", 0), ("start_timestamp", None), ("record_every", 1)):
-        if values.get(name) is not None:
-            values[name] = whole(name, values[name], least)
-    for name in ("is_canceled", "pre_step", "post_step"):
-        if values.get(name) is not None and not callable(values[name]):
-            raise EcsError(f"{name}: {values[name]!r} is not a function", where, method)
-    level = str(values.get("log_level") or "info").lower()
-    if level not in LOG_LEVELS:
-        near = did_you_mean(level, LOG_LEVELS)
-        raise EcsError(f"log_level: {level!r} is not one of {', '.join(LOG_LEVELS)}{near}", where, method)
-    values["log_level"] = level
-    if values.get("db_path") is not None:
-        if not isinstance(values["db_path"], (str, PathLike)) or not str(values["db_path"]):
-            raise EcsError(f"db_path: {values['db_path']!r} is not a path", where, method)
-        values["db_path"] = Path(values["db_path"])
+            values[name] = checked(name, values[name])
     own = {each.name for each in fields(Settings)}
     settings = Settings(**{name: value for name, value in values.items() if name in own})
     for name in WITHOUT_EFFECT:
@@ -130,9 +110,57 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     return settings
 
 
+# Each returns a value as it is kept, or raises ValueError.
+
+
+def _positive(value: Any) -> float:
+    if not _is_number(value) or not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{value!r} is not a number above zero")
+    return float(value)
+
+
+def _whole(value: Any, least: float = -math.inf) -> int:
+    if not _is_number(value) or not math.isfinite(value) or int(value) != value:
+        raise ValueError(f"{value!r} is not a whole number")
+    if value < least:
+        raise ValueError(f"{value!r} is less than {least}")
+    return int(value)
+
+
+def _function(value: Any) -> Any:
+    if not callable(value):
+        raise ValueError(f"{value!r} is not a function")
+    return value
+
+
+def _level(value: Any) -> str:
+    level = str(value).lower()
+    if level not in LOG_LEVELS:
+        raise ValueError(f"{level!r} is not one of {', '.join(LOG_LEVELS)}{did_you_mean(level, LOG_LEVELS)}")
+    return level
+
+
+def _path(value: Any) -> Path:
+    if not isinstance(value, (str, PathLike)) or not str(value):
+        raise ValueError(f"{value!r} is not a path")
+    return Path(value)
+
+
 def _is_number(value: Any) -> bool:
     try:
         float(value)
     except (TypeError, ValueError, OverflowError):
         return False
-    return not isinstance(value, str)
+    return not isinstance(value, str | bool)
+
+
+_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("simulation_rate", "sim_time_step", "telemetry_rate"), _positive),
+    **dict.fromkeys(("run_time_step", "default_playback_speed"), _positive),
+    "max_ticks": partial(_whole, least=0),
+    "start_timestamp": _whole,
+    "record_every": partial(_whole, least=1),
+    **dict.fromkeys(("is_canceled", "pre_step", "post_step"), _function),
+    "log_level": _level,
+    "db_path": _path,
+}

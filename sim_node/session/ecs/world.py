@@ -14,10 +14,11 @@ from typing import Any
 from sim_node.ecs import capture
 from sim_node.ecs.batch import batched
 from sim_node.ecs.components import EntityId
-from sim_node.ecs.dynamics import NewtonEuler, Numerics
+from sim_node.ecs.dynamics import NewtonEuler
 from sim_node.ecs.elodin_numerics import ElodinNumerics
 from sim_node.ecs.entities import Values, described
 from sim_node.ecs.errors import EcsError, caller
+from sim_node.ecs.numerics import Numerics
 from sim_node.ecs.program import Program, compiled
 from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.scenery import Scenery

@@ -6,7 +6,9 @@ loop = Loop(Simulation(load("quadrotor")), (sink,))
 sink.steer(loop)
 """
 
-from sim_node.viewing.browser.viewer import Viewer, ViewSink
-from sim_node.viewing.ports import PagePortInUse
+from sim_node.lazy import public
 
-__all__ = ["PagePortInUse", "ViewSink", "Viewer"]
+with public(__name__):
+    from sim_node.viewing.browser.viewer import Viewer as Viewer
+    from sim_node.viewing.browser.viewer import ViewSink as ViewSink
+    from sim_node.viewing.ports import PagePortInUse as PagePortInUse

@@ -144,23 +144,11 @@ def _load(reference: Value | None, context: Context, table: Table | None = None)
     if reference is None or found is None:
         return None
     path, shown = found
-    if is_program(path):
-        reference.error(f"{path.name} is not included, because it would run as a program; give its path to a command")
-        return None
-    if path.resolve() in context.including:
-        loop = " -> ".join(part.name for part in (*context.including, path))
-        reference.error(f"includes itself: {loop}")
-        return None
-    if len(context.including) >= MAX_DEPTH or len(context.report.files) >= MAX_FILES:
-        reference.error(f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
+    if not _may_include(reference, path, context):
         return None
     how = INCLUDE_READERS.get(path.suffix.lower())
-    for other in INCLUDE_READERS.values() if table is not None else ():
-        for key in other.keys if other is not how else ():
-            value = table.get(key) if table is not None else None
-            if value is not None and (how is None or key not in how.keys):
-                suffixes = ", ".join(suffix for suffix, each in INCLUDE_READERS.items() if key in each.keys)
-                value.error(f"applies only to {suffixes} files")
+    if table is not None:
+        _refuse_keys_of_others(table, how)
     if how is not None and table is not None:
         context.report.files.append(path)
         world = how.read(path, shown, context.report.about(str(shown)), table, context)
@@ -170,3 +158,27 @@ def _load(reference: Value | None, context: Context, table: Table | None = None)
         names = ", ".join(process.name for process in world.processes)
         reference.warning(f"its processes ({names}) are ignored: only the file that is run starts processes")
     return world
+
+
+def _may_include(reference: Value, path: Path, context: Context) -> bool:
+    """Return whether a file may be included here; record the fault if not."""
+    if is_program(path):
+        reference.error(f"{path.name} is not included, because it would run as a program; give its path to a command")
+    elif path.resolve() in context.including:
+        loop = " -> ".join(part.name for part in (*context.including, path))
+        reference.error(f"includes itself: {loop}")
+    elif len(context.including) >= MAX_DEPTH or len(context.report.files) >= MAX_FILES:
+        reference.error(f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
+    else:
+        return True
+    return False
+
+
+def _refuse_keys_of_others(table: Table, how: IncludeReader | None) -> None:
+    """Record the keys that only other formats have."""
+    known = set() if how is None else set(how.keys)
+    for key in dict.fromkeys(key for each in INCLUDE_READERS.values() for key in each.keys if key not in known):
+        value = table.get(key)
+        if value is not None:
+            suffixes = ", ".join(suffix for suffix, each in INCLUDE_READERS.items() if key in each.keys)
+            value.error(f"applies only to {suffixes} files")

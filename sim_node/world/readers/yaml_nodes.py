@@ -148,10 +148,9 @@ class _Composer:
                     self._check_tag(event)
                 if len(stack) >= MAX_DEPTH:
                     raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
-                if kind is yaml.SequenceStartEvent:
-                    stack.append(_Open(Sequence([], mark.line + 1, mark.column + 1), event.anchor))
-                else:
-                    stack.append(_Open(Mapping({}, mark.line + 1, mark.column + 1), event.anchor))
+                at = mark.line + 1, mark.column + 1
+                opened = Sequence([], *at) if kind is yaml.SequenceStartEvent else Mapping({}, *at)
+                stack.append(_Open(opened, event.anchor))
                 continue
             elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
                 done = stack.pop()
@@ -171,19 +170,21 @@ class _Composer:
                 continue
             if anchor is not None:
                 self.anchors[anchor] = node
-            if not stack:
-                root = node
-                continue
-            top = stack[-1]
-            holder = top.node
-            holder.weight += node.weight
-            if isinstance(holder, Sequence):
-                holder.items.append(node)
-            elif top.key is None:
-                top.key = self._key(node)
+            if stack:
+                self._add(stack[-1], node)
             else:
-                self._insert(top, holder, top.key, node)
-                top.key = None
+                root = node
+
+    def _add(self, top: _Open, node: Node) -> None:
+        holder = top.node
+        holder.weight += node.weight
+        if isinstance(holder, Sequence):
+            holder.items.append(node)
+        elif top.key is None:
+            top.key = self._key(node)
+        else:
+            self._insert(top, holder, top.key, node)
+            top.key = None
 
     def _key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar):

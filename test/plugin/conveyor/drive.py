@@ -22,7 +22,7 @@ from sim_node.world.readers.yaml_values import Value
 if TYPE_CHECKING:
     from mujoco import MjData
 
-    from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
