@@ -9,9 +9,13 @@ from sim_node.lazy import public
 if TYPE_CHECKING:
     from sim_node.formats.x_xy_writer import to_x_xy
     from sim_node.formats.xml_roots import XmlFile, xml_reader
+    from sim_node.world.readers.files import read_text
+    from sim_node.world.readers.registry import reader
 
 __all__ = [
     "XmlFile",
+    "read_text",
+    "reader",
     "to_x_xy",
     "xml_reader",
 ]
@@ -20,6 +24,8 @@ __getattr__, __dir__ = public(
     __name__,
     {
         "XmlFile": "xml_roots",
+        "read_text": ".world.readers.files",
+        "reader": ".world.readers.registry",
         "to_x_xy": "x_xy_writer",
         "xml_reader": "xml_roots",
     },

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
-    from sim_node.recording.bag import Bag, BagAttachment, BagError, BagMessage, BagTopic, RecordingStopped, storage
+    from sim_node.recording.bag import (
+        Bag,
+        BagAttachment,
+        BagError,
+        BagMessage,
+        BagTopic,
+        DecodedMessage,
+        RecordingStopped,
+        storage,
+    )
     from sim_node.recording.opening import is_bag, open_bag
     from sim_node.recording.recorder import Recorder
     from sim_node.recording.settings import Settings, SettingsFault
+    from sim_node.recording.split_bag import SplitBag
     from sim_node.recording.transforms import BagTransforms
 
 __all__ = [
@@ -20,10 +30,12 @@ __all__ = [
     "BagMessage",
     "BagTopic",
     "BagTransforms",
+    "DecodedMessage",
     "Recorder",
     "RecordingStopped",
     "Settings",
     "SettingsFault",
+    "SplitBag",
     "is_bag",
     "open_bag",
     "storage",
@@ -38,10 +50,12 @@ __getattr__, __dir__ = public(
         "BagMessage": "bag",
         "BagTopic": "bag",
         "BagTransforms": "transforms",
+        "DecodedMessage": "bag",
         "Recorder": "recorder",
         "RecordingStopped": "bag",
         "Settings": "settings",
         "SettingsFault": "settings",
+        "SplitBag": "split_bag",
         "is_bag": "opening",
         "open_bag": "opening",
         "storage": "bag",

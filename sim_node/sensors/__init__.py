@@ -13,6 +13,7 @@ from sim_node.sensors.measurements import NO_MEASUREMENTS, Batch, Measurement, M
 from sim_node.sensors.noise import Noise, NoiseBank, Quantities
 from sim_node.sensors.odometry import GroundTruth, Odometry
 from sim_node.sensors.optical_flow import OpticalFlow
+from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.rangefinder import Rangefinder
 from sim_node.sensors.rays import RangeNoise
 from sim_node.sensors.registry import SENSORS, Channels, Measure, Message, Report, SensorType, channels, sensor
@@ -57,6 +58,8 @@ __all__ = [
     "SensorType",
     "Suite",
     "channels",
+    "group",
     "groups_of",
+    "parameter",
     "sensor",
 ]

@@ -8,6 +8,8 @@ from sim_node.world.frame_table import FrameNotFound, FrameTable
 from sim_node.world.gravity import PointGravity
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import Actuator, Mimic, Stop
+from sim_node.world.joints import JointType, hinge, slide
+from sim_node.world.joints import register as register_joint_types
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load, loads
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
@@ -50,6 +52,7 @@ __all__ = [
     "Heightmap",
     "Inertial",
     "JointCommands",
+    "JointType",
     "Layout",
     "Light",
     "LoopClosure",
@@ -85,7 +88,10 @@ __all__ = [
     "World",
     "WorldError",
     "WorldWarning",
+    "hinge",
     "lay_out",
     "load",
     "loads",
+    "register_joint_types",
+    "slide",
 ]

@@ -45,12 +45,26 @@ class Part(NamedTuple):
 
 
 def slide(axis: Axis | None = None) -> Part:
-    """A translation along an axis."""
+    """A translation, as a part of a joint type.
+
+    Args:
+        axis: Its direction (3,) in the axes that the parts before it leave; None where each body has its own.
+
+    Returns:
+        The part.
+    """
     return Part("slide", axis)
 
 
 def hinge(axis: Axis | None = None) -> Part:
-    """A rotation about an axis."""
+    """A rotation, as a part of a joint type.
+
+    Args:
+        axis: Its axis (3,) in the axes that the parts before it leave; None where each body has its own.
+
+    Returns:
+        The part.
+    """
     return Part("hinge", axis)
 
 
@@ -130,10 +144,12 @@ def by_joint(joints: Sequence[LinkJoint], q: FloatArray) -> dict[str, FloatArray
 class JointType:
     """A joint between a body and its joint frame.
 
-    parts: from the joint frame to the body; q and qd list them in this order. draw: where the axes that parts leave
-    open come from if a body does not say them, (K, 3) unit vectors; without it each body must. x_xy_order: the order
-    in which x_xy files list the parts, where it is another. redundant: two parts can undo each other, so that the
-    mass matrix needs armature.
+    Attributes:
+        name: In world files.
+        parts: From the joint frame to the body; q and qd list them in this order.
+        draw: Draws axes (K, 3), unit vectors, that parts leave open and a body does not give; None if each body must.
+        x_xy_order: The order in which x_xy files list the parts, if it is another.
+        redundant: Whether two parts can undo each other, so that the mass matrix needs armature.
     """
 
     name: str
@@ -194,7 +210,14 @@ JOINTS: Registry[str, JointType] = Registry(
 
 
 def register(*joints: JointType) -> None:
-    """Add joint types. Raises ValueError for a name that is in use."""
+    """Add joint types, which world files give by their names.
+
+    Args:
+        joints: The types.
+
+    Raises:
+        ValueError: A name is in use.
+    """
     module = calling_module()
     for joint in joints:
         JOINTS.add(joint.name, module=module)(joint)

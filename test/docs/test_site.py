@@ -16,6 +16,16 @@ GENERATED = re.compile(r"reference/")
 FROM_THE_ROOT = {"index.md", "contributing.md", "security.md", "changelog.md"}
 
 
+SOUGHT = {
+    "nav2": "nav2.html",
+    "headless": "in-ci.html",
+    "ci": "in-ci.html",
+    "cite": "in-ci.html",
+    "license": "in-ci.html",
+    "plane": "vehicles.html",
+}
+
+
 class Loader(yaml.SafeLoader):
     """Reads mkdocs.yml, whose tags name icons and functions."""
 
@@ -74,7 +84,12 @@ def test_make_docs(tmp_path: Path) -> None:
         "reference/world-file/index.html",
         "reference/world-file/bodies.html",
         "reference/python/tree.html",
+        "reference/plugin-package.html",
     } <= found
+    # Words that people search for, with a page whose title or text has each.
+    texts = {entry["location"]: f"{entry['title']} {entry['text']}".casefold() for entry in index["docs"]}
+    for word, where in SOUGHT.items():
+        assert any(at.partition("#")[0] == where and word in text.split() for at, text in texts.items()), word
     for page in site.rglob("*.html"):
         fetched = re.findall(
             r'<(?:script|img|link)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text(encoding="utf-8")

@@ -30,6 +30,7 @@ from sim_node.world.readers.yaml_pilots import AUTOPILOT, PILOT, read_autopilot,
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.unsupported import no_such_model
 from sim_node.world.vehicle_checks import MAX_DRAG, MAX_ROTORS, ROTOR_RANGES
 from sim_node.world.vehicles import SPINS, Multirotor, Rotor
 
@@ -251,7 +252,7 @@ def _model_file(value: Value, context: Context) -> tuple[Path, Path] | None:
     models = shipped_vehicles()
     if name in models:
         return models[name], models[name]
-    hint = did_you_mean(name, models)
+    hint = did_you_mean(name, models) or no_such_model(name)
     value.error(f"found {value.found()}; allowed: {', '.join(models)}, or the path of a model file{hint}")
     return None
 
