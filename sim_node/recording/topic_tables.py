@@ -73,11 +73,12 @@ def frame(bag: Bag, topic: str, span: Span, note: Note) -> polars.DataFrame:
         return pl.Boolean if name == "bool" else getattr(pl, name.capitalize().replace("Uint", "UInt"))
 
     types = ColumnTypes(single, lambda fields: pl.Struct([pl.Field(*field) for field in fields]), pl.List)
-    series = [
-        pl.Series(name, list(map(plain, column)), column_type(decoder, each, types))
-        for (name, each), column in zip(found.items(), values, strict=True)
-    ]
-    return pl.DataFrame([pl.Series(TIME, times, pl.Int64), *series])
+    series = [pl.Series(TIME, times, pl.Int64)]
+    for (name, each), column in zip(found.items(), values, strict=True):
+        kind = column_type(decoder, each, types)
+        # Of numpy arrays, polars makes an Array or a List, whatever it is asked for.
+        series.append(pl.Series(name, list(map(plain, column)), kind).cast(kind))
+    return pl.DataFrame(series)
 
 
 def _table(

@@ -25,6 +25,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sim_node.plugins import PluginFault
 from sim_node.text import did_you_mean, shown
 from sim_node.tools.access import Access
 from sim_node.tools.graph import Cancelled, Graph, Patience, ToolRefused
@@ -207,7 +208,7 @@ def _coroutine(
             # The thread of a cancelled call goes on until it notices: it may have a vehicle to stop.
             found = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
             return _answer(found, call.pictures)
-        except ToolRefused as refusal:
+        except (ToolRefused, PluginFault) as refusal:
             raise ToolError(str(refusal)) from None
         finally:
             cancelled.set()
