@@ -255,7 +255,16 @@ class SplitBag:
                     yield BagMessage(places[topic], time_ns, plain)
 
     def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
-        """Return a message's bytes; None, with a line in `damage`, if they cannot be decompressed."""
+        """Decompress a message of a bag whose messages are compressed one by one.
+
+        Args:
+            topic: Name of its topic, for `damage`.
+            time_ns: When it was recorded, for `damage`.
+            data: Its bytes in the file.
+
+        Returns:
+            Its CDR; None, with a line in `damage`, if it cannot be decompressed.
+        """
         if self.decompress is None:
             return data
         try:
@@ -270,7 +279,11 @@ class SplitBag:
         return None
 
     def note(self, line: str) -> None:
-        """Add a line to the damage."""
+        """Add a line to the damage.
+
+        Args:
+            line: What was found.
+        """
         self._damage[line] = None
 
 

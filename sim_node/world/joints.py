@@ -186,17 +186,33 @@ class JointType:
         return sum(part.axis is None and part.kind != "ball" for part in self.parts)
 
     def neutral(self) -> FloatArray:
-        """q (q_size,) where body and joint frame coincide."""
+        """Return q (q_size,) where body and joint frame coincide."""
         return np.array([x for part in self.parts for x in ((0.0, 0.0, 0.0, 1.0) if part.kind == "ball" else (0.0,))])
 
     def axes(self, own: FloatArray) -> FloatArray:
-        """The axis of each part (P, 3), those left open filled from a body's `own` (K, 3); a ball's is zero."""
+        """Return the axis of each part.
+
+        Args:
+            own: A body's axes (K, 3), for the parts that leave theirs open.
+
+        Returns:
+            The axes (P, 3); a ball's is zero.
+        """
         given = iter(own)
         rows = [np.zeros(3) if p.kind == "ball" else p.axis if p.axis is not None else next(given) for p in self.parts]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
     def joints(self, name: str, own_axes: FloatArray, anchor: FloatArray = _ORIGIN) -> tuple[LinkJoint, ...]:
-        """Return its parts as the joints NAME#0, NAME#1 ... of a body that turns about `anchor` (3,)."""
+        """Return its parts as joints of a body.
+
+        Args:
+            name: Name of the body.
+            own_axes: Its axes (K, 3), for the parts that leave theirs open.
+            anchor: The point (3,) that it turns about, m.
+
+        Returns:
+            The joints NAME#0, NAME#1, ...
+        """
         neutral = {kind: np.array(_UNTURNED if kind == "ball" else (0.0,)) for kind in Q_SIZES}
         return tuple(
             LinkJoint(f"{name}#{k}", part.kind, axis, anchor, neutral[part.kind])
