@@ -37,7 +37,7 @@ def test_a_plane_is_answered_with_what_flies(world: str, place: str) -> None:
 
 def test_a_world_of_a_plane_is_answered_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(WorldError, match="no world .*plane.*; fixed wings are not simulated"):
+    with pytest.raises(WorldError, match=r"no world .*plane.*; fixed wings are not simulated"):
         load("plane")
 
 
