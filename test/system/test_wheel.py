@@ -24,10 +24,9 @@ SCRIPT = "import sim_node.ecs as el\nworld = el.World()\nworld.run(None)\n"
 # Each command as it is run, and the extra that it needs; they run in this order, in one folder.
 COMMANDS: tuple[tuple[str, str | None], ...] = (
     ("worlds", None),
-    ("doctor", None),
     ("check orbit", None),
     ("schema", None),
-    ("new world yard.yaml", None),
+    ("new world yard", None),
     ("run guided --no-ros --duration 0.5 --speed max --record bag", None),
     ("tree orbit", None),
     ("tree bag", None),
@@ -54,6 +53,8 @@ COMMANDS: tuple[tuple[str, str | None], ...] = (
     ("run orbit --duration 0.2", "ros"),
     ("topics", "ros"),
     ("mcp", "mcp"),
+    # With what `build` has added.
+    ("doctor", None),
 )
 # Commands that act on a graph, with ROS 2 as their only need, as `topics`; and those that a file before them covers.
 SAME_NEEDS = {
