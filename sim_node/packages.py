@@ -69,7 +69,16 @@ def how_to_install(error: ImportError) -> str:
         spec = None
     if not module or spec is not None:
         return unusable(Path(spec.origin).parent if spec is not None and spec.origin else None, error)
-    return missing_message(module)
+    # Without any ROS 2, the package that happens to be imported first means nothing to anyone.
+    return missing_message("rclpy" if _is_of_ros(module) and not _has_ros() else module)
+
+
+def _is_of_ros(module: str) -> bool:
+    return module in _ROS or module.endswith(_ROS_ENDINGS)
+
+
+def _has_ros() -> bool:
+    return importlib.util.find_spec("rclpy") is not None
 
 
 def unusable(folder: Path | None, error: ImportError) -> str:
@@ -90,10 +99,11 @@ def missing_message(module: str) -> str:
     if module in _BUILT:
         packages = f"sudo apt install ros-{distro}-{module.replace('_', '-')}"
         return f"{module} is not installed: {packages if distro else f'sim_node build {module}'}"
-    if module in _ROS or module.endswith(_ROS_ENDINGS):
+    if _is_of_ros(module):
         message = f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
-        if not distro and in_environment and importlib.util.find_spec("rclpy") is None:
-            message += f"; without ROS 2: {shlex.quote(sys.executable)} -m pip install 'sim_node[ros]'"
+        if not distro and in_environment and not _has_ros():
+            python = shlex.quote(sys.executable)
+            message += f"; without ROS 2: {python} -m pip install 'sim_node[ros]', then sim_node build tf2_msgs"
         return message
     if in_environment:
         return f"{module} is not installed: {_pip(module)}"

@@ -137,7 +137,11 @@ def error_line(error: BaseException, root: str, where: str = "") -> str:
 
 
 def defined_at(entry: object) -> str:
-    """Return where a function, a class or an object's class is defined, as ` (file:line)`; empty if unknown."""
+    """Return where a function, a class or an object's class is defined, as ` (file:line)`; empty if unknown.
+
+    For an entry that keeps what it runs, it is that function.
+    """
+    entry = getattr(entry, "run", entry)
     found: Any = inspect.unwrap(entry) if callable(entry) else type(entry)
     found = getattr(found, "func", found)  # of functools.partial
     try:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Generic, NoReturn, TypeVar, overload
 
 from sim_node.plugins import Plugin, PluginFault, PluginWarning, defined_at, described, error_line, offered
+from sim_node.text import shown
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -129,7 +130,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         what: what is needed, for the message, such as "an Engine or None".
         """
         if not isinstance(found, needed):
-            self.refuse(name, f"{what} is needed, found {found!r:.60}{_lacking(found, needed)}")
+            self.refuse(name, f"{what} is needed, found {shown(repr(found), 60)}{_lacking(found, needed)}")
 
     def refuse(self, name: K, message: str, by: object = None) -> NoReturn:
         """Raise PluginFault, or TypeError for an entry that no plug-in added, about an entry's result.

@@ -18,12 +18,12 @@ WITHOUT = """
 import sys
 class Gone:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == {module!r}:
+        if name.partition(".")[0] in {gone!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Gone())
 import importlib.util
 found = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name == {module!r} else found(name, package)
+importlib.util.find_spec = lambda name, package=None: None if name in {gone!r} else found(name, package)
 {call}
 """
 NODE = "from sim_node.nodes import executables\nsys.exit(executables.{node}(['node']))"
@@ -55,6 +55,15 @@ def test_the_line_installs_into_the_python_that_lacks_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     assert "rosdep install --from-paths src --ignore-src -y" in missing_message("pymavlink")
     assert missing_message("fastcrc").endswith("PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install 'fastcrc>=0.3'")
+
+
+def test_without_any_ros_rclpy_is_what_is_missing() -> None:
+    """Not the package that is imported first, which says nothing to who has just installed the wheel."""
+    words = ["run", "orbit"]
+    ran = _run_without(("rclpy", "rcl_interfaces", "builtin_interfaces"), COMMAND.format(words=words))
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("sim_node: rclpy is not installed: ")
+    assert "-m pip install 'sim_node[ros]', then sim_node build tf2_msgs; see" in ran.stderr
 
 
 @pytest.mark.parametrize("module", ["mujoco", "PIL", "av"])
@@ -162,9 +171,10 @@ def test_what_installs_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_program("ros2") == "ros2 is not installed: sudo apt install ros-kilted-ros2cli"
 
 
-def _run_without(module: str, call: str) -> subprocess.CompletedProcess[str]:
+def _run_without(gone: str | tuple[str, ...], call: str) -> subprocess.CompletedProcess[str]:
+    gone = (gone,) if isinstance(gone, str) else gone
     return subprocess.run(
-        [sys.executable, "-c", WITHOUT.format(module=module, call=call)],
+        [sys.executable, "-c", WITHOUT.format(gone=gone, call=call)],
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -15,6 +15,8 @@ OUTSIDE = {
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
+# What pages made from the code show.
+SHOWN = {"test/plugin": "reference/plugin-package.md"}
 # In tools/, named by mkdocs.yml: style, and what runs the search of pages from files, so that Material fetches nothing.
 ASSETS = ("assets/iframe-worker.js", "assets/site.css")
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=\))")
@@ -64,7 +66,9 @@ def on_page_markdown(markdown, page, config, files):
 
     def changed(link):
         path, anchor = posixpath.normpath(posixpath.join(folder, link[1])), link[2] or ""
-        target = OUTSIDE.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
+        target = (
+            OUTSIDE.get(path) or SHOWN.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
+        )
         if target is not None and files.get_file_from_path(target) is not None:
             return posixpath.relpath(target, posixpath.dirname(uri) or ".") + anchor
         if not (ROOT / path).exists():

@@ -1,4 +1,4 @@
-"""Writes the pages of the site that come from the code: the keys of world files, the commands, the Python reference.
+"""Writes the pages of the site that come from files: keys of world files, commands, a plug-in, the Python reference.
 
 Run by `make docs`: .venv/bin/python tools/site_pages.py FOLDER
 """
@@ -54,6 +54,7 @@ def write_pages(folder):
     for kind, schema in SCHEMAS.items():
         write_keys(folder / f"{kind}-file", kind, schema())
     (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
+    (folder / "plugin-package.md").write_text(plugin_page(), encoding="utf-8")
     for room in ROOMS:
         module = f"sim_node.{room}".rstrip(".")
         if not hasattr(importlib.import_module(module), "__all__"):
@@ -205,6 +206,23 @@ def commands_page():
         lines += [f"## {title.capitalize()}", ""]
         for word in words:
             lines += [f"### {word}", "", "```text", help_of(word).rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def plugin_page():
+    """The files of test/plugin."""
+    root = ROOT / "test" / "plugin"
+    lines = [
+        "# A package of several kinds",
+        "",
+        "Conveyor belts: a [plug-in](../plugins.md) with a kind of part, an engine, a sensor, a force, a file format, "
+        "a link and a subcommand. `pip install .` beside its `pyproject.toml` installs it.",
+        "",
+    ]
+    for path in [root / "pyproject.toml", *sorted(root.glob("*/*.py"))]:
+        language = "toml" if path.suffix == ".toml" else "python"
+        text = path.read_text(encoding="utf-8").rstrip()
+        lines += [f"## {path.relative_to(root)}", "", f"```{language}", text, "```", ""]
     return "\n".join(lines)
 
 

@@ -136,7 +136,7 @@ def command(
     """
 
     def enter(run: R) -> R:
-        doc = sys.modules[run.__module__].__doc__ or run.__doc__ or ""
+        doc = getattr(sys.modules.get(run.__module__), "__doc__", None) or run.__doc__ or ""
         summary = doc.strip().partition("\n")[0]
         entry = Command(name, run, add_arguments, summary, until_interrupted, starts_node)
         COMMANDS.add(name, module=run.__module__)(entry)

@@ -135,8 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
     for finding in findings:
         line = finding.line()
         print(line if finding.status == "ok" else coloured(line, COLOURS[finding.status], sys.stdout))
-    if missing:
-        print("a checkout gets what nodes need by `make setup` (Linux x86-64)")
+    if missing and (Path(__file__).parents[2] / "Makefile").is_file():
+        print("this checkout gets what nodes need by `make setup` (Linux x86-64)")
     print("nodes can run" if not missing else f"nodes cannot run: {', '.join(missing)} missing; --no-ros works")
     return 1 if missing else 0
 

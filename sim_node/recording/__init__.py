@@ -8,6 +8,7 @@ with public(__name__):
     from sim_node.recording.bag import BagError as BagError
     from sim_node.recording.bag import BagMessage as BagMessage
     from sim_node.recording.bag import BagTopic as BagTopic
+    from sim_node.recording.bag import DecodedMessage as DecodedMessage
     from sim_node.recording.bag import RecordingStopped as RecordingStopped
     from sim_node.recording.bag import storage as storage
     from sim_node.recording.opening import is_bag as is_bag
@@ -15,4 +16,5 @@ with public(__name__):
     from sim_node.recording.recorder import Recorder as Recorder
     from sim_node.recording.settings import Settings as Settings
     from sim_node.recording.settings import SettingsFault as SettingsFault
+    from sim_node.recording.split_bag import SplitBag as SplitBag
     from sim_node.recording.transforms import BagTransforms as BagTransforms

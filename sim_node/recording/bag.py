@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sim_node.registry import Registry
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -64,6 +64,18 @@ class BagMessage(NamedTuple):
     topic: int
     time_ns: int
     data: bytes
+
+
+class DecodedMessage(NamedTuple):
+    """One message of a topic, decoded.
+
+    Attributes:
+        time_ns: When it was recorded (log time).
+        message: It, with the fields of its type: numbers, texts, numpy arrays, lists and other messages.
+    """
+
+    time_ns: int
+    message: Any
 
 
 class BagAttachment(NamedTuple):
@@ -128,6 +140,12 @@ class Bag(Protocol):
     def __enter__(self) -> Bag: ...
 
     def __exit__(self, *of: object) -> None: ...
+
+
+def no_topic(bag: Bag, name: str) -> BagError:
+    """Return the error about a topic that a bag does not have."""
+    names = [topic.name for topic in bag.topics]
+    return BagError(f"no topic {name}{did_you_mean(name, names)} (known: {', '.join(names) or 'none'})")
 
 
 # Opens one file; the number limits the bytes decompressed at once. Messages are as they were recorded, possibly

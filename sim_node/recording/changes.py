@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sim_node.assembly import assemble
 from sim_node.recording.bag import Bag, BagAttachment
@@ -85,7 +85,7 @@ class WorldChanges:
 
 def _drawn(world: World) -> World:
     """Return a world without what no run uses: what other seeds are drawn from, x_xy's markers and outlines."""
-    plain = {"position_range": None, "draws_axes": False, "marker": None}
+    plain: dict[str, Any] = {"position_range": None, "draws_axes": False, "marker": None}
     bodies = (
         replace(body, **plain, geometry=tuple(replace(shape, edge_colour=None) for shape in body.geometry))
         for body in world.bodies

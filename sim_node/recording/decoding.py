@@ -156,6 +156,13 @@ def is_message(value: Any) -> bool:
     return hasattr(value, "__dataclass_fields__")
 
 
+def plain(value: Any) -> Any:
+    """Return messages as dictionaries, and lists of them as lists of dictionaries; other values unchanged."""
+    if is_message(value):
+        return {name: plain(getattr(value, name)) for name in field_names(value)}
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number | np.bool_)
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
-from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, is_message
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, is_message, plain
+from sim_node.recording.message_fields import TIME, ColumnTypes, column_type, leaves_of
 from sim_node.wire.tf_message_reader import Unreadable
 
-TIME = "time_ns"
 # A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
 _MAX_COLUMNS = 64
 # Elements of a sequence of messages, or of one that was shorter before, for which columns are made.
@@ -231,9 +231,10 @@ class _ParquetTable:
         import pyarrow.parquet as pq
 
         self._pa = pa
-        columns = list(_columns(pa, decoder, decoder.topic.type))
-        self._steps = [steps for steps, _ in columns]
-        self._schema = pa.schema([(TIME, pa.int64()), *((".".join(steps), kind) for steps, kind in columns)])
+        types = ColumnTypes(lambda name: getattr(pa, "bool_" if name == "bool" else name)(), pa.struct, pa.list_)
+        columns = {steps: column_type(decoder, found, types) for steps, found in leaves_of(decoder, decoder.topic.type)}
+        self._steps = list(columns)
+        self._schema = pa.schema([(TIME, pa.int64()), *((".".join(steps), kind) for steps, kind in columns.items())])
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
         self._times: list[int] = []
         self._values: list[list[Any]] = [[] for _ in columns]
@@ -242,7 +243,7 @@ class _ParquetTable:
     def add(self, message: BagMessage, decoded: Any) -> None:
         self._times.append(message.time_ns)
         for steps, values in zip(self._steps, self._values, strict=True):
-            values.append(_plain(reduce(getattr, steps, decoded)))
+            values.append(plain(reduce(getattr, steps, decoded)))
         self._bytes += len(message.data)
         if len(self._times) >= _ROWS or self._bytes > _BYTES:
             self._write()
@@ -281,43 +282,7 @@ def _cell_parts(value: Any) -> Iterator[str]:
     yield '"['
     for at in range(0, len(value), _PART):
         part = value[at : at + _PART]
-        plain = part.tolist() if isinstance(part, np.ndarray) else [_plain(each) for each in part]
-        text = json.dumps(plain, default=np.ndarray.tolist)[1:-1].replace('"', '""')
+        elements = part.tolist() if isinstance(part, np.ndarray) else [plain(each) for each in part]
+        text = json.dumps(elements, default=np.ndarray.tolist)[1:-1].replace('"', '""')
         yield f"{', ' if at else ''}{text}"
     yield ']"'
-
-
-def _columns(pa: Any, decoder: Decoder, type_name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the path of names to each column, and its type."""
-    for name, description in decoder.store.fielddefs[type_name][1]:
-        if description[0].name == "NAME":
-            for steps, kind in _columns(pa, decoder, description[1]):
-                yield (name, *steps), kind
-        elif name != PLACEHOLDER:
-            yield (name,), _arrow_type(pa, decoder, description)
-
-
-def _arrow_type(pa: Any, decoder: Decoder, description: Any) -> Any:
-    kind, argument = description
-    if kind.name == "BASE":
-        name = argument[0]
-        names = {
-            "bool": "bool_",
-            "octet": "uint8",
-            "char": "uint8",
-            "byte": "uint8",
-            "wstring": "string",
-            "float128": "float64",
-        }
-        return getattr(pa, names.get(name, name))()
-    if kind.name == "NAME":
-        fields = decoder.store.fielddefs[argument][1]
-        return pa.struct([(name, _arrow_type(pa, decoder, each)) for name, each in fields])
-    return pa.list_(_arrow_type(pa, decoder, argument[0]))
-
-
-def _plain(value: Any) -> Any:
-    """Return lists of messages as lists of dictionaries for pyarrow; arrays unchanged."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in field_names(value)}
-    return [_plain(each) for each in value] if isinstance(value, list) else value

@@ -1,8 +1,8 @@
-"""The numbers that a field of a message type has, by its definition: known before any message has come."""
+"""The fields of message types, by their definitions: known before any message has come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from sim_node.recording.bag import BagError
@@ -11,7 +11,11 @@ from sim_node.text import did_you_mean
 
 # A field as rosbags has it: its kind (BASE, NAME, ARRAY or SEQUENCE), and what it is of.
 Described = Any
+# The column of the recording time in tables of messages, ns.
+TIME = "time_ns"
 _TEXTS = ("string", "wstring")
+# Types of ROS 2 that tables have under another name.
+_TABLE_NAMES = {"octet": "uint8", "char": "uint8", "byte": "uint8", "wstring": "string", "float128": "float64"}
 
 
 class Numbers(NamedTuple):
@@ -46,7 +50,8 @@ def numbers_in(decoder: Decoder, field: str) -> Numbers:
     if kind in ("ARRAY", "SEQUENCE"):
         raise BagError(f"{so_far} is an array; give an index, as in {so_far}[0]")
     if kind == "NAME":
-        labelled = {".".join(map(str, inner)): [*path, *inner] for inner in _numbers(decoder, of)}
+        numbers = (inner for inner, leaf in leaves_of(decoder, of) if table_type(leaf) not in (None, "string"))
+        labelled = {".".join(inner): [*path, *inner] for inner in numbers}
         if not labelled:
             raise BagError(f"{so_far} has no numbers")
         return Numbers(of, labelled)
@@ -74,13 +79,43 @@ def _of(decoder: Decoder, whole: Described, step: str | int, so_far: str) -> Des
     return known[step]
 
 
-def _numbers(decoder: Decoder, type_: str) -> Iterator[list[str | int]]:
-    """Yield the paths of all single numbers of a message type."""
+def leaves_of(decoder: Decoder, type_: str) -> Iterator[tuple[tuple[str, ...], Described]]:
+    """Yield the path and the description of each field that is no message: the columns of a table of messages."""
     for name, found in _fields(decoder, type_):
         if _kind(found) == "NAME":
-            yield from ([name, *inner] for inner in _numbers(decoder, found[1]))
-        elif _kind(found) == "BASE" and found[1][0] not in _TEXTS:
-            yield [name]
+            yield from (((name, *inner), leaf) for inner, leaf in leaves_of(decoder, found[1]))
+        else:
+            yield (name,), found
+
+
+def table_type(found: Described) -> str | None:
+    """Return the type of a number or text in tables, such as float64 or string; None for other fields."""
+    return _TABLE_NAMES.get(found[1][0], found[1][0]) if _kind(found) == "BASE" else None
+
+
+def row_type(found: Described) -> tuple[str, int] | None:
+    """Return the type and the number of elements of an array of fixed length of numbers; None for other fields."""
+    element = table_type(found[1][0]) if _kind(found) == "ARRAY" else None
+    return None if element in (None, "string") else (element, found[1][1])
+
+
+class ColumnTypes(NamedTuple):
+    """How a library makes the types of columns: of a name like float64, of named types, and of a type of elements."""
+
+    single: Callable[[str], Any]
+    struct: Callable[[list[tuple[str, Any]]], Any]
+    sequence: Callable[[Any], Any]
+
+
+def column_type(decoder: Decoder, found: Described, types: ColumnTypes) -> Any:
+    """Return the type of a column with values of a field."""
+    name = table_type(found)
+    if name is not None:
+        return types.single(name)
+    if _kind(found) == "NAME":
+        fields = [(name, column_type(decoder, each, types)) for name, each in _fields(decoder, found[1])]
+        return types.struct(fields)
+    return types.sequence(column_type(decoder, found[1][0], types))
 
 
 def _fields(decoder: Decoder, type_: str) -> Iterator[tuple[str, Described]]:

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, BagMessage
+from sim_node.recording.bag import Bag, BagError, BagMessage, no_topic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, steps, value_at
-from sim_node.text import did_you_mean
 from sim_node.wire.tf_message_reader import Unreadable
 
 # Returns the messages of these topics in a time range.
@@ -52,8 +51,7 @@ def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
         topic, dot, field = text.partition(".")
         fitting = [name for name in names if fnmatchcase(name, topic)]
         if not fitting:
-            known = ", ".join(names) or "none"
-            raise BagError(f"no topic {topic}{did_you_mean(topic, names)} (known: {known})")
+            raise no_topic(bag, topic)
         if not dot or not field:
             raise BagError(f"{text}: the field is missing; signals look like {topic}.pose.position.x")
         found += [Signal(name, field) for name in fitting]

@@ -7,13 +7,19 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic
+import numpy.typing as npt
+
+from sim_node.recording import topic_tables
+from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent
 from sim_node.recording.merging import UNORDERED, Source, merged
 from sim_node.recording.metadata import Metadata
 from sim_node.recording.qos import all_profiles
+
+if TYPE_CHECKING:
+    import polars
 
 # Maximum number of skipped messages listed one by one.
 _MAX_REPORTED = 100
@@ -117,7 +123,21 @@ class SplitBag:
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """Yield messages in the order of time; a file is read when its first message is due."""
+        """Yield messages in the order of time; a file is read when its first message is due.
+
+        Args:
+            topics: Names of topics; None for all.
+            start_ns: First time; None for the beginning.
+            stop_ns: Time before which to stop; None for the end.
+
+        Yields:
+            Each message, as CDR.
+
+        Raises:
+            TypeError: `topics` is a single name, whose letters would be taken for names.
+        """
+        if isinstance(topics, str):
+            raise TypeError(f"messages() needs a list of topics; read({topics!r}) decodes the messages of one")
         topics = None if topics is None else frozenset(topics)
         rows = None if topics is None else {row for name in topics for row in self._rows_of.get(name, ())}
 
@@ -135,6 +155,59 @@ class SplitBag:
             and (rows is None or not rows.isdisjoint(file.places))
         ]
         return merged(sources, 2 * self._max_bytes, lambda: self.note(UNORDERED.format("files")))
+
+    def read(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> Iterator[DecodedMessage]:
+        """Decode the messages of a topic, in the order of time, by the definition in the bag.
+
+        Messages whose bytes are not of their type are skipped, with a line in `damage`.
+
+        Args:
+            topic: Its name.
+            start_ns: First time; None for the beginning.
+            stop_ns: Time before which to stop; None for the end.
+
+        Returns:
+            An iterator of times and messages.
+
+        Raises:
+            BagError: There is no such topic, or the bag has no definition of its type.
+        """
+        return topic_tables.read(self, topic, (start_ns, stop_ns), self.note)
+
+    def columns(
+        self, topic: str, start_ns: int | None = None, stop_ns: int | None = None
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Read a topic into arrays with a row for each message.
+
+        Args:
+            topic: Its name.
+            start_ns: First time; None for the beginning.
+            stop_ns: Time before which to stop; None for the end.
+
+        Returns:
+            `time_ns`, the times of recording (N,), and each field under its path, such as angular_velocity.x: numbers
+            (N,), arrays of a fixed length K of numbers (N, K), and else N objects: texts, arrays of any length, lists.
+
+        Raises:
+            BagError: There is no such topic, or it has several types, or the bag has no definition.
+        """
+        return topic_tables.columns(self, topic, (start_ns, stop_ns), self.note)
+
+    def frame(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> polars.DataFrame:
+        """Read a topic into a DataFrame of polars, with the columns of `export --parquet`.
+
+        Args:
+            topic: Its name.
+            start_ns: First time; None for the beginning.
+            stop_ns: Time before which to stop; None for the end.
+
+        Returns:
+            A row for each message: `time_ns`, and each field under its path.
+
+        Raises:
+            BagError: As `columns`, or polars is not installed.
+        """
+        return topic_tables.frame(self, topic, (start_ns, stop_ns), self.note)
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those of all files, without duplicates."""
@@ -191,7 +264,16 @@ class SplitBag:
                     yield BagMessage(places[topic], time_ns, plain)
 
     def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
-        """Return a message's bytes; None, with a line in `damage`, if they cannot be decompressed."""
+        """Decompress a message of a bag whose messages are compressed one by one.
+
+        Args:
+            topic: Name of its topic, for `damage`.
+            time_ns: When it was recorded, for `damage`.
+            data: Its bytes in the file.
+
+        Returns:
+            Its CDR; None, with a line in `damage`, if it cannot be decompressed.
+        """
         if self.decompress is None:
             return data
         try:
@@ -206,7 +288,11 @@ class SplitBag:
         return None
 
     def note(self, line: str) -> None:
-        """Add a line to the damage."""
+        """Add a line to the damage.
+
+        Args:
+            line: What was found.
+        """
         self._damage[line] = None
 
 

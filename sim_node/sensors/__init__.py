@@ -26,6 +26,8 @@ with public(__name__):
     from sim_node.sensors.odometry import GroundTruth as GroundTruth
     from sim_node.sensors.odometry import Odometry as Odometry
     from sim_node.sensors.optical_flow import OpticalFlow as OpticalFlow
+    from sim_node.sensors.parameters import group as group
+    from sim_node.sensors.parameters import parameter as parameter
     from sim_node.sensors.rangefinder import Rangefinder as Rangefinder
     from sim_node.sensors.rays import RangeNoise as RangeNoise
     from sim_node.sensors.registry import SENSORS as SENSORS

@@ -50,7 +50,19 @@ def parameter(
     high: float = math.inf,
     above: float = -math.inf,
 ) -> Any:
-    """Declare a number, as a field of a sensor's dataclass."""
+    """Declare a number, as a field of a sensor's dataclass. World files set it by the name of the field.
+
+    Args:
+        default: Its default.
+        unit: Its unit.
+        meaning: What it is, in a few words.
+        low: Its least value.
+        high: Its largest value.
+        above: It must be greater than this.
+
+    Returns:
+        The field.
+    """
     return field(default=default, metadata={"spec": Spec(unit, meaning, low, high, above)})
 
 
@@ -65,7 +77,16 @@ def listing(meaning: str) -> Any:
 
 
 def group(default: object, unit: str, meaning: str) -> Any:
-    """Declare a nested dataclass of parameters (a Noise), as a field; `unit` replaces "unit" in its units."""
+    """Declare a nested dataclass of parameters, such as a Noise, as a field of a sensor's dataclass.
+
+    Args:
+        default: The dataclass with its defaults.
+        unit: Replaces "unit" in the units of its parameters.
+        meaning: What it is, in a few words.
+
+    Returns:
+        The field.
+    """
     return field(default=default, metadata={"spec": Spec(unit, meaning)})
 
 

@@ -219,7 +219,7 @@ def _with_body(world: World, old: Body, new: Body) -> World:
 def _body(world: World, name: str) -> Body:
     for body in world.bodies:
         if body.name == name:
-            return body  # type: ignore[no-any-return]
+            return body
     if any(name == model.full_name(link.name) for model in world.models for link in model.links):
         refuse(name, "is a link of a model, whose joints are those of its file")
     refuse(name, f"there is no body of this name{did_you_mean(name, [body.name for body in world.bodies])}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sim_node.text import did_you_mean
+from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of
 from sim_node.world.joint_commands import JointCommands
@@ -128,11 +129,12 @@ def _owned(world: World) -> list[tuple[Kind[Any], Any, tuple[str, ...]]]:
 def _named(world: World, name: str, known: list[str]) -> set[str]:
     """Return the frames that a name stands for. Raises WorldError if there are none, and nothing else has the name."""
     found = {frame for frame in known if frame == name or frame.startswith(f"{name}/")}
-    found.update(vehicle.body for vehicle in (*world.vehicles, *world.bases) if vehicle.name == name)
+    vehicles: list[Multirotor | Base] = [*world.vehicles, *world.bases]
+    found.update(vehicle.body for vehicle in vehicles if vehicle.name == name)
     for model in world.models:
         if name in (model.prefix, model.name if not model.prefix else ""):
             found.update(model.full_name(link.name) for link in model.links)
-    others = [each.name for each in (*world.vehicles, *world.bases, *world.loop_closures)]
+    others = [*(vehicle.name for vehicle in vehicles), *(closure.name for closure in world.loop_closures)]
     if not found and name not in others:
         hint = did_you_mean(name, [*known, *others, *filter(None, (model.prefix for model in world.models))])
         refuse(name, f"there is nothing of this name{hint}")

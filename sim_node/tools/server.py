@@ -21,10 +21,11 @@ import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, ImageContent, InputRequiredResult, TextContent, ToolAnnotations
-from pydantic import Field, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sim_node.plugins import PluginFault
 from sim_node.text import did_you_mean, shown
 from sim_node.tools.access import Access
 from sim_node.tools.graph import Cancelled, Graph, Patience, ToolRefused
@@ -63,9 +64,8 @@ class ToolServer(MCPServer[Any]):
             _check(name, arguments)
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            faults = error.__cause__.errors() if isinstance(error.__cause__, ValidationError) else ()
-            where = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in faults)
-            if not faults and not isinstance(error, Misused):
+            where = _faults_of(error.__cause__) if isinstance(error.__cause__, ValidationError) else ""
+            if not where and not isinstance(error, Misused):
                 raise
             why = where or str(error)
             self._journal.ended(shown(name), arguments, begun_ns, "refused", why)
@@ -138,12 +138,13 @@ def server_of(
     server = ToolServer(journal, version)
     limiter = anyio.CapacityLimiter(MAX_CALLS)
     for name, entry in TOOLS.items():
-        server.add_tool(
-            _coroutine(name, entry, access, graph, journal, limiter, under_way or UnderWay()),
-            name=name,
-            annotations=ToolAnnotations(read_only_hint=not entry.changes, open_world_hint=False),
-            structured_output=True,
-        )
+        with TOOLS.blaming(name):
+            server.add_tool(
+                _coroutine(name, entry, access, graph, journal, limiter, under_way or UnderWay()),
+                name=name,
+                annotations=ToolAnnotations(read_only_hint=not entry.changes, open_world_hint=False),
+                structured_output=True,
+            )
     add_resources(server)
     return server
 
@@ -202,20 +203,31 @@ def _coroutine(
                 anyio.from_thread.run(context.report_progress, part, 1.0, text)
 
         call = Call(access, Patience(cancelled), graph, _rarely(tell))
-        work = under_way.noted(functools.partial(_kept, journal, name, entry, call, arguments))
+        work = under_way.noted(functools.partial(_kept, journal, name, answered, call, arguments))
         try:
             # The thread of a cancelled call goes on until it notices: it may have a vehicle to stop.
             found = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
             return _answer(found, call.pictures)
-        except ToolRefused as refusal:
+        except (ToolRefused, PluginFault) as refusal:
             raise ToolError(str(refusal)) from None
         finally:
             cancelled.set()
+
+    def answered(call: Call, **arguments: Any) -> dict[str, Any]:
+        with TOOLS.blaming(name, Cancelled, ToolRefused):
+            found = entry.run(call, **arguments)
+        TOOLS.expect(name, found, dict, "a dict")
+        try:
+            form.validate_python(found)
+        except ValidationError as error:
+            TOOLS.refuse(name, f"its answer has {_faults_of(error)}")
+        return dict(found)
 
     hints = typing.get_type_hints(entry.run, include_extras=True)
     first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context)
     parameters = [first, *(each.replace(annotation=_described(hints[each.name])) for each in _own(entry))]
     result = hints.get("return", dict[str, Any])
+    form = TypeAdapter(result)
     run.__signature__ = inspect.Signature(parameters, return_annotation=result)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": result}
     run.__name__, run.__doc__ = name, inspect.getdoc(entry.run)
@@ -231,12 +243,14 @@ def _answer(found: dict[str, Any], pictures: list[bytes]) -> CallToolResult:
     return CallToolResult(content=[text, *shown_too], structured_content=found)
 
 
-def _kept(journal: Journal, name: str, entry: Tool, call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+def _kept(
+    journal: Journal, name: str, run: Callable[..., dict[str, Any]], call: Call, arguments: dict[str, Any]
+) -> dict[str, Any]:
     """Run a tool and write it into the journal, with its outcome."""
     begun_ns = time.time_ns()
     outcome, why = "failed", ""
     try:
-        found = dict(entry.run(call, **arguments))
+        found = run(call, **arguments)
         outcome = "done"
         return found
     except Cancelled:
@@ -250,6 +264,11 @@ def _kept(journal: Journal, name: str, entry: Tool, call: Call, arguments: dict[
         raise
     finally:
         journal.ended(name, arguments, begun_ns, outcome, why)
+
+
+def _faults_of(error: ValidationError) -> str:
+    """Return the faults of values, each with its place, on one line."""
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg'].lower()}" for each in error.errors())
 
 
 def _rarely(tell: Callable[[float, str], None]) -> Callable[[float, str], None]:

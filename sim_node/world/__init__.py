@@ -23,6 +23,10 @@ with public(__name__):
     from sim_node.world.joint_motion import Actuator as Actuator
     from sim_node.world.joint_motion import Mimic as Mimic
     from sim_node.world.joint_motion import Stop as Stop
+    from sim_node.world.joints import JointType as JointType
+    from sim_node.world.joints import hinge as hinge
+    from sim_node.world.joints import register_joint_types as register_joint_types
+    from sim_node.world.joints import slide as slide
     from sim_node.world.layout import Layout as Layout
     from sim_node.world.layout import lay_out as lay_out
     from sim_node.world.load import load as load

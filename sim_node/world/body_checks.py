@@ -12,7 +12,7 @@ from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, 
 from sim_node.world.bounds import MAX_MASS, fault
 from sim_node.world.checks import UNIT, pose_faults
 from sim_node.world.contact_checks import contact_problems, solver_faults
-from sim_node.world.model import Motion, World
+from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
 MAX_GRAVITY = 1e4  # m/s^2
@@ -189,7 +189,8 @@ def _mass_problems(world: World) -> Iterator[Problem]:
 
     A body without mass may carry others that have some, on joints of theirs.
     """
-    parents = {part.name: part.parent for part in (*world.frames, *world.sensors, *world.bodies)}
+    parts: list[StaticFrame | Body] = [*world.frames, *world.sensors, *world.bodies]
+    parents = {part.name: part.parent for part in parts}
     heavy = with_mass(world)
     carrying = set(heavy)
     for name in heavy:

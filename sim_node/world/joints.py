@@ -1,6 +1,6 @@
 """Joint types: what a joint lets move, as slides, hinges and balls one after the other. A new one is one entry.
 
-    register(JointType("turret", (hinge(Z), hinge(Y))))
+    register_joint_types(JointType("turret", (hinge(Z), hinge(Y))))
 
 is all that worlds, x_xy models and the physics need to know of a turret's joint.
 """
@@ -45,12 +45,26 @@ class Part(NamedTuple):
 
 
 def slide(axis: Axis | None = None) -> Part:
-    """A translation along an axis."""
+    """A translation, as a part of a joint type.
+
+    Args:
+        axis: Its direction (3,) in the axes that the parts before it leave; None where each body has its own.
+
+    Returns:
+        The part.
+    """
     return Part("slide", axis)
 
 
 def hinge(axis: Axis | None = None) -> Part:
-    """A rotation about an axis."""
+    """A rotation, as a part of a joint type.
+
+    Args:
+        axis: Its axis (3,) in the axes that the parts before it leave; None where each body has its own.
+
+    Returns:
+        The part.
+    """
     return Part("hinge", axis)
 
 
@@ -130,10 +144,12 @@ def by_joint(joints: Sequence[LinkJoint], q: FloatArray) -> dict[str, FloatArray
 class JointType:
     """A joint between a body and its joint frame.
 
-    parts: from the joint frame to the body; q and qd list them in this order. draw: where the axes that parts leave
-    open come from if a body does not say them, (K, 3) unit vectors; without it each body must. x_xy_order: the order
-    in which x_xy files list the parts, where it is another. redundant: two parts can undo each other, so that the
-    mass matrix needs armature.
+    Attributes:
+        name: In world files.
+        parts: From the joint frame to the body; q and qd list them in this order.
+        draw: Draws axes (K, 3), unit vectors, that parts leave open and a body does not give; None if each body must.
+        x_xy_order: The order in which x_xy files list the parts, if it is another.
+        redundant: Whether two parts can undo each other, so that the mass matrix needs armature.
     """
 
     name: str
@@ -170,17 +186,33 @@ class JointType:
         return sum(part.axis is None and part.kind != "ball" for part in self.parts)
 
     def neutral(self) -> FloatArray:
-        """q (q_size,) where body and joint frame coincide."""
+        """Return q (q_size,) where body and joint frame coincide."""
         return np.array([x for part in self.parts for x in ((0.0, 0.0, 0.0, 1.0) if part.kind == "ball" else (0.0,))])
 
     def axes(self, own: FloatArray) -> FloatArray:
-        """The axis of each part (P, 3), those left open filled from a body's `own` (K, 3); a ball's is zero."""
+        """Return the axis of each part.
+
+        Args:
+            own: A body's axes (K, 3), for the parts that leave theirs open.
+
+        Returns:
+            The axes (P, 3); a ball's is zero.
+        """
         given = iter(own)
         rows = [np.zeros(3) if p.kind == "ball" else p.axis if p.axis is not None else next(given) for p in self.parts]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
     def joints(self, name: str, own_axes: FloatArray, anchor: FloatArray = _ORIGIN) -> tuple[LinkJoint, ...]:
-        """Return its parts as the joints NAME#0, NAME#1 ... of a body that turns about `anchor` (3,)."""
+        """Return its parts as joints of a body.
+
+        Args:
+            name: Name of the body.
+            own_axes: Its axes (K, 3), for the parts that leave theirs open.
+            anchor: The point (3,) that it turns about, m.
+
+        Returns:
+            The joints NAME#0, NAME#1, ...
+        """
         neutral = {kind: np.array(_UNTURNED if kind == "ball" else (0.0,)) for kind in Q_SIZES}
         return tuple(
             LinkJoint(f"{name}#{k}", part.kind, axis, anchor, neutral[part.kind])
@@ -193,8 +225,15 @@ JOINTS: Registry[str, JointType] = Registry(
 )
 
 
-def register(*joints: JointType) -> None:
-    """Add joint types. Raises ValueError for a name that is in use."""
+def register_joint_types(*joints: JointType) -> None:
+    """Add joint types, which world files give by their names.
+
+    Args:
+        joints: The types.
+
+    Raises:
+        ValueError: A name is in use.
+    """
     module = calling_module()
     for joint in joints:
         JOINTS.add(joint.name, module=module)(joint)
@@ -222,7 +261,7 @@ def _slides(axes: Iterable[Axis] = (X, Y, Z)) -> tuple[Part, ...]:
     return tuple(map(slide, axes))
 
 
-register(
+register_joint_types(
     JointType("frozen", ()),
     JointType("free", (*_slides(), BALL), x_xy_order=(3, 0, 1, 2)),
     JointType("free_2d", (slide(Y), slide(Z), hinge(X)), x_xy_order=(2, 0, 1)),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sim_node.text import did_you_mean, shown
 from sim_node.world.problems import quoted, quoted_path
+from sim_node.world.unsupported import no_such_model
 
 PACKAGE = "sim_node"
 # Suffixes of worlds that run as programs when they are read: only a path that the user gives leads to one.
@@ -66,6 +67,7 @@ def _file_or_example(text: str) -> Path:
     near = did_you_mean(text, examples)
     if not near and path.parent.is_dir():
         near = did_you_mean(path.name, (entry.name for entry in path.parent.iterdir()))
+    near = near or no_such_model(path.stem)
     raise LocateError(
         f"no world {quoted_path(text)}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(examples)})"
     )

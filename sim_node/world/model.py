@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,26 @@ from sim_node.world.bodies import Physics
 from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.part import PARTS, Mobility, kind_of
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
+
+if TYPE_CHECKING:
+    from sim_node.ecs.part import PythonWorld
+    from sim_node.scene.part import Actor, Resource
+    from sim_node.schematic.model import Schematic
+    from sim_node.world.bases import Base
+    from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
+    from sim_node.world.commands import BodyCommands, VehicleCommands
+    from sim_node.world.contact_materials import ContactMaterial
+    from sim_node.world.forces import Force, Wind
+    from sim_node.world.gravity import PointGravity
+    from sim_node.world.joint_commands import JointCommands
+    from sim_node.world.joint_motion import Actuator
+    from sim_node.world.models import Model
+    from sim_node.world.processes import Process
+    from sim_node.world.scene import Ground, Light, Sky
+    from sim_node.world.signals import NamedSignal
+    from sim_node.world.systems import Attachment, System
+    from sim_node.world.transmissions import Transmission
+    from sim_node.world.vehicles import Multirotor
 
 DEFAULT_FIXED_FRAME = "map"
 INTERPOLATIONS = ("slerp", "step", "smooth", "catmull_rom")
@@ -219,6 +239,14 @@ class Motion:
         return bool(np.abs(self.poses - self.poses[0]).max() > STILL)
 
 
+class _NotGiven:
+    """Of a keyword: `replace(world, bodies=())` and `sky=None` remove parts, and leaving them out does not."""
+
+    def __repr__(self) -> str:
+        return "NO_PARTS"
+
+
+NO_PARTS: Any = _NotGiven()
 # Type checkers see an ordinary class here. For a dataclass they would refuse replace(world, bodies=...), as the kinds
 # of parts are not among the fields.
 _frozen = dataclass(frozen=True, init=False, slots=True)
@@ -242,8 +270,37 @@ class World:
         static_patterns: Patterns for names of frames that are published as static if they do not move.
         source: The name of the world's file.
         files: All files that were read for the world, its own first.
-        parts: The parts by kind.
-        kinds: Further parts by kind, as keywords.
+        parts: The parts by kind. The keywords that follow replace those of their kind.
+        frames: Frames that do not move in their parents.
+        sensors: Frames with sensors.
+        motions: Frames that follow keyframes.
+        bodies: Rigid bodies, each on its joint.
+        loop_closures: Constraints between bodies besides the joints of the tree.
+        contact_exclusions: Pairs of bodies whose contacts are ignored.
+        vehicles: Multirotors.
+        bases: Bodies that drive on wheels.
+        forces: Forces on bodies.
+        wind: The wind.
+        systems: Bodies, shapes and connectors that mates assemble.
+        attachments: Frames and sensors whose poses follow from mates.
+        models: Models from MJCF or URDF, each kept whole.
+        actuators: Actuators of joints.
+        joint_commands: Groups of joints that are commanded on topics.
+        body_commands: Bodies on which wrenches act that come on topics.
+        vehicle_commands: Multirotors that are commanded on topics.
+        processes: Programs that run beside the simulation.
+        transmissions: Gears, differentials, and sums of positions for actuators.
+        contact_materials: What shapes of two materials do where they touch.
+        gravity_fields: Centres that attract all bodies.
+        signals: Numbers of joints and actuators that are topics.
+        ground: The ground.
+        lights: Lights in the fixed frame.
+        sky: The sky.
+        actors: What scene graphs say of frames.
+        resources: Resources of scene graphs.
+        schematic: What the viewer shows of the world.
+        python: The entities and systems of a script.
+        kinds: Parts of the kinds that plug-ins add.
 
     Raises:
         TypeError: There is no such kind of part.
@@ -261,6 +318,37 @@ class World:
     source: str = field(compare=False)
     files: tuple[Path, ...] = field(compare=False, repr=False)
 
+    if TYPE_CHECKING:  # `__getattr__` finds them, and those of plug-ins; a kind with Any is None where it has no part
+        frames: tuple[StaticFrame, ...]
+        sensors: tuple[Sensor, ...]
+        motions: tuple[Motion, ...]
+        bodies: tuple[Body, ...]
+        loop_closures: tuple[LoopClosure, ...]
+        contact_exclusions: tuple[ContactExclusion, ...]
+        vehicles: tuple[Multirotor, ...]
+        bases: tuple[Base, ...]
+        forces: tuple[Force, ...]
+        wind: Wind | Any
+        systems: tuple[System, ...]
+        attachments: tuple[Attachment, ...]
+        models: tuple[Model, ...]
+        actuators: tuple[Actuator, ...]
+        joint_commands: tuple[JointCommands, ...]
+        body_commands: tuple[BodyCommands, ...]
+        vehicle_commands: tuple[VehicleCommands, ...]
+        processes: tuple[Process, ...]
+        transmissions: tuple[Transmission, ...]
+        contact_materials: tuple[ContactMaterial, ...]
+        gravity_fields: tuple[PointGravity, ...]
+        signals: tuple[NamedSignal, ...]
+        ground: Ground | Any
+        lights: tuple[Light, ...]
+        sky: Sky | Any
+        actors: tuple[Actor, ...]
+        resources: tuple[Resource, ...]
+        schematic: Schematic | Any
+        python: PythonWorld | Any
+
     def __init__(
         self,
         name: str,
@@ -273,8 +361,40 @@ class World:
         source: str = "",
         files: Iterable[Path] = (),
         parts: Mapping[str, Iterable[Any]] | None = None,
+        frames: Iterable[StaticFrame] = NO_PARTS,
+        sensors: Iterable[Sensor] = NO_PARTS,
+        motions: Iterable[Motion] = NO_PARTS,
+        bodies: Iterable[Body] = NO_PARTS,
+        loop_closures: Iterable[LoopClosure] = NO_PARTS,
+        contact_exclusions: Iterable[ContactExclusion] = NO_PARTS,
+        vehicles: Iterable[Multirotor] = NO_PARTS,
+        bases: Iterable[Base] = NO_PARTS,
+        forces: Iterable[Force] = NO_PARTS,
+        wind: Wind | None = NO_PARTS,
+        systems: Iterable[System] = NO_PARTS,
+        attachments: Iterable[Attachment] = NO_PARTS,
+        models: Iterable[Model] = NO_PARTS,
+        actuators: Iterable[Actuator] = NO_PARTS,
+        joint_commands: Iterable[JointCommands] = NO_PARTS,
+        body_commands: Iterable[BodyCommands] = NO_PARTS,
+        vehicle_commands: Iterable[VehicleCommands] = NO_PARTS,
+        processes: Iterable[Process] = NO_PARTS,
+        transmissions: Iterable[Transmission] = NO_PARTS,
+        contact_materials: Iterable[ContactMaterial] = NO_PARTS,
+        gravity_fields: Iterable[PointGravity] = NO_PARTS,
+        signals: Iterable[NamedSignal] = NO_PARTS,
+        ground: Ground | None = NO_PARTS,
+        lights: Iterable[Light] = NO_PARTS,
+        sky: Sky | None = NO_PARTS,
+        actors: Iterable[Actor] = NO_PARTS,
+        resources: Iterable[Resource] = NO_PARTS,
+        schematic: Schematic | None = NO_PARTS,
+        python: PythonWorld | None = NO_PARTS,
         **kinds: Any,
     ) -> None:
+        arguments, defaults = locals(), World.__init__.__kwdefaults__ or {}
+        shipped = [kind for kind, default in defaults.items() if default is NO_PARTS]
+        kinds |= {kind: arguments[kind] for kind in shipped if arguments[kind] is not NO_PARTS}
         fields: dict[str, Any] = {
             "name": name,
             "fixed_frame": fixed_frame,

@@ -17,6 +17,7 @@ class Row(NamedTuple):
     adds: str
     folder: str
     has: str
+    imports: str
     group: str
 
 
@@ -79,8 +80,8 @@ def read(value, context):
     ),
     "a file format for worlds": Example(
         """
+from sim_node.formats import reader
 from sim_node.world import World
-from sim_node.world.readers.registry import reader
 @reader(".empty")
 def read(path, shown, roots, report, including=()):
     return World(path.stem)
@@ -90,7 +91,7 @@ def read(path, shown, roots, report, including=()):
     "a format for worlds in XML": Example(
         """
 from sim_node.world import World
-from sim_node.formats.xml_roots import xml_reader
+from sim_node.formats import xml_reader
 @xml_reader("hall")
 def read(file):
     return World(file.path.stem)
@@ -100,8 +101,7 @@ def read(file):
     "a sensor": Example(
         """
 from dataclasses import dataclass
-from sim_node.sensors import Message, SensorType, channels, sensor
-from sim_node.sensors.parameters import parameter
+from sim_node.sensors import Message, SensorType, channels, parameter, sensor
 @sensor("altimeter")
 @dataclass(frozen=True)
 class Altimeter(SensorType):
@@ -165,10 +165,7 @@ assert simulation.snapshot().poses[simulation.frames.index("cabin"), 2] == 3.0
     "something that pushes bodies": Example(
         """
 from dataclasses import dataclass
-from sim_node.physics.force_elements import force_element
-from sim_node.physics.force_geometry import forces_of
-from sim_node.world.forces import Force
-from sim_node.world.readers.yaml_forces import force
+from sim_node.physics import Force, force, force_element, forces_of
 @dataclass(frozen=True, slots=True, eq=False)
 class Kick(Force):
     def data(self): return {"type": "kick", "body": self.body}
@@ -198,8 +195,7 @@ assert abs(simulation.snapshot().poses[simulation.frames.index("a"), 0] - 1.0) <
         """
 from dataclasses import dataclass
 import numpy as np
-from sim_node.control.bases import BaseType, base, dimension
-from sim_node.control.bases.linear import LinearKinematics
+from sim_node.control.bases import BaseType, LinearKinematics, base, dimension
 @base("unicycle")
 @dataclass(frozen=True)
 class Unicycle(BaseType):
@@ -222,8 +218,8 @@ assert abs(simulation.vehicles["uni"].odometry - [1.0, 0.0, 0.0]).max() < 1e-9
     ),
     "a joint type": Example(
         """
-from sim_node.world.joints import X, JointType, register, slide
-register(JointType("rail", (slide(X),)))
+from sim_node.world import JointType, register_joint_types, slide
+register_joint_types(JointType("rail", (slide((1, 0, 0)),)))
 """,
         """
 from sim_node.simulation import Simulation
@@ -361,7 +357,7 @@ class Nobody:
     "a storage of bags": Example(
         """
 from sim_node.recording.mcap_bag import McapBag
-from sim_node.recording.bag import storage
+from sim_node.recording import storage
 @storage("mine", ".mine")
 def open_mine(path, max_bytes):
     return McapBag(path)
@@ -521,7 +517,7 @@ assert rows["status"].to_list() == ["ok"] * 3
     ),
     "a subcommand": Example(
         """
-from sim_node.cli.commands import command
+from sim_node.cli import command
 @command("thing")
 def run(arguments):
     \"\"\"Say a number.\"\"\"
@@ -529,6 +525,21 @@ def run(arguments):
     return 0
 """,
         "from sim_node.cli.main import main\nassert main(['thing']) == 0",
+    ),
+    "a tool for AI assistants": Example(
+        """
+from typing import Annotated
+from sim_node.tools import Call, tool
+@tool("double")
+def double(call: Call, *, number: Annotated[float, "to double"]) -> dict[str, float]:
+    \"\"\"Double a number.\"\"\"
+    return {"doubled": 2.0 * number}
+""",
+        """
+from sim_node.tools import TOOLS
+assert TOOLS["double"].run(None, number=21.0) == {"doubled": 42.0}
+assert TOOLS.plugin_of("double").package == "thing"
+""",
     ),
 }
 
@@ -561,6 +572,8 @@ def test_a_row_is_followed(row: Row, forked: Forks, tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{row.group.strip('`')}]\nthing = thing\n")
     (tmp_path / "thing.py").write_text(example.thing)
+    imported = f"from {row.imports.strip('`')}"
+    assert imported in example.thing
     for named in re.findall(r"`@?([\w.]+)\(", row.has):
         assert named in example.thing, f"{named} of the row is not in the example"
     code, errors = forked.python(tmp_path, LOADED + example.use, site=tmp_path)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from page_blocks import BLOCK, COMMAND, run, shows
 
+from sim_node.cli.commands import COMMANDS
 from sim_node.control.bases import BASE_TYPES
 from sim_node.physics.engine import ENGINES
 from sim_node.physics.force_elements import FORCE_ELEMENTS
@@ -19,8 +20,10 @@ from sim_node.registry import Registry
 from sim_node.sensors.registry import SENSORS
 from sim_node.tools.registry import TOOLS
 from sim_node.world.joints import JOINTS
+from sim_node.world.part import PARTS
 from sim_node.world.readers.registry import READERS
 from sim_node.world.readers.yaml_forces import FORCES
+from sim_node.world.readers.yaml_section import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -86,7 +89,7 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
     namespace: dict[str, object] = {}
     # What a page registers is not there for the tests that follow in this process.
     registries: tuple[Registry[Any, Any], ...] = (
-        *(SENSORS, ENGINES, JOINTS, FORCES, FORCE_ELEMENTS, BASE_TYPES, READERS, TOOLS),
+        *(SENSORS, ENGINES, JOINTS, FORCES, FORCE_ELEMENTS, BASE_TYPES, READERS, TOOLS, PARTS, SECTIONS, COMMANDS),
     )
     with ExitStack() as stack:
         for registry in registries:

@@ -16,6 +16,16 @@ GENERATED = re.compile(r"reference/")
 FROM_THE_ROOT = {"index.md", "contributing.md", "security.md", "changelog.md"}
 
 
+SOUGHT = {
+    "nav2": "nav2.html",
+    "headless": "in-ci.html",
+    "ci": "in-ci.html",
+    "cite": "in-ci.html",
+    "license": "in-ci.html",
+    "plane": "vehicles.html",
+}
+
+
 class Loader(yaml.SafeLoader):
     """Reads mkdocs.yml, whose tags name icons and functions."""
 
@@ -74,7 +84,15 @@ def test_make_docs(tmp_path: Path) -> None:
         "reference/world-file/index.html",
         "reference/world-file/bodies.html",
         "reference/python/tree.html",
+        "reference/plugin-package.html",
     } <= found
+    # Words that people search for, with a page whose title or text has each.
+    words: dict[str, set[str]] = {}
+    for entry in index["docs"]:
+        text = f"{entry['title']} {entry['text']}".casefold()
+        words.setdefault(entry["location"].partition("#")[0], set()).update(re.findall(r"\w+", text))
+    for word, where in SOUGHT.items():
+        assert word in words[where]
     for page in site.rglob("*.html"):
         fetched = re.findall(
             r'<(?:script|img|link)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text(encoding="utf-8")

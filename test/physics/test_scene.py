@@ -118,7 +118,7 @@ def test_a_numpy_file_is_as_the_array(tmp_path: Path) -> None:
     np.save(tmp_path / "valley.npy", VALLEY)
     (tmp_path / "w.yaml").write_text("ground: {heightmap: {file: valley.npy, size: [8, 12]}}\n")
     world = load(tmp_path / "w.yaml")
-    assert world.ground is not None
+    assert world.ground.heightmap is not None
     np.testing.assert_array_equal(world.ground.heightmap.grid(), VALLEY)
     assert surface_height(model_of(world), 1.5, -2.5) == pytest.approx(
         float(bilinear(VALLEY, (8.0, 12.0))((-2.5, 1.5))), abs=1e-3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,6 +71,7 @@ def test_a_world_made_in_python_is_loaded_from_its_bag(tmp_path: Path) -> None:
         assert again.name == "../yard"
         assert again.bodies[0] == ball
         geometry = again.bodies[1].geometry[0]
+        assert geometry.file is not None
         assert geometry.file.read_text() == CUBE
         assert geometry == replace(cube, file=geometry.file)
         (model,), (expected,) = again.models, world.models
@@ -86,8 +88,10 @@ def test_images_and_arrays_of_a_world_made_in_python_are_in_its_bag(tmp_path: Pa
     assert {"world/0/wall.png", "world/1/hills.npy"} < {each.name for each in attached}
     with open_bag(tmp_path / "bag") as bag, recorded_world(bag) as again:
         assert again is not None
-        np.testing.assert_array_equal(again.ground.heightmap.grid(), np.arange(6.0).reshape(2, 3))
-        assert again.bodies[0].geometry[0].material.texture.read_bytes() == (tmp_path / "wall.png").read_bytes()
+        heightmap: Any = again.ground.heightmap
+        np.testing.assert_array_equal(heightmap.grid(), np.arange(6.0).reshape(2, 3))
+        material: Any = again.bodies[0].geometry[0].material
+        assert material.texture.read_bytes() == (tmp_path / "wall.png").read_bytes()
 
 
 def test_a_world_with_other_values_is_recorded_as_it_is(tmp_path: Path) -> None:

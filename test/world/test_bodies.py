@@ -15,7 +15,7 @@ import pytest
 from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Inertial, Physics, TimeGrid, World, WorldError, lay_out, load
-from sim_node.world.joints import JOINTS, JointType, register
+from sim_node.world.joints import JOINTS, JointType, register_joint_types
 
 IDENTITY = [0, 0, 0, 0, 0, 0, 1]
 
@@ -311,4 +311,4 @@ def test_a_long_step_is_divided_into_timesteps_of_at_most_a_millisecond() -> Non
 
 def test_a_joint_type_given_twice_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint type 'rx': both sim_node\.world\.joints and .*test_bodies"):
-        register(JointType("rx", JOINTS["rx"].parts))
+        register_joint_types(JointType("rx", JOINTS["rx"].parts))

@@ -15,6 +15,7 @@ import trimesh
 
 from sim_node.cli.main import main
 from sim_node.recording.worlds import files_below
+from sim_node.schematic.model import GlbModel
 from sim_node.world import World, WorldError, fetching, load
 
 GLB = "model/gltf-binary"
@@ -89,8 +90,9 @@ def world_with(url: str, folder: Path) -> Path:
 
 
 def drawn(world: World) -> Path:
-    file: Path = world.schematic.objects[0].drawn.file
-    return file
+    (shown,) = world.schematic.objects
+    assert isinstance(shown.drawn, GlbModel)
+    return shown.drawn.file
 
 
 def refused(url: str, folder: Path, *, fetch: bool = True) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sim_node.assembly import assemble
 from sim_node.world import Body, Drag, Inertial, StaticFrame, TimeGrid, Wind, World, WorldError, lay_out, load
-from sim_node.world.bodies import Marker
+from sim_node.world.bodies import ContactExclusion, Marker
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.values import Number, numbers_of
 
@@ -110,11 +110,13 @@ def test_exactly_one_number_changes(data: st.DataObject) -> None:
 def test_what_is_left_alone_is_the_same_object() -> None:
     world = load("quadrotor")
     other = world.with_values({"bodies[drone/base_link].inertial.mass": 2.0, "physics.gravity[2]": -1.62})
+    inertial = world.bodies[1].inertial
+    assert inertial is not None
     assert other.bodies[0] is world.bodies[0]
     assert other.vehicles[0] is world.vehicles[0]
     assert other.bodies[1] is not world.bodies[1]
     assert other.bodies[1].place == world.bodies[1].place, "faults are told where the file has the body"
-    assert other.bodies[1] == replace(world.bodies[1], inertial=replace(world.bodies[1].inertial, mass=2.0))
+    assert other.bodies[1] == replace(world.bodies[1], inertial=replace(inertial, mass=2.0))
     assert other.physics.gravity.tolist() == [0, 0, -1.62]
     assert world.at("bodies[drone/base_link].inertial.mass") != 2.0, "the first is as it was"
     assert (world.files, other.files) != ((), world.files), "no file says the other"
@@ -125,10 +127,12 @@ def test_what_files_have_no_words_for_stays() -> None:
     body = Body(
         "b", "map", "free", inertial=Inertial(1.0, np.eye(3)), marker=Marker("m", 1), anchor=np.array([0.0, 0.0, 1.0])
     )
-    world = World("w", bodies=(body,), contact_exclusions=(("b", "c"),))
+    world = World("w", bodies=(body,), contact_exclusions=(ContactExclusion("b", "c"),))
     other = world.with_values({"bodies[b].inertial.mass": 3})
     assert other == World(
-        "w", bodies=(replace(body, inertial=Inertial(3.0, np.eye(3))),), contact_exclusions=(("b", "c"),)
+        "w",
+        bodies=(replace(body, inertial=Inertial(3.0, np.eye(3))),),
+        contact_exclusions=(ContactExclusion("b", "c"),),
     )
     assembled = assemble(load("four_bar"))
     assert assembled.with_values({"physics.timestep": 0.0005}).loop_closures == assembled.loop_closures
@@ -145,7 +149,7 @@ def test_numbers_beside_it_keep_what_reading_would_mend() -> None:
 def test_a_key_that_is_left_to_its_default_may_be_given() -> None:
     world = World("w", wind=Wind(np.array([1.0, 0.0, 0.0])), bodies=(Body("b", "map", "px"),))
     assert world.with_values({"physics.timestep": 0.002}).physics.timestep_ns == 2_000_000
-    assert world.with_values({"bodies[b].joint.damping": 0.5}).bodies[0].damping.tolist() == [0.5]
+    assert world.with_values({"bodies[b].joint.damping": 0.5}).bodies[0].damping == np.array([0.5])
     assert world.with_values({"wind.exponent": 0.1}).wind.exponent == 0.1
     arm = load("arm").with_values({"models[arm].q.wrist_3": 0.25})
     assert arm.models[0].start.q["wrist_3"] == 0.25

@@ -306,7 +306,10 @@ def test_a_vehicle_needs_a_body_on_a_free_joint() -> None:
             {"rotors": (replace(ROTOR, max_speed=np.nan),)},
             "vehicles.v.rotors[0].max_speed: nan is out of range; allowed: 0.001 to 1e+06 rad/s",
         ),
-        ({"drag_linear": [0, -1, 0]}, "vehicles.v.drag_linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06 N s/m"),
+        (
+            {"drag_linear": [0, -1, 0]},
+            "vehicles.v.drag_linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06 N s/m",
+        ),
         (
             {"pilot": Pilot((Waypoint(np.array([0, 0, 1]), hold=-1.0),))},
             "vehicles.v.pilot.waypoints[0].hold: -1 is out of range; allowed: 0 to 1e+09 s",

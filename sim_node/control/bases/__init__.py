@@ -3,6 +3,7 @@
 from sim_node.lazy import public
 
 with public(__name__):
+    from sim_node.control.bases.linear import LinearKinematics as LinearKinematics
     from sim_node.control.bases.registry import BASE_TYPES as BASE_TYPES
     from sim_node.control.bases.registry import BaseType as BaseType
     from sim_node.control.bases.registry import Kinematics as Kinematics

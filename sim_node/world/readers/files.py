@@ -95,7 +95,15 @@ def _located(reference: str) -> Iterator[None]:
 
 
 def read_text(path: Path, report: Report) -> str | None:
-    """Return a file's UTF-8 text without its byte order mark, or None with the fault in `report`."""
+    """Read a text file.
+
+    Args:
+        path: The file.
+        report: Receives the fault.
+
+    Returns:
+        Its UTF-8 text without its byte order mark, or None with the fault in `report`.
+    """
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:

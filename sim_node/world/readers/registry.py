@@ -10,7 +10,7 @@ from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 from sim_node.world.locate import PROGRAMS
 from sim_node.world.model import World
-from sim_node.world.problems import quoted
+from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 
@@ -56,12 +56,16 @@ def read_file(
         return None
     report.files.append(path)
     if model is None:
-        return _checked(READERS, suffix, read(path, shown, roots, report, including), report)
+        with READERS.blaming(suffix, WorldError):
+            world = read(path, shown, roots, report, including)
+        return _checked(READERS, suffix, world, report)
     choose = MODEL_READERS.get(suffix)
     if choose is None:
         report.error(f"contains one world; a model can be chosen only from {', '.join(MODEL_READERS)} files")
         return None
-    return _checked(MODEL_READERS, suffix, choose(path, shown, roots, report, including, model), report)
+    with MODEL_READERS.blaming(suffix, WorldError):
+        world = choose(path, shown, roots, report, including, model)
+    return _checked(MODEL_READERS, suffix, world, report)
 
 
 def _checked(readers: Registry[str, Any], suffix: str, world: object, report: Report) -> World | None:

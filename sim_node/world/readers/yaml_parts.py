@@ -11,6 +11,7 @@ from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Value
+from sim_node.world.unsupported import no_such_model
 
 
 def part_world(reference: Value, context: Context) -> World | None:
@@ -33,5 +34,6 @@ def _file(reference: Value, context: Context) -> tuple[Path, Path] | None:
     if name in models:
         return models[name], models[name]
     allowed = f"{', '.join(models)}, or the path of a world file"
-    reference.error(f"found {reference.found()}; allowed: {allowed}{did_you_mean(name, models)}")
+    hint = did_you_mean(name, models) or no_such_model(name)
+    reference.error(f"found {reference.found()}; allowed: {allowed}{hint}")
     return None

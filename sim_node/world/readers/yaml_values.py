@@ -15,6 +15,7 @@ from sim_node.world.readers.keys import Keys
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report, Setting
 from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
+from sim_node.world.unsupported import no_such_key
 
 
 def read_parameters(value: Value, but: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, KeyPlace]]:
@@ -249,7 +250,8 @@ class Table:
             elif key_name is not None:
                 self._spelled[key_name] = name
             else:
-                hint = did_you_mean(name, known) if len(value.report.errors) < MAX_SHOWN else ""
+                seen = len(value.report.errors) < MAX_SHOWN
+                hint = (did_you_mean(name, known) or no_such_key(name)) if seen else ""
                 place.error(f"unknown key{hint} (known: {', '.join(known)})")
         for name in required:
             if name not in self:

@@ -30,6 +30,7 @@ from sim_node.world.readers.yaml_nodes import Mapping, Scalar, compose
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
+from sim_node.world.unsupported import no_such_model
 from sim_node.world.vehicles import DRAG_KEYS, SHARED_ROTOR_KEYS, Multirotor, Rotor
 
 _ON_BODY = keys_of(Multirotor)
@@ -184,7 +185,7 @@ def _model_file(value: Value, context: Context) -> tuple[Path, Path] | None:
     models = shipped_vehicles()
     if name in models:
         return models[name], models[name]
-    hint = did_you_mean(name, models)
+    hint = did_you_mean(name, models) or no_such_model(name)
     value.error(f"found {value.found()}; allowed: {', '.join(models)}, or the path of a model file{hint}")
     return None
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from conveyor.belt import Belt
+from sim_node.formats import read_text, reader
 from sim_node.geometry import quaternions
 from sim_node.world import Place, Where, World
-from sim_node.world.readers.files import Roots, read_text
-from sim_node.world.readers.registry import reader
+from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 
 COLUMNS = ("name", "x", "y", "z", "yaw_deg", "length", "speed", "pallets")

@@ -8,8 +8,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim_node.sensors import Measure, Message, Noise, Quantities, SensorContext, SensorType, channels, sensor
-from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors import (
+    Measure,
+    Message,
+    Noise,
+    Quantities,
+    SensorContext,
+    SensorType,
+    channels,
+    group,
+    parameter,
+    sensor,
+)
 
 
 @dataclass(frozen=True)

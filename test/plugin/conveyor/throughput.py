@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from conveyor.belt import Belt
-from sim_node.cli.commands import command
+from sim_node.cli import command
 from sim_node.world import load
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.sensors import Message, Noise, SensorType, channels, sensor
-from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors import Message, Noise, SensorType, channels, group, parameter, sensor
 
 LAPSE_RATE = 0.0065  # K/m, of the International Standard Atmosphere
 
