@@ -239,7 +239,8 @@ class Panels:
                 "limits": panel.limits,
             }
         kind = "tabs" if isinstance(panel, Tabs) else "hsplit" if panel.horizontal else "vsplit"
-        return {**common, "kind": kind, "panels": [self._described(each, viewports, graphs) for each in panel.panels]}
+        inside = [self._described(each, viewports, graphs) for each in panel.panels]
+        return {**common, "kind": kind, "panels": inside, "empty": "" if inside else _why_empty(panel.not_drawn)}
 
     # For viser's pages
 
@@ -307,6 +308,13 @@ def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> No
             client.camera.near = viewport.near
         if viewport.far is not None:
             client.camera.far = viewport.far
+
+
+def _why_empty(not_drawn: tuple[str, ...]) -> str:
+    """Return why a panel has nothing in it."""
+    if not not_drawn:
+        return "The schematic has no panel here."
+    return f"Not drawn here: {', '.join(not_drawn)}. sim_node draws viewports and graphs."
 
 
 def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[Signal]:
