@@ -144,34 +144,31 @@ def test_a_bag_without_transforms_is_drawn_in_the_frames_of_the_world(world: Wor
 
 @contextmanager
 def sending(*topics: tuple[str, Any, bool]) -> Iterator[None]:
-    """A node that sends a message again and again: topic, message, and whether it is latched."""
+    """Another node, which sends messages again and again: topic, message, and whether it is latched."""
+    import rclpy
+    from rclpy.context import Context
     from rclpy.qos import DurabilityPolicy, QoSProfile
 
-    from sim_node.nodes.participant import participant
+    qos = {latched: QoSProfile(depth=1, durability=DurabilityPolicy(2 - latched)) for latched in (False, True)}
+    context, ended = Context(), threading.Event()
+    rclpy.init(context=context)
+    node = rclpy.create_node("sender", context=context)
+    publishers = [node.create_publisher(type(message), topic, qos[latched]) for topic, message, latched in topics]
 
-    ended = threading.Event()
-    with participant("sender", rosout=False) as (node, _):
-        publishers = [
-            node.create_publisher(
-                type(message),
-                topic,
-                QoSProfile(
-                    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
-                ),
-            )
-            for topic, message, latched in topics
-        ]
+    def send() -> None:
+        while not ended.wait(0.1):
+            for publisher, (_, message, _) in zip(publishers, topics, strict=True):
+                publisher.publish(message)
 
-        def send() -> None:
-            while not ended.wait(0.1):
-                for publisher, (_, message, _) in zip(publishers, topics, strict=True):
-                    publisher.publish(message)
-
-        thread = threading.Thread(target=send)
-        thread.start()
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
         yield
+    finally:
         ended.set()
         thread.join()
+        node.destroy_node()
+        context.shutdown()
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -216,7 +213,7 @@ def test_the_graph_is_above_a_bag_and_a_world(world: World, bag: Path) -> None:
         until(lambda: "x: 42.0" in (viewer.texts.text() or ""))  # type: ignore[union-attr]
         panels = viewer.panels
         assert panels is not None
-        until(lambda: [graph[2][-1:] for graph in panels.since({0: 0})["graphs"]] == [[[42.0]]])
+        until(lambda: [graph[2][-1:] for graph in panels.since({})["graphs"]] == [[[42.0]]])
         live.close()
         view.close()
     assert "run and the graph both have the frame drone; poses are those of the graph" in reports

@@ -238,7 +238,8 @@ class Layers:
                 continue  # nothing has come yet
             who = f"{first.name} and {last.name}"
             if both := [name for name, _ in first.edges() if name in theirs]:
-                looks = f", shapes those of {first.name}" if first.shapes else ""
+                is_drawn = any(first.frames.names[shape.row] in both for shape in first.shapes)
+                looks = f", shapes those of {first.name}" if is_drawn else ""
                 self._once("frames", who, f"both have {_listed('frame', both)}; poses are those of {last.name}{looks}")
             if topics := sorted(first.topics() & last.topics()):
                 self._once("topics", who, f"both have {_listed('topic', topics)}; shown are those of {last.name}")
