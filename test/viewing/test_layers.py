@@ -23,6 +23,7 @@ from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.layers import Layers
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World, load
 from sim_node.world.frame_table import table_of
 
@@ -219,6 +220,22 @@ def test_the_graph_is_above_a_bag_and_a_world(world: World, bag: Path) -> None:
     assert "run and the graph both have the frame drone; poses are those of the graph" in reports
     assert "run and the graph both have the topic /goal; shown are those of the graph" in reports
     assert len(reports) == len(set(reports))
+
+
+def test_the_sky_turns_with_the_camera_of_a_viewport(world: World) -> None:
+    """A camera that looks straight down has the zenith behind it."""
+    viewer = Viewer(0, "test")
+    viewer.schematic = read_schematic('viewport pos="(0, 0, 0, 1, 0, 0, 5).rotate_y(90)"')
+    layout = layout_of(world)
+    viewer.set_scene(layout.frames, layout.poses)
+    with opened(f"{viewer.url}/viewport/0") as page:
+        until(lambda: viewer.idle() or bool(viewer.server.get_clients()))
+        for _ in range(3):
+            viewer.idle()
+        page.until(lambda page: page.has("SetOrientationMessage", name="/sky"))
+        w, x, y, z = list(page.all("SetOrientationMessage", name="/sky"))[-1]["wxyz"]
+    viewer.close()
+    assert Rotation.from_quat([x, y, z, w]).apply([0.0, 0.0, 1.0]) == pytest.approx([-1.0, 0.0, 0.0], abs=1e-9)
 
 
 NAMES = "abcdef"
