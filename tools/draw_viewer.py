@@ -7,6 +7,7 @@ Needs Playwright (of the test requirements) and Chromium; without them it says s
 import io
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ def draw(browser: Any, path: Path, world: str, seconds: float, size: tuple[int, 
     # Before the page opens: with software rendering, it would hold the run up.
     for _ in range(round(seconds * 10)):
         loop.step(10)
+        # Graphs and trails have what was shown, and a busy machine leaves instants out.
+        while viewer._instant is None or viewer._instant.time_ns < loop.simulation.time_ns:
+            time.sleep(0.002)
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     page.set_default_timeout(PATIENCE_MS)
     page.goto(viewer.url)

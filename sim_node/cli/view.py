@@ -57,11 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
-    parser.add_argument(
-        "--live",
-        action="store_true",
-        help="show the running graph, also together with WORLD or BAG",
-    )
+    parser.add_argument("--live", action="store_true", help="show the running graph, also together with WORLD or BAG")
     add_foxglove(parser, "the world or the bag, instead of a page,")
     add_network(parser)
     add_randomised(parser)

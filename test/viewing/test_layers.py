@@ -229,9 +229,8 @@ def test_the_sky_turns_with_the_camera_of_a_viewport(world: World) -> None:
     layout = layout_of(world)
     viewer.set_scene(layout.frames, layout.poses)
     with opened(f"{viewer.url}/viewport/0") as page:
-        until(lambda: viewer.idle() or bool(viewer.server.get_clients()))
-        for _ in range(3):
-            viewer.idle()
+        until(viewer.server.get_clients)
+        viewer.idle()
         page.until(lambda page: page.has("SetOrientationMessage", name="/sky"))
         w, x, y, z = list(page.all("SetOrientationMessage", name="/sky"))[-1]["wxyz"]
     viewer.close()
