@@ -62,10 +62,14 @@ def draw(browser: Any, path: Path, world: str, seconds: float, size: tuple[int, 
     page.wait_for_timeout(9000)
     # It says that WebGL is drawn in software here, which is no news.
     page.add_style_tag(content=".mantine-Notifications-root { display: none }")
-    page.wait_for_timeout(1000)
-    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    # A slow machine is still fading the page in.
+    shots = [b"", page.screenshot()]
+    while shots[-1] != shots[-2]:
+        page.wait_for_timeout(2000)
+        shots.append(page.screenshot())
     page.close()
     loop.stop()
+    shot = Image.open(io.BytesIO(shots[-1])).convert("RGB")
     shot.quantize(colours, kmeans=5, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
