@@ -125,6 +125,7 @@ pictures: .venv/.ready
 	$(BIN)/sim_node plot build/flight /drone/truth/odom.pose.pose.position.x /drone/truth/odom.pose.pose.position.z \
 		/drone/imu/data_raw.angular_velocity.z -o docs/images/bag-plot.png
 	$(BIN)/python tools/draw_tutorial.py
+	$(BIN)/python tools/draw_pages.py
 	$(BIN)/python tools/draw_viewer.py
 
 lock:

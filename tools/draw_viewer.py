@@ -1,13 +1,15 @@
-"""Draw docs/images/viewer.png: the browser viewer's page of the world `lidar_room`, as Chromium shows it.
+"""Draw docs/images/viewer.png and panels.png: pages of the worlds `lidar_room` and `viewports`, as Chromium shows them.
 
-Run from the repository: python tools/draw_viewer.py [docs/images/viewer.png]
-Needs Playwright (of the test requirements) and Chromium; without them it says so, and the picture stays as it is.
+Run from the repository: python tools/draw_viewer.py [NAME ...]
+Needs Playwright (of the test requirements) and Chromium; without them it says so, and the pictures stay as they are.
 """
 
 import io
 import shutil
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -15,42 +17,60 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser import Viewer, ViewSink
 from sim_node.world import load
 
-# The page for which the camera of a new page is chosen: sim_node.viewing.browser.start.PAGE.
-SECONDS, SIZE = 6.5, {"width": 1280, "height": 720}
+# Of each picture: the world, simulated seconds, the page that the camera of a new page is chosen for
+# (sim_node.viewing.browser.start.PAGE) or a smaller one, what is on it once it is there, and colours.
+PICTURES = {
+    "viewer": ("lidar_room", 6.5, (1280, 720), "text=Play", 256),
+    "panels": ("viewports", 6.5, (960, 480), "text=Position", 128),
+}
 FLAGS = ("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+PATIENCE_MS = 240_000
 
 
 def main() -> None:
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/viewer.png")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         chromium = None
     if chromium is None:
-        print(f"{path} stays as it is: Playwright and Chromium are needed to draw it anew")
+        print("pictures of the viewer stay as they are: Playwright and Chromium are needed to draw them anew")
         return
-    viewer = Viewer(0, "lidar_room")
-    sink = ViewSink(viewer)
-    loop = Loop(Simulation(load("lidar_room")), (sink,), paused=True)
-    sink.steer(loop)
-    loop.start()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, headless=False, args=list(FLAGS))
-        page = browser.new_page(viewport=SIZE)
-        # Before the page opens: with software rendering, it would hold the run up.
-        for _ in range(round(SECONDS * 10)):
-            loop.step(10)
-        page.goto(viewer.url)
-        page.get_by_role("button", name="Play").wait_for(timeout=90_000)
-        page.wait_for_timeout(9000)
-        # It says that WebGL is drawn in software here, which is no news.
-        page.add_style_tag(content=".mantine-Notifications-root { display: none }")
-        page.wait_for_timeout(1000)
-        shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        for name in sys.argv[1:] or PICTURES:
+            draw(browser, Path("docs/images") / f"{name}.png", *PICTURES[name])
         browser.close()
+
+
+def draw(browser: Any, path: Path, world: str, seconds: float, size: tuple[int, int], there: str, colours: int) -> None:
+    viewer = Viewer(0, world)
+    sink = ViewSink(viewer)
+    loop = Loop(Simulation(load(world)), (sink,), paused=True)
+    sink.steer(loop)
+    loop.start()
+    # Before the page opens: with software rendering, it would hold the run up.
+    for _ in range(round(seconds * 10)):
+        loop.step(10)
+        # Graphs and trails have what was shown, and a busy machine leaves instants out.
+        while viewer._instant is None or viewer._instant.time_ns < loop.simulation.time_ns:
+            time.sleep(0.002)
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(viewer.url)
+    page.locator(there).first.wait_for()
+    page.wait_for_timeout(9000)
+    # It says that WebGL is drawn in software here, which is no news.
+    page.add_style_tag(content=".mantine-Notifications-root { display: none }")
+    # A slow machine is still fading the page in.
+    shots = [b"", page.screenshot()]
+    while shots[-1] != shots[-2]:
+        page.wait_for_timeout(2000)
+        shots.append(page.screenshot())
+    page.close()
     loop.stop()
-    shot.quantize(256, kmeans=5, dither=Image.Dither.NONE).save(path, optimize=True)
+    shot = Image.open(io.BytesIO(shots[-1])).convert("RGB")
+    shot.quantize(colours, kmeans=5, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":

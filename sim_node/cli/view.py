@@ -1,13 +1,16 @@
-"""Show a world, a bag or the running graph in the browser until Ctrl-C."""
+"""Show a world, a bag, the running graph or several of them in the browser until Ctrl-C."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sim_node.assembly import assemble
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
@@ -21,33 +24,47 @@ from sim_node.cli.views import (
     refuse_taken_ports,
     session_faults,
 )
-from sim_node.cli.world_arguments import OF_WORLDS, add_network, add_randomised, add_world, loaded
+from sim_node.cli.world_arguments import (
+    OF_WORLDS,
+    add_network,
+    add_randomised,
+    add_world,
+    drawn,
+    loaded,
+    needs_no_seed,
+)
 from sim_node.packages import how_to_install
-from sim_node.recording.opening import is_bag
+from sim_node.recording.opening import is_bag, open_bag
 from sim_node.schematic import Schematic, read_schematic
 from sim_node.session import Session
 from sim_node.session.errors import needing
 from sim_node.viewing.ports import PagePortInUse
-from sim_node.world.locate import DEFAULT_WORLD
+from sim_node.world.locate import DEFAULT_WORLD, LocateError, locate
 from sim_node.world.readers.files import Roots
+
+if TYPE_CHECKING:
+    from sim_node.nodes.live_view import LiveView
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare WORLD, BAG or --live, and the port."""
+    """Declare WORLD, BAG and --live, and the port."""
     add_world(parser, default="")
+    what = "a bag: its folder, or an .mcap or .db3 file; with WORLD, its transforms move what WORLD looks like"
+    parser.add_argument("bag", metavar="BAG", nargs="?", default="", help=what)
     parser.add_argument(
         "--port", metavar="PORT", type=port_number, help="of the page (default: 8080, or the next that is free)"
     )
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
-    parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
+    parser.add_argument("--live", action="store_true", help="show the running graph, also together with WORLD or BAG")
     add_foxglove(parser, "the world or the bag, instead of a page,")
     add_network(parser)
     add_randomised(parser)
     add_chunk_limit(parser)
     parser.epilog = (
-        f"Without WORLD: {DEFAULT_WORLD}. A bag (its folder, or an .mcap or .db3 file) is played instead of a world."
+        f"Without WORLD, BAG and --live: {DEFAULT_WORLD}. WORLD alone runs. Together they are one scene on one tree of "
+        "frames: of a frame that several have, WORLD gives the shapes, and the pose is of the graph, else of BAG."
     )
 
 
@@ -58,11 +75,33 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--port is of the page, and --foxglove PORT serves without one; give one of them")
     if arguments.foxglove is not None:
         refuse(arguments, "--foxglove", ["schematic"])
+    _sort(arguments)
+    if sum(map(bool, (arguments.world, arguments.bag, arguments.live))) > 1:
+        return _together(arguments)
     if arguments.live:
         return _live(arguments)
-    if arguments.world and is_bag(arguments.world):
-        return _bag(arguments)
-    return _world(arguments)
+    return _bag(arguments) if arguments.bag else _world(arguments)
+
+
+def _sort(arguments: argparse.Namespace) -> None:
+    """Put what is given as WORLD and BAG, in any order, where it belongs. Raises UsageError and BagError."""
+    words = [word for word in (arguments.world, arguments.bag) if word]
+    bags = [word for word in words if is_bag(word)]
+    worlds = [word for word in words if word not in bags]
+    if len(worlds) > 1:
+        _refuse_world(worlds[1])
+    if len(bags) > 1 or len(worlds) > 1:
+        kind = "bags" if bags else "worlds"
+        raise UsageError(f"shows one WORLD and one BAG together, found two {kind}: {words[0]!r} and {words[1]!r}")
+    arguments.world, arguments.bag = "".join(worlds), "".join(bags)
+
+
+def _refuse_world(word: str) -> None:
+    """Raise BagError for what is neither a world nor a bag: beside a world, it was meant as a bag."""
+    try:
+        locate(word)
+    except LocateError:
+        open_bag(word).close()
 
 
 def _world(arguments: argparse.Namespace) -> int:
@@ -115,11 +154,11 @@ def _bag(arguments: argparse.Namespace) -> int:
     if arguments.foxglove is not None:
         return _served_bag(arguments)
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, Path(arguments.world).resolve().name)
+    viewer = opened(arguments.port, Path(arguments.bag).resolve().name)
     viewer.schematic = schematic
     from sim_node.session.bag_view import BagView
 
-    view = BagView(arguments.world, viewer, partial(print, flush=True), arguments.chunk_limit)
+    view = BagView(arguments.bag, viewer, partial(print, flush=True), arguments.chunk_limit)
     view.start(paused=arguments.paused)
     arguments.interrupt.wait()
     view.close()
@@ -131,7 +170,7 @@ def _served_bag(arguments: argparse.Namespace) -> int:
         from sim_node.session.bag_server import BagServer
     port, report = foxglove_of(arguments), partial(print, flush=True)
     try:
-        server = BagServer(arguments.world, None if port is True else port, report, arguments.chunk_limit)
+        server = BagServer(arguments.bag, None if port is True else port, report, arguments.chunk_limit)
     except PagePortInUse as fault:
         raise UsageError(f"--foxglove: {fault}") from None
     print(f"foxglove: {server.url}", flush=True)
@@ -142,17 +181,53 @@ def _served_bag(arguments: argparse.Namespace) -> int:
 
 
 def _live(arguments: argparse.Namespace) -> int:
-    if arguments.world:
-        raise UsageError(f"--live shows the graph and takes no WORLD, found {arguments.world!r}")
     refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove"))
+    live_view = _live_view()
+    schematic = _schematic(arguments)
+    viewer = opened(arguments.port, "live")
+    viewer.schematic = schematic
+    view = live_view(viewer)
+    arguments.interrupt.wait()
+    view.close()
+    return 0
+
+
+def _live_view() -> type[LiveView]:
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:
         raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
+    return LiveView
+
+
+def _together(arguments: argparse.Namespace) -> int:
+    """Show two or all of WORLD, BAG and the graph. WORLD does not run."""
+    refuse(arguments, "a page of several sources", ["allow_network", "foxglove"])
+    if not arguments.world:
+        refuse(arguments, "a view without WORLD", _of_worlds(arguments))
+    if not arguments.bag:
+        goes_with(arguments, "a bag", ["paused", "chunk_limit"])
+    needs_no_seed(arguments)
+    world = assemble(drawn(loaded(arguments), arguments)) if arguments.world else None
+    live_view = _live_view() if arguments.live else None
     schematic = _schematic(arguments)
-    viewer = opened(arguments.port, "live")
-    viewer.schematic = schematic
-    view = LiveView(viewer)
-    arguments.interrupt.wait()
-    view.close()
+    report = partial(print, flush=True)
+    names = [Path(name).resolve().name for name in (arguments.world, arguments.bag) if name]
+    names += ["the graph"] * arguments.live
+    viewer = opened(arguments.port, " + ".join(names))
+    viewer.schematic = world.schematic if schematic is None and world is not None else schematic
+    from sim_node.viewing.browser.layers import Layers
+
+    layers = list(Layers(viewer, names, report, world).layers[world is not None :])
+    with ExitStack() as opened_views:
+        if arguments.bag:
+            from sim_node.session.bag_view import BagView
+
+            bag = BagView(arguments.bag, layers.pop(0), report, arguments.chunk_limit)
+            opened_views.callback(bag.close)
+        if live_view is not None:
+            opened_views.callback(live_view(layers.pop(0)).close)
+        if arguments.bag:
+            bag.start(paused=arguments.paused)
+        arguments.interrupt.wait()
     return 0

@@ -16,7 +16,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scope
+from sim_node.viewing.messages.readers import READERS, Beside, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.wire.tf_message_reader import Unreadable
@@ -38,14 +38,15 @@ class LiveDrawings:
 
     Args:
         node: The node that subscribes.
+        beside: What other sources of the page have.
     """
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node: Node, beside: Beside) -> None:
+        self._node, self._beside = node, beside
         self._unreadable = Unreadable(node.get_logger().warning)
         self._topics = TopicSubscriptions(node)
         self._lock = threading.Lock()
-        self._datum, self._lenses = Datum(), Lenses()
+        self._datum, self._lenses = Datum(beside.origin), Lenses()
         self._reads: dict[str, Read] = {}
         self._due: dict[str, float] = {}
         self._types: dict[str, str] = {}
@@ -85,10 +86,14 @@ class LiveDrawings:
         return ready
 
     def waiting(self, parents: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the frames that messages have named for a while, and that no transform has."""
+        """Return the frames that messages have named for a while, or that other sources have, and no transform."""
         known, now = {*parents, *parents.values()}, time.monotonic()
         with self._lock:
-            return tuple(name for name, since in self._since.items() if name not in known and now - since > GRACE_S)
+            return tuple(
+                name
+                for name, since in self._since.items()
+                if name not in known and (name in self._beside.frames or now - since > GRACE_S)
+            )
 
     def robots(self, frames: FrameTable) -> tuple[Shape, ...]:
         """Return the shapes of the robots that have been described."""
@@ -108,7 +113,7 @@ class LiveDrawings:
             return
         self._due[topic] = now + APART_S
         if topic not in self._reads:
-            self._reads[topic] = reader.open(Scope(topic, self._datum, self._lenses, _LEFT_OUT))
+            self._reads[topic] = reader.open(Scope(topic, self._datum, self._lenses, _LEFT_OUT, self._beside.drawn))
         try:
             drawing = self._reads[topic](message)
         except ValueError as fault:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from functools import partial
 
 from rclpy.node import Node
@@ -14,8 +15,8 @@ from sim_node.schematic import Schematic
 from sim_node.session.topic_fields import TopicFields
 from sim_node.text import MAX_LINE, did_you_mean, shown
 
-# How long topics are waited for before those that are missing are told, s; how often to look for them, s.
-GRACE_S, POLL_S = 3.0, 0.05
+# How long topics are waited for before those that are missing are told, s.
+GRACE_S = 3.0
 
 
 class LiveFields:
@@ -34,18 +35,7 @@ class LiveFields:
         self._topics = TopicSubscriptions(node)
         wanted = () if schematic is None else schematic.topics()
         self.fields = TopicFields(wanted, node.get_logger().warning, later=True)
-
-    def find(self) -> None:
-        """Subscribe to the topics that are there, after a moment for discovery, and tell which ones are missing."""
-        until = time.monotonic() + GRACE_S
-        self.subscribe()
-        while self._missing() and time.monotonic() < until:
-            time.sleep(POLL_S)
-            self.subscribe()
-        names = [name for name, _ in self._node.get_topic_names_and_types()]
-        for name in self._missing():
-            text = f"schematic: there is no topic {name} yet{did_you_mean(name, names)}"
-            self._node.get_logger().warning(shown(text, MAX_LINE))
+        self._missed_at: float | None = time.monotonic() + GRACE_S
 
     def subscribe(self) -> None:
         """Subscribe to topics that formulas name and that were not there before."""
@@ -62,6 +52,14 @@ class LiveFields:
         self.fields.add(BagTopic(name, kind, 0, definition=definition.text))
         return partial(self.fields.receive, name)
 
-    def _missing(self) -> list[str]:
-        known = self.fields.types()
-        return [name for name in self.fields.wanted if name not in known and name not in self._topics.refused]
+    def tell_missing(self, elsewhere: Collection[str]) -> None:
+        """Tell once, after a while, which topics are not there yet; those of other sources are not missed."""
+        if self._missed_at is None or time.monotonic() < self._missed_at:
+            return
+        self._missed_at = None
+        known = {*self.fields.types(), *self._topics.refused, *elsewhere}
+        names = [name for name, _ in self._node.get_topic_names_and_types()]
+        for name in self.fields.wanted:
+            if name not in known:
+                text = f"schematic: there is no topic {name} yet{did_you_mean(name, names)}"
+                self._node.get_logger().warning(shown(text, MAX_LINE))

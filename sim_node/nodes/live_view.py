@@ -18,6 +18,7 @@ from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.rate_limit import RateLimit
 from sim_node.text import MAX_LINE, shown
 from sim_node.tree import TransformError, TransformTree
+from sim_node.viewing.browser.layers import Layer
 from sim_node.viewing.browser.stream import RATE, Instant, Latest
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.frames import MAP, without_transforms
@@ -32,9 +33,12 @@ class LiveView:
     """Shows the graph on a viewer's page until it is closed.
 
     The scene is rebuilt when there are new frames, topics or robots.
+
+    Args:
+        viewer: The page, or the layer of the graph on a page of several sources.
     """
 
-    def __init__(self, viewer: Viewer) -> None:
+    def __init__(self, viewer: Viewer | Layer) -> None:
         self._viewer = viewer
         self._graph = ExitStack()
         self._node, executor = self._graph.enter_context(participant("sim_node_view"))
@@ -42,7 +46,7 @@ class LiveView:
         self._clock = GraphClock(self._node)
         listener = TransformListener(Buffer(tree=self._tree), self._node, spin_thread=False)
         self._graph.callback(listener.unregister)
-        self._topics = LiveDrawings(self._node)
+        self._topics = LiveDrawings(self._node, viewer.beside)
         self._limit = RateLimit()
         self._shown: object = None
         self._told: set[str] = set()
@@ -50,7 +54,6 @@ class LiveView:
         self._frames = FrameTable((MAP,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
         self._fields = LiveFields(self._node, viewer.schematic)
-        self._fields.find()
         viewer.fields = self._fields.fields
         self._messages = viewer.texts = LiveMessages(self._node)
         viewer.set_scene(self._frames, self._poses)
@@ -73,6 +76,7 @@ class LiveView:
                 update_at = time.monotonic() + POLL_S
                 self._topics.subscribe()
                 self._fields.subscribe()
+                self._fields.tell_missing(self._viewer.beside.topics)
                 self._messages.find()
                 self._update_scene()
             self._messages.subscribe()
@@ -117,10 +121,11 @@ class LiveView:
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         for name, each in placed.items():
             self._poses[self._frames.index(name)] = each.pose
-            if name not in self._told:
+            if name not in self._told and name not in self._viewer.beside.frames:
                 self._told.add(name)
                 self._node.get_logger().warning(shown(each.remark, MAX_LINE))
         self._read_poses()
+        self._viewer.placed = tuple(placed)
         shapes = self._topics.robots(self._frames)
         try:
             self._viewer.set_scene(self._frames, self._poses, shapes, sources=sources)

@@ -81,6 +81,7 @@ class Split:
         active: Whether its tab is in front.
         share: Its part of the split that it is in; None for as much as the others.
         place: Where it is written.
+        not_drawn: Kinds of panels in it that are known and not drawn.
     """
 
     horizontal: bool
@@ -89,6 +90,7 @@ class Split:
     active: bool = False
     share: float | None = None
     place: Place = field(default=NO_PLACE, compare=False)
+    not_drawn: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Tabs:
         active: Whether its tab is in front.
         share: Its part of the split that it is in; None for as much as the others.
         place: Where it is written.
+        not_drawn: Kinds of panels in it that are known and not drawn.
     """
 
     panels: tuple[Panel, ...] = ()
@@ -108,6 +111,7 @@ class Tabs:
     active: bool = False
     share: float | None = None
     place: Place = field(default=NO_PLACE, compare=False)
+    not_drawn: tuple[str, ...] = ()
 
 
 Panel = Viewport | GraphPanel | Split | Tabs

@@ -119,6 +119,11 @@ def _inside(fields: Fields) -> tuple[Panel, ...]:
     return tuple(panel for panel in panels if panel is not None)
 
 
+def _not_drawn(fields: Fields) -> tuple[str, ...]:
+    """Return the kinds of panels in the braces of a node that are known and not drawn."""
+    return tuple(dict.fromkeys(child.name for child in fields.node.children if child.name in NOT_DRAWN))
+
+
 def _share(fields: Fields) -> float | None:
     return fields.number("share", 0.0, 1.0, above=True)
 
@@ -190,15 +195,16 @@ def read_vsplit(fields: Fields) -> Split:
 def _split(fields: Fields, *, horizontal: bool) -> Split:
     _no_arguments(fields)
     fields.only(_NAMED)
-    share = _share(fields)
-    return Split(horizontal, _inside(fields), fields.text("name"), fields.flag("active"), share, fields.place)
+    named = fields.text("name"), fields.flag("active"), _share(fields)
+    return Split(horizontal, _inside(fields), *named, fields.place, _not_drawn(fields))
 
 
 def read_tabs(fields: Fields) -> Tabs:
     """Read panels of which one is in front."""
     _no_arguments(fields)
     fields.only(_NAMED)
-    return Tabs(_inside(fields), fields.text("name"), fields.flag("active"), _share(fields), fields.place)
+    named = fields.text("name"), fields.flag("active"), _share(fields)
+    return Tabs(_inside(fields), *named, fields.place, _not_drawn(fields))
 
 
 PANELS: dict[str, PanelReader] = {

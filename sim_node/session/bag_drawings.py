@@ -11,7 +11,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS, SHAPES
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.messages.readers import READERS, Datum, Lenses, Read, Scope
+from sim_node.viewing.messages.readers import ALONE, READERS, Beside, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.wire.tf_message_reader import Unreadable
@@ -27,16 +27,25 @@ class BagDrawings:
         report: Called with messages for the user.
         world: The world of the run, if the bag has it; its shapes are not drawn a second time from its markers,
             nor its sensors' fields of view, which would make all else small.
+        beside: What other sources of the page have.
 
     Attributes:
         types: Types of the topics that are drawn, by name.
         frames: The frames that their first messages name.
     """
 
-    def __init__(self, bag: Bag, unreadable: Unreadable, report: Callable[[str], None], world: World | None) -> None:
+    def __init__(
+        self,
+        bag: Bag,
+        unreadable: Unreadable,
+        report: Callable[[str], None],
+        world: World | None,
+        beside: Beside = ALONE,
+    ) -> None:
         self._bag, self._unreadable, self._report = bag, unreadable, report
         origin = None if world is None else world.origin
-        self._datum = Datum(None if origin is None else (origin.latitude, origin.longitude, origin.altitude))
+        self._datum = Datum(beside.origin if origin is None else (origin.latitude, origin.longitude, origin.altitude))
+        self._beside = beside
         self._lenses = Lenses()
         self._left_out = frozenset(() if world is None else (SHAPES, ROBOTS, NAMES, FIELDS))
         self._decoders: dict[int, Decoder] = {}
@@ -114,7 +123,7 @@ class BagDrawings:
     def _opened(self, row: int) -> Read:
         topic = self._bag.topics[row]
         own = self._left_out if topic.name.endswith("/markers") else frozenset()
-        return READERS[topic.type].open(Scope(topic.name, self._datum, self._lenses, own))
+        return READERS[topic.type].open(Scope(topic.name, self._datum, self._lenses, own, self._beside.drawn))
 
     def _describe(self, topic: str, message: Any) -> None:
         if message is None:

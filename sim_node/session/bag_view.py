@@ -21,6 +21,7 @@ from sim_node.session.bag_messages import BagMessages
 from sim_node.session.bag_world import shapes_on
 from sim_node.session.topic_fields import TopicFields
 from sim_node.text import MAX_LINE, shown
+from sim_node.viewing.browser.layers import Layer
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import Shape
@@ -39,7 +40,7 @@ class BagView:
 
     Args:
         path: The bag.
-        viewer: The page.
+        viewer: The page, or the layer of the bag on a page of several sources.
         report: Called with messages for the user.
         max_bytes: Limit of a chunk in memory, as for open_bag.
 
@@ -48,7 +49,7 @@ class BagView:
     """
 
     def __init__(
-        self, path: str | Path, viewer: Viewer, report: Callable[[str], None], max_bytes: int = MAX_BYTES
+        self, path: str | Path, viewer: Viewer | Layer, report: Callable[[str], None], max_bytes: int = MAX_BYTES
     ) -> None:
         self._viewer, self._report = viewer, report
         # One to play, one for seeking: each is read by its own thread.
@@ -57,7 +58,7 @@ class BagView:
         self._told: set[str] = set()
         self._files = ExitStack()
         self._worlds = self._recorded_worlds()
-        self._drawings = BagDrawings(self._sought, self._unreadable, report, self._first_world())
+        self._drawings = BagDrawings(self._sought, self._unreadable, report, self._first_world(), viewer.beside)
         self._frames = BagFrames(self._bag, self._unreadable, self._place)
         self._era = self._frames.eras[0]
         self._lock = threading.Lock()
@@ -220,8 +221,9 @@ class BagView:
     def _place(self, parents: Mapping[str, str], fixed: str) -> Mapping[str, tuple[str, FloatArray]]:
         """Place the frames that messages name and no transform has; each is told once."""
         placed = without_transforms(self._drawings.frames, parents, fixed)
+        self._viewer.placed = (*self._viewer.placed, *placed)
         for name, each in placed.items():
-            if name not in self._told:
+            if name not in self._told and name not in self._viewer.beside.frames:
                 self._told.add(name)
                 self._report(shown(each.remark, MAX_LINE))
         return {name: (each.parent, each.pose) for name, each in placed.items()}

@@ -26,6 +26,9 @@ _AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
 class Fields(Protocol):
     """Fields of topics, by `TOPIC.FIELD`. Their numbers come as measurements of that name."""
 
+    def types(self) -> Mapping[str, str]:
+        """Return the types of the topics that formulas name and that are known, by name."""
+
     def labels(self, name: str) -> tuple[str, ...]:
         """Return the labels of a field's numbers.
 

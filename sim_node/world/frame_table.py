@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -173,17 +173,17 @@ def _product(poses: FloatArray, rows_upwards: list[int]) -> FloatArray:
     return product
 
 
-def table_of(parents: Mapping[str, str], dynamic: Collection[str]) -> FrameTable:
+def table_of(parents: Mapping[str, str], dynamic: Collection[str], roots: Iterable[str] = ()) -> FrameTable:
     """Make the table of a tree that was not made from a world.
 
     Parents come first, siblings in the given order. If there are several roots, the one with the most frames comes
-    first. parents: parent of each frame that has one; dynamic: the frames that move. Raises ValueError if no frame is a
-    root.
+    first. parents: parent of each frame that has one; dynamic: the frames that move; roots: frames that may have
+    neither a parent nor children. Raises ValueError if no frame is a root.
     """
     children: dict[str, list[str]] = {}
     for child, parent in parents.items():
         children.setdefault(parent, []).append(child)
-    orders = [_below(root, children) for root in dict.fromkeys(parents.values()) if root not in parents]
+    orders = [_below(root, children) for root in dict.fromkeys([*parents.values(), *roots]) if root not in parents]
     if not orders:
         raise ValueError("the frames form a loop; no frame is a root")
     orders.sort(key=len, reverse=True)

@@ -204,6 +204,10 @@ LAYOUT = f"""hsplit {{
         tabs {{
             graph "ball.world_pos.q3" name=Turn
             graph "ball.world_pos.y" name=Height
+            vsplit name=Feeds {{
+                video_stream "front"
+                sensor_view "imu"
+            }}
         }}
     }}
 }}
@@ -231,6 +235,8 @@ def test_panels_are_laid_out_dragged_and_fed(browser: Any, tmp_path: Path) -> No
         assert not page.evaluate("plots.has(2)")  # its tab is not in front
         page.get_by_role("button", name="Height").click()
         page.wait_for_function("plots.has(2)")
+        page.get_by_role("button", name="Feeds").click()
+        page.get_by_text("Not drawn here: video_stream, sensor_view. sim_node draws viewports and graphs.").wait_for()
         bar = page.locator(".bar").first.bounding_box()
         page.mouse.move(bar["x"] + 2, 250)
         page.mouse.down()

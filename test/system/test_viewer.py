@@ -17,6 +17,7 @@ import psutil
 import pytest
 from PIL import Image
 from processes import Program, program, sim_node
+from robot_topics import transforms, written
 from waiting import PATIENCE, until_ended
 
 # A drone like no other thing in the picture, at 0.5 m/s along a line. It stops before it is behind the page's panel:
@@ -195,6 +196,22 @@ def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browse
         # Nothing but this machine was asked for anything.
         hosts = {urlparse(each.removeprefix("blob:")).netloc for each in asked if not each.startswith("data:")}
         assert hosts == {urlparse(url).netloc}
+
+
+def test_a_world_a_bag_and_the_graph_are_one_scene(world: Path, browser: Any, tmp_path: Path) -> None:
+    """The ball of the world is where the bag has its frame; nothing of it is on the graph."""
+    pytest.importorskip("rclpy", reason="no ROS 2 here")
+    there = START + [1.5, 0.0, 0.5]
+    moves = [("/tf", 0.1 * k, transforms("map", "drone", tuple(there.tolist()), 0.1 * k)) for k in range(20)]
+    bag = written(tmp_path / "run", moves)
+    with program(sim_node("view", world, bag, "--live", "--port", "0", "--paused")) as viewer:
+        page = opened(browser, url_of(viewer))
+        assert_seen_at(page, there)
+        assert page.get_by_role("slider", name="Time").count() == 1
+        assert viewer.stop(signal.SIGINT) == 0, viewer.output
+        assert "Traceback" not in viewer.output
+        shared = "flight.yaml and run both have the frame drone; poses are those of run"
+        assert viewer.output.count(shared) == 1
 
 
 def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> None:

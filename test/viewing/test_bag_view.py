@@ -206,6 +206,7 @@ def test_a_move_of_the_slider_is_not_overwritten_before_it_is_handled(
 ) -> None:
     """viser sets the value first, and calls back later; for a page that is gone, it does not call back at all."""
     viewer = view[0]._viewer
+    assert isinstance(viewer, Viewer)
     assert viewer._controls is not None
     slider = viewer._controls._slider
     moved = GuiUpdateMessage(slider._impl.uuid, {"value": 1.5})

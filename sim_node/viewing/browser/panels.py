@@ -19,6 +19,7 @@ from sim_node.schematic.model import Panel
 from sim_node.viewing.browser.batches import WXYZ, Batches
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
+from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
@@ -239,7 +240,8 @@ class Panels:
                 "limits": panel.limits,
             }
         kind = "tabs" if isinstance(panel, Tabs) else "hsplit" if panel.horizontal else "vsplit"
-        return {**common, "kind": kind, "panels": [self._described(each, viewports, graphs) for each in panel.panels]}
+        inside = [self._described(each, viewports, graphs) for each in panel.panels]
+        return {**common, "kind": kind, "panels": inside, "empty": "" if inside else _why_empty(panel.not_drawn)}
 
     # For viser's pages
 
@@ -289,7 +291,10 @@ class Panels:
         if sight is not None:
             if begins:
                 _lens(client, viewport, float(np.linalg.norm(sight.target - sight.position)))
-            self._server.place_for(client, ROOT, poses.invert(pose_of(sight)))
+            placed = poses.invert(pose_of(sight))
+            self._server.place_for(client, ROOT, placed)
+            # It is as far away in all directions, and turns about the camera.
+            self._server.place_for(client, SKY, np.concatenate([np.zeros(3), placed[3:]]))
 
     def _hide(self, client: viser.ClientHandle, viewport: Viewport) -> None:
         for node in (*_OVERLAYS, *(() if viewport.show_grid else (_GROUND,))):
@@ -307,6 +312,13 @@ def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> No
             client.camera.near = viewport.near
         if viewport.far is not None:
             client.camera.far = viewport.far
+
+
+def _why_empty(not_drawn: tuple[str, ...]) -> str:
+    """Return why a panel has nothing in it."""
+    if not not_drawn:
+        return "The schematic has no panel here."
+    return f"Not drawn here: {', '.join(not_drawn)}. sim_node draws viewports and graphs."
 
 
 def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[Signal]:

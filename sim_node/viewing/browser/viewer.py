@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 
 import viser
@@ -32,6 +32,7 @@ from sim_node.viewing.browser.switches import Switches
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
+from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import SENSOR, Fields
@@ -55,10 +56,15 @@ class Viewer:
         fields: Fields of topics for the formulas of the schematic, or None. Set it before the first scene.
         panels: What shows the schematic, after the first scene.
         texts: Reads the messages of topics as text, or None. Set it before the first scene.
+        beside: What other sources of the page have: nothing. Pages of several sources consist of Layers.
+        placed: Frames that a source has placed for lack of a transform: other sources may know better.
 
     Raises:
         PagePortInUse: The port cannot be opened.
     """
+
+    beside = ALONE
+    placed: Collection[str] = ()
 
     def __init__(self, port: int | None = None, title: str = "sim_node") -> None:
         self.server = Server(port, title)
@@ -107,6 +113,7 @@ class Viewer:
         sources: Mapping[str, str] | None = None,
         world: World | None = None,
         plans: Sequence[FloatArray] = (),
+        look: World | None = None,
     ) -> None:
         """Set the scene and its panel, or change them: what stays keeps its settings, and cameras do not move.
 
@@ -118,13 +125,15 @@ class Viewer:
             topic_views: Sensors to show, by the names of their measurements.
             labels: Labels of the numbers of sensors, by name.
             sources: Types of the topics whose messages are shown as drawings, by name.
-            world: The world, for the formulas of a schematic; None for a bag or a graph.
+            world: The world of a run, for the formulas of a schematic; None for a bag or a graph.
             plans: Ways (K, 3) along which frames will move, in the fixed frame, m.
+            look: The world whose sky and sensors are shown; None for that of the run.
 
         Raises:
             WorldError: The schematic names what does not exist.
         """
-        in_root, sky = frames.in_root(poses), None if world is None else world.sky
+        look = world if look is None else look
+        in_root, sky = frames.in_root(poses), None if look is None else look.sky
         with self.lock, self.server.atomic():
             scene = self.scene
             if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
@@ -147,7 +156,7 @@ class Viewer:
                     self._edit.change()
                 if self._drive is not None:
                     self._drive.change()
-            self._picked.change(world)
+            self._picked.change(look)
             if self.schematic is not None:
                 if self.panels is None:
                     page = self.server.panels_page

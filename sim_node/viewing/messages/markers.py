@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.markers import SHAPES
 from sim_node.viewing.meshes import Mesh, Shape
 from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, Text, strip
 from sim_node.viewing.messages.mesh_files import mesh_shapes
@@ -33,7 +34,8 @@ def markers(scope: Scope) -> Read:
     def read(message: Any) -> Drawing:
         arrived = list(getattr(message, "markers", (message,)))
         for marker in arrived:
-            if marker.ns in scope.left_out and marker.action != _DELETE_ALL:
+            is_shown = marker.ns in scope.left_out or (marker.ns == SHAPES and marker.header.frame_id in scope.drawn)
+            if is_shown and marker.action != _DELETE_ALL:
                 continue
             key, stamp = (marker.ns, marker.id), marker.header.stamp
             now = stamp.sec * 10**9 + stamp.nanosec

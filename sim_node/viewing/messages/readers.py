@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sim_node.registry import Registry
 from sim_node.viewing.messages.drawing import Drawing
@@ -32,6 +32,26 @@ class Lenses:
     with_images: set[str] = field(default_factory=set)
 
 
+class Beside(NamedTuple):
+    """What the other sources of a scene have.
+
+    Attributes:
+        frames: Names of their frames.
+        drawn: Names of the frames that have shapes.
+        topics: Topics that are drawn or that formulas name.
+        origin: Latitude, longitude (degrees) and altitude (m) of the world's origin, or None.
+    """
+
+    frames: frozenset[str] = frozenset()
+    drawn: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    origin: tuple[float, float, float] | None = None
+
+
+# Of the only source of a scene.
+ALONE = Beside()
+
+
 @dataclass(frozen=True)
 class Scope:
     """What a reader may know besides messages.
@@ -41,12 +61,14 @@ class Scope:
         datum: The origin, which all topics of a view share.
         lenses: The cameras, which all topics of a view share.
         left_out: Namespaces of markers that are shown otherwise.
+        drawn: Frames whose shapes are shown otherwise: our simulations' markers of shapes in them are left out.
     """
 
     topic: str
     datum: Datum = field(default_factory=Datum)
     lenses: Lenses = field(default_factory=Lenses)
     left_out: frozenset[str] = frozenset()
+    drawn: frozenset[str] = frozenset()
 
 
 # Reads a message, of rclpy or of rosbags. Raises ValueError for one that cannot be shown.

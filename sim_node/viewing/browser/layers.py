@@ -1,0 +1,354 @@
+"""Several sources on one page: each has a layer, and the layers share one tree of frames.
+
+Where several layers have a frame, the first of them gives its shapes and the last one its pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from threading import RLock
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray
+from sim_node.schematic import Schematic
+from sim_node.text import MAX_LINE, did_you_mean, shown
+from sim_node.viewing.browser.messages_tab import MessageTexts
+from sim_node.viewing.browser.scene import NO_PLACES
+from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
+from sim_node.viewing.browser.stream import Instant, Latest
+from sim_node.viewing.browser.transport import Transport
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.extent import places_of
+from sim_node.viewing.meshes import Shape
+from sim_node.viewing.messages.readers import Beside
+from sim_node.viewing.plans import plans_of
+from sim_node.viewing.shapes import layout_of, shapes_of
+from sim_node.viewing.shown_signals import Fields
+from sim_node.wire.sensor_topics import lay_out_messages
+from sim_node.world import FrameTable, World
+from sim_node.world.frame_table import table_of
+
+# Names in a message, at most.
+_MOST = 3
+_NO_FRAMES = FrameTable((), np.zeros(0, np.int32), np.zeros(0, np.bool_))
+
+
+class Layer:
+    """One source of a page. To the source, it is the page: it has what sources set and call of a Viewer.
+
+    Args:
+        page: The layers of the page.
+        name: What messages call the source.
+
+    Attributes:
+        fields, texts, placed: As of a Viewer.
+        frames, poses, shapes, places, sources: As of `Viewer.set_scene`; no frames before the first call.
+        moved: Rows of the page's frames whose poses are this layer's, and their rows in `frames`.
+    """
+
+    fields: Fields | None = None
+    texts: MessageTexts | None = None
+    placed: Collection[str] = ()
+
+    def __init__(self, page: Layers, name: str) -> None:
+        self._page, self.name = page, name
+        self._transport: Transport | None = None
+        self.frames, self.poses, self.places = _NO_FRAMES, np.zeros((0, 7)), NO_PLACES
+        self.shapes: Sequence[Shape] = ()
+        self.sources: Mapping[str, str] = {}
+        self.moved: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] = _rows(())
+
+    @property
+    def transport(self) -> Transport | None:
+        """What the buttons of the page control, if it is this source."""
+        return self._transport
+
+    @transport.setter
+    def transport(self, transport: Transport) -> None:
+        self._transport = self._page.viewer.transport = transport
+
+    @property
+    def schematic(self) -> Schematic | None:
+        """The schematic of the page."""
+        return self._page.viewer.schematic
+
+    @schematic.setter
+    def schematic(self, schematic: Schematic | None) -> None:
+        self._page.viewer.schematic = schematic
+
+    @property
+    def beside(self) -> Beside:
+        """What the other layers have."""
+        return self._page.beside(self)
+
+    def set_scene(
+        self,
+        frames: FrameTable,
+        poses: FloatArray,
+        shapes: Sequence[Shape] = (),
+        places: FloatArray = NO_PLACES,
+        *,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        """Set or change what the layer shows, as of a Viewer."""
+        with self._page.lock:
+            self.frames, self.poses, self.shapes, self.places = frames, np.array(poses), shapes, places
+            self.sources = dict(sources or {})
+            self._page.compose()
+
+    def show(self, instant: Instant) -> None:
+        """Take an instant. The last layer sends its own, with what the others have by then."""
+        self._page.show(self, instant)
+
+    def idle(self) -> None:
+        """Update the panel while nothing new arrives."""
+        if self is self._page.layers[-1]:
+            self._page.viewer.idle()
+
+    def close(self) -> None:
+        """Close the page."""
+        self._page.viewer.close()
+
+    def edges(self, *, placed: bool = False) -> Iterator[tuple[str, str]]:
+        """Yield the frames that have a parent, with it: without those that were placed, or these alone."""
+        names = self.frames.names
+        for name, parent in zip(names, self.frames.parents.tolist(), strict=True):
+            if parent >= 0 and (name in self.placed) == placed:
+                yield name, names[parent]
+
+    def topics(self) -> set[str]:
+        """Return the topics that are drawn, and those that formulas name."""
+        return {*self.sources, *(() if self.fields is None else self.fields.types())}
+
+
+class Layers:
+    """Puts several sources on one page.
+
+    Args:
+        viewer: The page. Its schematic is set before.
+        names: What messages call the sources: the world, if there is one, then those that move frames.
+        report: Called with messages for the user.
+        world: An assembled world, which is shown and not run; None for no world.
+
+    Attributes:
+        layers: The layers, in the order of the names. The page is empty until each of them has a scene.
+    """
+
+    def __init__(
+        self, viewer: Viewer, names: Sequence[str], report: Callable[[str], object], world: World | None = None
+    ) -> None:
+        self.viewer, self._report, self._world = viewer, report, world
+        self.lock = RLock()
+        self.layers = tuple(Layer(self, name) for name in names)
+        self._poses: FloatArray = np.zeros((0, 7))
+        self._time_ns = 0
+        self._fresh: Latest = {}
+        self._told: set[tuple[str, ...]] = set()
+        viewer.fields, viewer.texts = _Fields(self.layers), _Texts(self.layers)
+        if world is not None:
+            layout = layout_of(world)
+            self.layers[0].set_scene(
+                layout.frames, layout.poses, shapes_of(world, layout.frames), places_of(world, layout)
+            )
+
+    def beside(self, layer: Layer) -> Beside:
+        """Return what the layers beside one have."""
+        with self.lock:
+            others = [each for each in self.layers if each is not layer]
+            frames = frozenset(name for each in others for name in each.frames.names)
+            drawn = frozenset(each.frames.names[shape.row] for each in others for shape in each.shapes)
+            topics = frozenset(name for each in others for name in each.topics())
+            origin = None if self._world is None else self._world.origin
+            lla = None if origin is None else (origin.latitude, origin.longitude, origin.altitude)
+            return Beside(frames, drawn, topics, lla)
+
+    def compose(self) -> None:
+        """Put the layers on the page, once all of them have a scene."""
+        layers, world = self.layers, self._world
+        if not all(len(layer.frames) for layer in layers):
+            return
+        parents, movers = _joined(layers)
+        dynamic = {
+            name for name, layer in movers.items() if not (self._stands(layer) or _is_static(layer.frames, name))
+        }
+        table = table_of(parents, dynamic, [layer.frames.names[0] for layer in layers])
+        self._poses, self._fresh = np.tile(pose_math.IDENTITY, (len(table), 1)), {}
+        shapes: list[Shape] = []
+        for layer in layers:
+            on_page = [table.index(name) for name in layer.frames.names]
+            layer.moved = _rows(
+                (at, row)
+                for row, (at, name) in enumerate(zip(on_page, layer.frames.names, strict=True))
+                if movers.get(name) is layer
+            )
+            self._move(layer)
+            drawn = {shape.row for shape in shapes}
+            own = (replace(shape, row=on_page[shape.row]) for shape in layer.shapes)
+            shapes += [shape for shape in own if shape.row not in drawn]
+        sources = {name: kind for layer in layers for name, kind in layer.sources.items()}
+        self.viewer.set_scene(
+            table,
+            self._poses.copy(),
+            shapes,
+            np.concatenate([layer.places for layer in layers]),
+            None if world is None else _silent(world, sources),
+            sources=sources,
+            look=world,
+            plans=() if world is None else plans_of(world, layout_of(world)),
+        )
+        self._tell(table, movers)
+
+    def show(self, layer: Layer, instant: Instant) -> None:
+        """Take an instant of a layer; of a topic that a later layer has, too, nothing."""
+        with self.lock:
+            layer.poses = np.array(instant.poses)
+            if not len(self._poses):
+                return
+            self._move(layer)
+            if layer.transport is self.viewer.transport:  # None for the graph, if no source has buttons
+                self._time_ns = instant.time_ns
+            later = {name for each in self.layers[self.layers.index(layer) + 1 :] for name in each.topics()}
+            for name, (values, poses) in instant.measurements.items():
+                if name.partition(".")[0] not in later:
+                    then = self._poses.copy()
+                    then[layer.moved[0]] = poses[layer.moved[1]]
+                    self._fresh[name] = values, then
+            if layer is self.layers[-1]:
+                fresh, self._fresh = self._fresh, {}
+                self.viewer.show(Instant(self._time_ns, self._poses.copy(), fresh))
+
+    def _move(self, layer: Layer) -> None:
+        on_page, own = layer.moved
+        self._poses[on_page] = layer.poses[own]
+
+    def _stands(self, layer: Layer) -> bool:
+        """Return whether a layer is of the world, which does not run."""
+        return self._world is not None and layer is self.layers[0]
+
+    def _tell(self, table: FrameTable, movers: Mapping[str, Layer]) -> None:
+        """Tell once what two layers share, what no transform connects, and what does not move."""
+        for first, last in combinations(self.layers, 2):
+            theirs = dict(last.edges())
+            if not theirs:
+                continue  # nothing has come yet
+            who = f"{first.name} and {last.name}"
+            if both := [name for name, _ in first.edges() if name in theirs]:
+                is_drawn = any(first.frames.names[shape.row] in both for shape in first.shapes)
+                looks = f", shapes those of {first.name}" if is_drawn else ""
+                self._once("frames", who, f"both have {_listed('frame', both)}; poses are those of {last.name}{looks}")
+            if topics := sorted(first.topics() & last.topics()):
+                self._once("topics", who, f"both have {_listed('topic', topics)}; shown are those of {last.name}")
+            one, other = (table.names[table.chain(table.index(each.frames.names[0]))[-1]] for each in (first, last))
+            if one != other:
+                hints = (f" ({name}{did_you_mean(name, theirs)})" for name, _ in first.edges() if not both)
+                hint = next((each for each in hints if ";" in each), "")
+                self._once("roots", who, f"are not connected: {one} and {other} are drawn at one place{hint}")
+        last = self.layers[-1]
+        still = [name for name, layer in movers.items() if self._stands(layer) and not _is_static(layer.frames, name)]
+        if still and last.transport is not None:  # frames of the graph may come later
+            self._once(
+                "still", last.name, f"has no transform of {_listed('frame', still)}, which stay where they start"
+            )
+
+    def _once(self, kind: str, who: str, text: str) -> None:
+        if (kind, who) not in self._told:
+            self._told.add((kind, who))
+            self._report(shown(f"{who} {text}", MAX_LINE))
+
+
+class _Fields:
+    """The fields of topics of all layers: of a topic that several have, those of the last one."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._layers = layers
+
+    def _fields(self) -> list[Fields]:
+        return [layer.fields for layer in self._layers if layer.fields is not None]
+
+    def types(self) -> Mapping[str, str]:
+        """Return the types of the topics that are known, by name."""
+        return {name: kind for fields in self._fields() for name, kind in fields.types().items()}
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Return the labels of a field's numbers. Raises UnknownName."""
+        last, topic = self._fields()[-1], name.partition(".")[0]
+        return next((each for each in reversed(self._fields()) if topic in each.types()), last).labels(name)
+
+    def taken(self) -> Mapping[str, FloatArray]:
+        """Return nothing: numbers come with the instants of the layers."""
+        return {}
+
+
+class _Texts:
+    """The messages of all layers as text: of a topic that several have, those of the last one."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._layers = layers
+        self._chosen: MessageTexts | None = None
+
+    def _texts(self) -> list[MessageTexts]:
+        return [layer.texts for layer in self._layers if layer.texts is not None]
+
+    def topics(self) -> Mapping[str, str]:
+        """Return the types of the topics, by name."""
+        return {name: kind for texts in self._texts() for name, kind in texts.topics().items()}
+
+    def choose(self, topic: str | None) -> None:
+        """Read the messages of a topic from now on, or of none."""
+        self._chosen = next((texts for texts in reversed(self._texts()) if topic in texts.topics()), None)
+        for texts in self._texts():
+            texts.choose(topic if texts is self._chosen else None)
+
+    def text(self) -> str | None:
+        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
+        return None if self._chosen is None else self._chosen.text()
+
+
+def _listed(kind: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"the {kind}{'s' if len(names) > 1 else ''} {', '.join(names[:_MOST])}{more}"
+
+
+def _joined(layers: Sequence[Layer]) -> tuple[dict[str, str], dict[str, Layer]]:
+    """Return the parents of frames, and the layers whose poses they have.
+
+    The last layer that has a frame counts; before all others are those that did not place it for lack of a transform.
+    What would close a loop, as where two sources turn a transform around, is left out.
+    """
+    parents: dict[str, str] = {}
+    movers: dict[str, Layer] = {}
+    for placed in (False, True):
+        for layer in reversed(layers):
+            for name, parent in layer.edges(placed=placed):
+                if name not in parents and name not in _above(parent, parents):
+                    parents[name], movers[name] = parent, layer
+    return parents, movers
+
+
+def _above(name: str, parents: Mapping[str, str]) -> Iterator[str]:
+    """Yield a frame and all above it."""
+    at: str | None = name
+    while at is not None:
+        yield at
+        at = parents.get(at)
+
+
+def _is_static(frames: FrameTable, name: str) -> bool:
+    return bool(frames.static[frames.index(name)])
+
+
+def _rows(pairs: Iterable[tuple[int, int]]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    there, here = np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T
+    return there, here
+
+
+def _silent(world: World, sources: Collection[str]) -> dict[str, SensorTopicView]:
+    """Return the sensors of a world whose topics no source has: cameras are shown without images."""
+    topics = lay_out_messages(world)
+    views = topic_views_of(world, layout_of(world).frames)
+    return {name: view for name, view in views.items() if not any(topic.name in sources for topic in topics[name])}
