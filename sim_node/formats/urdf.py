@@ -114,8 +114,9 @@ def read_urdf(file: XmlFile) -> World | None:
     carriers = mend_inertials(root, file.report, balance=file.balance_inertia)
     for element in root.descendants():
         # MuJoCo gets no other files, such as meshes where URDF has none.
-        if element.get("filename") not in assets.contents:
-            element.attributes.pop("filename", None)
+        named = element.attributes.get("filename")
+        if named is not None and named.text not in assets.contents:
+            del element.attributes["filename"]
     _refuse_ambiguous(root, file)
     mimics, speeds = tuple(_mimics(root, file.report)), tuple(_speeds(root))
     _leave_out_unused(root)

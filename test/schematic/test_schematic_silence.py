@@ -37,15 +37,15 @@ tabs name="all" active=#true share=0.5 {
 }
 object_3d a.world_pos frame="ENU" \\
     orientation="x" {
-    sphere radius=1.5 \\
-    emissivity=0.1 {
+    sphere radius=1.5 {
         color 10 20 30 40
         emissivity 3
     }
     animate joint="x"
 }
 object_3d a.world_pos {
-    box x=1.0 y=2.0 z=3.0 {
+    box x=1.0 y=2.0 z=3.0 \\
+        emissivity=0.1 {
         color red
         color orange 50
     }

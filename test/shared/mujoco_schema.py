@@ -143,9 +143,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "body/light": ("<light/>", '<light mode="targetbody" target="b"/>'),
     "body/plugin": (
         f'<body name="@"><joint type="ball"/><geom type="capsule" size="0.01 0.1"/>{OF_CABLE}</body>',
-        '<extension><plugin plugin="mujoco.elasticity.cable"><instance name="@1"><config key="twist" value="1"/></instance>'
-        '<instance name="@2"><config key="twist" value="2"/></instance></plugin></extension>'
-        '<body name="@"><joint type="ball"/><geom type="capsule" size="0.01 0.1"/><plugin instance="@1"/></body>',
     ),
     "body/frame": ('<frame><body name="@"><joint/><geom size="0.1"/></body></frame>',),
     "body/replicate": (
@@ -167,7 +164,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         CLOTH.format(""),
         '<flexcomp name="@" type="direct" dim="2" radius="0.01" mass="1" point="0 0 0 1 0 0 0 1 0" element="0 1 2"/>',
         '<flexcomp name="@" type="mesh" file="x.obj" dim="2" radius="0.01" mass="1"/>',
-        '<flexcomp name="@" type="box" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1"/>',
+        '<flexcomp name="@" type="grid" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1"/>',
+        '<flexcomp name="@" type="grid" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1" dof="trilinear"/>',
     ),
     "body/flexcomp/edge": (CLOTH.format("<edge/>"), CLOTH.format('<edge equality="true"/>')),
     "body/flexcomp/elasticity": (
@@ -206,29 +204,42 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "asset/material": ('<material name="@"/>', '<material name="@" texture="tex"/>'),
     "asset/material/layer": ('<material name="@"><layer texture="tex" role="rgb"/></material>',),
     "asset/model": ('<model name="@" file="part.xml"/><worldbody><attach model="@" body="p" prefix="@_"/></worldbody>',),
-    "deformable/flex": (FLEX.format(""),),
+    "deformable/flex": (
+        FLEX.format(""),
+        '<flex name="@" dim="2" body="b" vertex="0 0 0 1 0 0 0 1 0 1 1 0" element="0 1 2 1 2 3" radius="0.01"/>',
+    ),
     "deformable/flex/contact": (FLEX.format("<contact/>"),),
     "deformable/flex/edge": (FLEX.format("<edge/>"),),
     "deformable/flex/elasticity": (FLEX.format('<elasticity young="10" poisson="0.1" thickness="0.01"/>'),),
     "deformable/skin": (SKIN,),
     "contact/pair": ('<pair geom1="g" geom2="i"/>',),
     "contact/exclude": ('<exclude body1="a" body2="c"/>',),
-    "tendon/spatial": ('<spatial name="@"><site site="s"/><site site="r"/></spatial>',),
+    "tendon/spatial": (
+        '<spatial name="@"><site site="s"/><site site="r"/></spatial>',
+        '<spatial name="@" range="0 1" actuatorfrcrange="-1 1"><site site="s"/><site site="r"/></spatial>',
+    ),
     "tendon/spatial/site": ('<spatial name="@"><site site="s"/><site site="r"/></spatial>',),
     "tendon/spatial/geom": ('<spatial name="@"><site site="s"/><geom geom="h"/><site site="r"/></spatial>',),
     "tendon/spatial/pulley": (
         '<spatial name="@"><site site="s"/><site site="r"/><pulley divisor="3"/><site site="s"/><site site="r"/>'
         "</spatial>",
     ),
-    "tendon/fixed": ('<fixed name="@"><joint joint="j" coef="1"/></fixed>',),
+    "tendon/fixed": (
+        '<fixed name="@"><joint joint="j" coef="1"/></fixed>',
+        '<fixed name="@" range="0 1" actuatorfrcrange="-1 1"><joint joint="j" coef="1"/></fixed>',
+    ),
     "equality/connect": ('<connect body1="a" body2="b" anchor="0 0 0"/>', '<connect site1="s" site2="r"/>'),
     "equality/weld": ('<weld body1="a" body2="b"/>', '<weld site1="s" site2="r"/>'),
     "equality/joint": ('<joint joint1="j"/>', '<joint joint1="j" joint2="k"/>'),
     "equality/tendon": ('<tendon tendon1="t2"/>', '<tendon tendon1="t2" tendon2="t3"/>'),
     **{
         f"equality/{tag}": (f'<worldbody>{CLOTH.format("")}</worldbody><{tag} flex="@"/>',)
-        for tag in ("flex", "flexvert", "flexstrain")
+        for tag in ("flex", "flexvert")
     },
+    "equality/flexstrain": (
+        '<worldbody><flexcomp name="@" type="grid" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1"'
+        ' dof="trilinear"/></worldbody><flexstrain flex="@"/>',
+    ),
     "actuator": (
         *(f"<TAG {each}/>" for each in TRANSMISSIONS),
         '<TAG joint="j" ctrlrange="0.1 0.2" forcerange="0.1 0.2"/>',
@@ -320,6 +331,9 @@ VALUES_OF: dict[str, tuple[str, ...]] = {
     **{"vertex": ("0 0 0 1 0 0 0 1 0 0 0 2", "0 0 0 2 0 0 0 1 0", "0 0 0 1 0 0 2 0 2")},
     **{"vertid": ("0 2 1",), "vertweight": ("1 2 1",), "kp": ("7",), "value": ("0.6", "3 3")},
     **{"delay": ("0.004",), "interval": ("0.01",), "polycoef": ("0.1 0.9",), "relpose": ("1 2 3 1 0 0 0",)},
+    **{"actuatorfrcrange": ("-1 1",), "dof": ("trilinear", "quadratic"), "selfcollide": ("none", "narrow")},
+    **{"elastic2d": ("bend", "stretch", "none"), "section": ("rectangle",), "forcerange": ("-1 1", "0.1 0.3")},
+    **{"cutoff": ("0.3", "1"), "axis": ("0 1 0",), "range": ("0.1 0.3",)},
     **{"solref": ("0.03 1",), "data": ("1 2", "found", "normal")},
 }
 
@@ -448,21 +462,23 @@ class Chooser:
     """Finds values of attributes that count; what counted last for an attribute of the same name is tried first."""
 
     def __init__(self) -> None:
-        self._latest: dict[str, str] = {}
+        # The number of the example, and the value.
+        self._latest: dict[str, tuple[int, str]] = {}
         self._plain: dict[str, bytes | None] = {}
 
     def choice(self, path: tuple[str, ...], key: str) -> Choice | None:
         """Return an attribute with a value that changes a model; None if none is found."""
-        latest = [self._latest[key]] if key in self._latest else []
-        for example in examples(path):
+        number, latest = self._latest.get(key, (0, ""))
+        known = (*((latest,) if latest else ()), *VALUES_OF.get(key, ()), *VALUES)
+        for at, example in sorted(enumerate(examples(path)), key=lambda each: each[0] != number):
             plain = self._without(Choice(path, key, "", example))
             if plain is None and (path[0] != "compiler" or not example):
                 continue
-            for value in dict.fromkeys((*latest, *VALUES_OF.get(key, ()), *VALUES)):
+            for value in dict.fromkeys(known):
                 choice = Choice(path, key, value, example)
                 model = compiled(text_of([choice]))
                 if model is not None and bytes_of(model) != plain:
-                    self._latest[key] = value
+                    self._latest[key] = at, value
                     return choice
         return None
 
