@@ -275,7 +275,7 @@ def _replace_blanks(root: Element, file: XmlFile) -> None:
 
 
 def _name_plugins(root: Element) -> None:
-    """Give plug-ins that bodies and shapes configure themselves names: MuJoCo loses others in a model within a model."""
+    """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model."""
     used = {element.get("name") for element in root.descendants()}
     for holder in list(root.descendants()) if root.tag == "mujoco" else ():
         for plugin in holder.children if holder.tag in ("body", "geom") else ():

@@ -107,7 +107,9 @@ def _drawn(world: World) -> tuple[World, list[str]]:
         replace(body, **plain, geometry=tuple(replace(shape, edge_colour=None) for shape in body.geometry))
         for body in world.bodies
     )
-    had = [name for key, (value, name) in _UNUSED.items() if any(getattr(body, key) is not value for body in world.bodies)]
+    had = [
+        name for key, (value, name) in _UNUSED.items() if any(getattr(body, key) is not value for body in world.bodies)
+    ]
     if any(shape.edge_colour is not None for body in world.bodies for shape in body.geometry):
         had.append("colours of outlines")
     return replace(world, bodies=bodies), had

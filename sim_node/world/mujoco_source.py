@@ -201,11 +201,11 @@ def _settle(spec: MjSpec) -> None:
 
     found = spec.copy()
     compiled = found.compile()
-    for geom, same in zip(spec.geoms, found.geoms, strict=True):
+    for geom, like in zip(spec.geoms, found.geoms, strict=True):
         if geom.meshname and geom.type not in (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_SDF):
             geom.meshname = ""
-            geom.size, geom.pos = compiled.geom_size[same.id], compiled.geom_pos[same.id]
-            geom.quat = compiled.geom_quat[same.id]
+            geom.size, geom.pos = compiled.geom_size[like.id], compiled.geom_pos[like.id]
+            geom.quat = compiled.geom_quat[like.id]
     for actuator, like in zip(spec.actuators, found.actuators, strict=True):
         actuator.lengthrange = compiled.actuator_lengthrange[like.id]
 

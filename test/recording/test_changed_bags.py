@@ -266,7 +266,11 @@ def test_what_a_later_world_is_recorded_without_is_told_once() -> None:
     ball = Geometry("sphere", np.array([0.1]), mass=1.0, edge_colour="black")
     plain = Body("b", "map", "free", geometry=(replace(ball, edge_colour=None),))
     full = replace(
-        plain, geometry=(ball,), marker=Marker("m", 1), position_range=np.array([[0.0, 0, 0], [1, 1, 1]]), draws_axes=True
+        plain,
+        geometry=(ball,),
+        marker=Marker("m", 1),
+        position_range=np.array([[0.0, 0, 0], [1, 1, 1]]),
+        draws_axes=True,
     )
     changes = WorldChanges()
     assert changes.attachments(World("w", bodies=(plain,)))[1] == []

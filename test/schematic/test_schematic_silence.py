@@ -137,5 +137,5 @@ def test_what_has_no_effect_in_a_schematic_is_reported(text: str, note: str) -> 
 
 
 def test_a_second_pair_of_braces_is_refused() -> None:
-    with pytest.raises(WorldError, match="s.kdl:1:20: a node has braces once"):
+    with pytest.raises(WorldError, match=r"s\.kdl:1:20: a node has braces once"):
         read_schematic("tabs { viewport; } { viewport; }", "s.kdl")

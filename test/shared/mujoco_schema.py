@@ -36,7 +36,8 @@ SKELETON = """<mujoco model="m">{top}<default>{default}<default class="d"><mesh 
 <body name="c" pos="0 3 0"><joint name="ball" type="ball"/><geom name="i" size="0.1"/><site name="q" pos="0 0.2 0"/>
 </body>
 <body name="e" pos="0 5 0"><joint name="ball2" type="ball"/><geom size="0.1"/></body>
-<body name="f" pos="0 7 0"><joint name="l" range="0 1"/><joint name="l2" range="0 1"/><geom size="0.1"/></body>{worldbody}</worldbody>
+<body name="f" pos="0 7 0"><joint name="l" range="0 1"/><joint name="l2" range="0 1"/><geom size="0.1"/></body>
+{worldbody}</worldbody>
 <deformable>{deformable}</deformable><contact>{contact}</contact>
 <tendon><spatial name="t"><site site="s"/><site site="r"/></spatial>
 <fixed name="t2" range="0 1"><joint joint="j" coef="1"/></fixed>
@@ -63,14 +64,17 @@ MORE = {
 }
 JOINT, SITE, TENDON = 'joint="j"', 'site="s"', 'tendon="t"'
 CABLE = '<composite type="cable" prefix="@" curve="s" count="4 1 1" size="1">{}</composite>'
-CLOTH = '<flexcomp name="@" type="grid" count="3 3 1" spacing="0.1 0.1 0.1" dim="2" radius="0.01" mass="1">{}</flexcomp>'
+_GRID = '<flexcomp name="@" type="grid" spacing="0.1 0.1 0.1" radius="0.01" mass="1"'
+CLOTH, BLOCK = f'{_GRID} count="3 3 1" dim="2">{{}}</flexcomp>', f'{_GRID} count="3 3 3" dim="3"'
 SKIN = (
     '<skin name="@" vertex="0 0 0 1 0 0 0 1 0" face="0 1 2" texcoord="0 0 1 0 0 1">'
     '<bone body="b" bindpos="0 0 0" bindquat="1 0 0 0" vertid="0 1 2" vertweight="1 1 1"/></skin>'
 )
 FLEX = '<flex name="@" dim="2" body="b" vertex="0 0 0 1 0 0 0 1 0" element="0 1 2" radius="0.01">{}</flex>'
 BOWL = '<mesh name="@"><plugin plugin="mujoco.sdf.bowl"><config key="height" value="0.4"/></plugin></mesh>'
-OF_CABLE = '<plugin plugin="mujoco.elasticity.cable"><config key="twist" value="10"/><config key="bend" value="4"/></plugin>'
+OF_CABLE = (
+    '<plugin plugin="mujoco.elasticity.cable"><config key="twist" value="10"/><config key="bend" value="4"/></plugin>'
+)
 TRANSMISSIONS = (
     JOINT,
     TENDON,
@@ -126,8 +130,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "body/geom/plugin": (f'<asset>{BOWL}</asset><geom type="sdf" mesh="@"><plugin plugin="mujoco.sdf.bowl"/></geom>',),
     "body/geom/plugin/config": (
-        f'<asset>{BOWL}</asset><geom type="sdf" mesh="@"><plugin plugin="mujoco.sdf.bowl"><config key="height" value="0.5"/>'
-        "</plugin></geom>",
+        f'<asset>{BOWL}</asset><geom type="sdf" mesh="@"><plugin plugin="mujoco.sdf.bowl">'
+        '<config key="height" value="0.5"/></plugin></geom>',
     ),
     "body/attach": (
         '<asset><model name="@" file="part.xml"/></asset><attach model="@" body="p" prefix="@_"/>',
@@ -141,9 +145,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         '<camera mode="targetbody" target="b"/>',
     ),
     "body/light": ("<light/>", '<light mode="targetbody" target="b"/>'),
-    "body/plugin": (
-        f'<body name="@"><joint type="ball"/><geom type="capsule" size="0.01 0.1"/>{OF_CABLE}</body>',
-    ),
+    "body/plugin": (f'<body name="@"><joint type="ball"/><geom type="capsule" size="0.01 0.1"/>{OF_CABLE}</body>',),
     "body/frame": ('<frame><body name="@"><joint/><geom size="0.1"/></body></frame>',),
     "body/replicate": (
         '<replicate count="2" offset="0 1 0"><body name="@"><joint/><geom size="0.1"/></body></replicate>',
@@ -164,8 +166,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         CLOTH.format(""),
         '<flexcomp name="@" type="direct" dim="2" radius="0.01" mass="1" point="0 0 0 1 0 0 0 1 0" element="0 1 2"/>',
         '<flexcomp name="@" type="mesh" file="x.obj" dim="2" radius="0.01" mass="1"/>',
-        '<flexcomp name="@" type="grid" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1"/>',
-        '<flexcomp name="@" type="grid" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1" dof="trilinear"/>',
+        f"{BLOCK}/>",
+        f'{BLOCK} dof="trilinear"/>',
     ),
     "body/flexcomp/edge": (CLOTH.format("<edge/>"), CLOTH.format('<edge equality="true"/>')),
     "body/flexcomp/elasticity": (
@@ -203,7 +205,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "asset/material": ('<material name="@"/>', '<material name="@" texture="tex"/>'),
     "asset/material/layer": ('<material name="@"><layer texture="tex" role="rgb"/></material>',),
-    "asset/model": ('<model name="@" file="part.xml"/><worldbody><attach model="@" body="p" prefix="@_"/></worldbody>',),
+    "asset/model": (
+        '<model name="@" file="part.xml"/><worldbody><attach model="@" body="p" prefix="@_"/></worldbody>',
+    ),
     "deformable/flex": (
         FLEX.format(""),
         '<flex name="@" dim="2" body="b" vertex="0 0 0 1 0 0 0 1 0 1 1 0" element="0 1 2 1 2 3" radius="0.01"/>',
@@ -236,10 +240,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"equality/{tag}": (f'<worldbody>{CLOTH.format("")}</worldbody><{tag} flex="@"/>',)
         for tag in ("flex", "flexvert")
     },
-    "equality/flexstrain": (
-        '<worldbody><flexcomp name="@" type="grid" count="3 3 3" spacing="0.1 0.1 0.1" dim="3" radius="0.01" mass="1"'
-        ' dof="trilinear"/></worldbody><flexstrain flex="@"/>',
-    ),
+    "equality/flexstrain": (f'<worldbody>{BLOCK} dof="trilinear"/></worldbody><flexstrain flex="@"/>',),
     "actuator": (
         *(f"<TAG {each}/>" for each in TRANSMISSIONS),
         '<TAG joint="j" ctrlrange="0.1 0.2" forcerange="0.1 0.2"/>',
@@ -293,8 +294,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "custom/tuple": ('<tuple name="@"><element objtype="body" objname="b" prm="0"/></tuple>',),
     "keyframe/key": ('<key name="@"/>',),
     "extension/plugin": (
-        '<extension><plugin plugin="mujoco.elasticity.cable"><instance name="@"><config key="twist" value="1"/></instance>'
-        '</plugin></extension><worldbody><body><joint type="ball"/><geom type="capsule" size="0.01 0.1"/>'
+        '<extension><plugin plugin="mujoco.elasticity.cable"><instance name="@"><config key="twist" value="1"/>'
+        '</instance></plugin></extension><worldbody><body><joint type="ball"/><geom type="capsule" size="0.01 0.1"/>'
         '<plugin instance="@"/></body></worldbody>',
     ),
 }
@@ -312,7 +313,8 @@ SHOWN = {
 VALUES = (
     *("0.3", "2", "1", "0.3 0.4", "0.3 0.4 0.5", "0.6 0 0.8 0", "0.1 0.2 0.3 0.4 0.5 0.6", "true", "false"),
     *("enable", "disable", "0.9 0.95 0.002 0.4 1.5", "0.01 0.5", "0.7 1", "0.5 0.5 0.5 0.5", "0 0 0 1 0 0 0 1 0 0 0 2"),
-    *("k", "r", "q", "c", "b", "h", "i", "t2", "t3", "u2", "l2", "ball2", "d", "mat2", "tex2", "cam2", "tet", "geom", "xbody"),
+    *("k", "r", "q", "c", "b", "h", "i", "t2", "t3", "u2", "l2", "ball2", "d", "mat2", "tex2", "cam2"),
+    *("tet", "geom", "xbody"),
 )
 VALUES_OF: dict[str, tuple[str, ...]] = {
     "type": ("slide", "box", "cube", "spot", "capsule", "circle"),

@@ -66,7 +66,6 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Physics3D.Interactions.Ball": ("ball", ()),
     "Physics3D.Interactions.Distance": ("distance", ("initial_distance",)),
 }
-# Mates for which only the positions of their connectors count.
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:

@@ -529,7 +529,9 @@ def test_what_a_model_says_without_effect_is_reported(world: Callable[..., World
 
 def test_a_connector_has_the_axis_z_by_default(world: Callable[..., World]) -> None:
     """Physics3D/Interactions/MateConnector.openplx of bundle 0.19: main_axis is Math.Vec3 with z: 1."""
-    lines = "a is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [a, load.foot]"
+    lines = (
+        "a is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [a, load.foot]"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         made = world(SLIDER, lines)
