@@ -275,9 +275,15 @@ def _replace_blanks(root: Element, file: XmlFile) -> None:
 
 
 def _name_plugins(root: Element) -> None:
-    """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model."""
+    """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model.
+
+    Those that are replicated have no names, since copies do not share what they have.
+    """
     used = {element.get("name") for element in root.descendants()}
-    for holder in list(root.descendants()) if root.tag == "mujoco" else ():
+    stack = root.all("worldbody")
+    while stack:
+        holder = stack.pop()
+        stack += [child for child in holder.children if child.tag != "replicate"]
         for plugin in holder.children if holder.tag in ("body", "geom") else ():
             kind = plugin.attributes.get("plugin")
             if plugin.tag != "plugin" or kind is None or "instance" in plugin.attributes:

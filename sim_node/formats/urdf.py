@@ -162,7 +162,8 @@ def _compiler(root: Element) -> Element:
 
 def _turn_origins(root: Element, file: XmlFile) -> None:
     """Replace quat_xyzw of origins, which URDF has since its version 1.1, by rpy; older ones leave it unread."""
-    if root.attributes.get("version", Attribute("1.0", root.at)).text == "1.0":
+    version = root.attributes.get("version")
+    if version is None or not as_number(version.text) >= 1.1:
         return
     for origin in root.descendants():
         given = origin.attributes.pop("quat_xyzw", None) if origin.tag == "origin" else None

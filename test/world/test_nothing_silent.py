@@ -318,8 +318,8 @@ def test_the_robot_has_all_that_urdf_has() -> None:
         where, element = stack.pop()
         found.setdefault(where, set()).update(element.attrib)
         stack += [(f"{where}/{inner.tag}", inner) for inner in element]
-    lacking = {where: missing for where, keys in URDF_ELEMENTS.items() if (missing := {*keys.split()} - found[where])}
-    assert lacking == {}
+    lacking = {where: {*keys.split()} - found.get(where, set()) for where, keys in URDF_ELEMENTS.items()}
+    assert not any(lacking.values()), lacking
 
 
 @pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "planar", "fixed"])
