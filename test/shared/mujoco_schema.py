@@ -416,7 +416,7 @@ def _parts(choice: Choice, name: str, *, plain: bool) -> Iterator[tuple[str, str
 
 def _target(parts: Iterable[ET.Element], path: tuple[str, ...]) -> ET.Element:
     """Return the first element whose own tag and those above it are a path. Raises LookupError."""
-    stack = [((part.tag,), part) for part in parts]
+    stack: list[tuple[tuple[str, ...], ET.Element]] = [((part.tag,), part) for part in parts]
     while stack:
         tags, element = stack.pop(0)
         if tags[-len(path) :] == path:
