@@ -80,7 +80,7 @@ class KdlNode:
         for name, value, at in self.overridden:
             yield Inner(f"{key}.{shown_key(name)}", at, value)
         for each in self.types:
-            yield Inner(f"{key}.type", each.at, each)
+            yield Inner(f"{key}.({each.value})", each.at, each)
         for child in self.children:
             yield Inner(f"{key}.{shown_key(child.name)}", child.at, child)
 

@@ -122,9 +122,9 @@ def is_told(offset: int, told: set[tuple[int, int]]) -> bool:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        ("(panel)graph a.b", "s.kdl:1:1: graph.type: has no effect here"),
-        ("graph (text)a.b", "s.kdl:1:7: graph.type: has no effect here"),
-        ("viewport fov=(f64)50", "s.kdl:1:14: viewport.type: has no effect here"),
+        ("(panel)graph a.b", "s.kdl:1:1: graph.(panel): has no effect here"),
+        ("graph (text)a.b", "s.kdl:1:7: graph.(text): has no effect here"),
+        ("viewport fov=(f64)50", "s.kdl:1:14: viewport.(f64): has no effect here"),
         ("viewport fov=50 fov=60", "s.kdl:1:10: viewport.fov: has no effect here"),
         (
             "object_3d a.b { sphere radius=1 { color red; color blue; }; }",
