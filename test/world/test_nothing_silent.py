@@ -322,21 +322,36 @@ def test_the_robot_has_all_that_urdf_has() -> None:
     assert not any(lacking.values()), lacking
 
 
-@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "planar", "fixed"])
-def test_whatever_a_urdf_says_counts_or_is_reported(kind: str, path: Path) -> None:
+SHAPES, TEXTURE = re.compile(r"<(visual|collision).*?</\1>", re.DOTALL), re.compile("<texture[^>]*/>")
+MATERIAL = re.compile(r"<material.*?(?:</material>|/>)", re.DOTALL)
+JOINT = re.compile(r"<!-- -->.*<!-- -->", re.DOTALL)
+
+
+def parts_of(case: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a robot, as small as it can be, and the spans that are tried: of shapes, textures, or a type of joint."""
+    text = URDF.format("revolute", MIMIC)
+    if case == "textures":
+        return text, [found.span() for found in MATERIAL.finditer(text)]
+    text = TEXTURE.sub("", text)
+    if case == "shapes":
+        return text, [found.span() for found in SHAPES.finditer(text)]
+    text = SHAPES.sub("", URDF.format(case, MIMIC if case == "revolute" else ""))
+    return text, [(0, len(text))] if case == "revolute" else [found.span() for found in JOINT.finditer(text)]
+
+
+@pytest.mark.parametrize("case", ["shapes", "textures", "revolute", "continuous", "prismatic", "planar", "fixed"])
+def test_whatever_a_urdf_says_counts_or_is_reported(case: str, path: Path) -> None:
     """Each value, of everything once and of the joint for each of its types."""
     path = path.with_suffix(".urdf")
-    text = URDF.format(kind, MIMIC if kind == "revolute" else "")
-    if kind != "revolute":
-        text = re.sub(r"<(visual|collision).*?</\1>", "", text, flags=re.DOTALL)
+    text, spans = parts_of(case)
+    assert spans
     path.write_text(text)
     before = read(path)
-    first, last = (0, len(text)) if kind == "revolute" else (text.index("<!-- -->"), text.rindex("<!-- -->"))
-    for found in re.compile(r'(\w+)="([^"]*)"').finditer(text, first, last):
+    for found in (each for span in spans for each in re.compile(r'(\w+)="([^"]*)"').finditer(text, *span)):
         tag = re.findall(r"<(\w+)[^<]*$", text[: found.start()])[-1]
         above = re.findall(r"<(\w+)[^<>/]*>", text[: found.start()])
         value = found[2]
-        if (kind, tag, found[1], value) == ("fixed", "joint", "name", "j"):
+        if (case, tag, found[1], value) == ("fixed", "joint", "name", "j"):
             continue  # which URDF demands, and nothing refers to
         if (tag, found[1]) in (("visual", "name"), ("collision", "name")) or (tag, value) in OWN:
             continue  # which only name
