@@ -101,7 +101,8 @@ def test_every_token_of_a_schematic_counts_or_is_reported(tmp_path: Path) -> Non
     (tmp_path / "jet.glb").write_bytes(b"")
     path = tmp_path / "s.kdl"
     before = read(TEXT, path)
-    told = {tuple(map(int, re.findall(r":(\d+):(\d+)", note)[0])) for note in before["notes"]}
+    places = (re.findall(r":(\d+):(\d+)", note)[0] for note in before["notes"])
+    told = {(int(line), int(column)) for line, column in places}
     silent = []
     for offset, text in mutants():
         try:

@@ -323,7 +323,7 @@ def test_the_robot_has_all_that_urdf_has() -> None:
 
 
 SHAPES, TEXTURE = re.compile(r"<(visual|collision).*?</\1>", re.DOTALL), re.compile("<texture[^>]*/>")
-MATERIAL = re.compile(r"<material.*?(?:</material>|/>)", re.DOTALL)
+MATERIAL = re.compile(r"<material [^>]*/>|<material.*?</material>", re.DOTALL)
 JOINT = re.compile(r"<!-- -->.*<!-- -->", re.DOTALL)
 
 
@@ -335,7 +335,7 @@ def parts_of(case: str) -> tuple[str, list[tuple[int, int]]]:
     text = TEXTURE.sub("", text)
     if case == "shapes":
         return text, [found.span() for found in SHAPES.finditer(text)]
-    text = SHAPES.sub("", URDF.format(case, MIMIC if case == "revolute" else ""))
+    text = MATERIAL.sub("", SHAPES.sub("", URDF.format(case, MIMIC if case == "revolute" else "")))
     return text, [(0, len(text))] if case == "revolute" else [found.span() for found in JOINT.finditer(text)]
 
 
