@@ -160,6 +160,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     """Expand includes, and read the files that elements refer to. Faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     _replace_blanks(root, file)
+    _name_plugins(root)
     compiler = {key: element.get(key) for element in root.all("compiler") for key in element.attributes}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
@@ -272,6 +273,27 @@ def _replace_blanks(root: Element, file: XmlFile) -> None:
         for element in root.descendants():
             for attribute in element.attributes.values():
                 attribute.text = renamed.get(attribute.text, attribute.text)
+
+
+def _name_plugins(root: Element) -> None:
+    """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model.
+
+    Those that are replicated have no names, since copies do not share what they have.
+    """
+    used = {element.get("name") for element in root.descendants()}
+    stack = root.all("worldbody")
+    while stack:
+        holder = stack.pop()
+        stack += [child for child in holder.children if child.tag != "replicate"]
+        for plugin in holder.children if holder.tag in ("body", "geom") else ():
+            kind = plugin.attributes.get("plugin")
+            if plugin.tag != "plugin" or kind is None or "instance" in plugin.attributes:
+                continue
+            name = Attribute(_unused(f"{kind.text}#", used), plugin.at)
+            instance = Element("instance", plugin.at, {"name": name}, plugin.children, file=plugin.file)
+            of_kind = Element("plugin", plugin.at, {"plugin": kind}, [instance], file=plugin.file)
+            root.children.insert(0, Element("extension", plugin.at, {}, [of_kind], file=plugin.file))
+            plugin.attributes, plugin.children = {"instance": name}, []
 
 
 def _unused(name: str, used: set[str]) -> str:

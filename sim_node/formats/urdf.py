@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from sim_node.formats.assets import Assets
 from sim_node.formats.mjcf import FIXED_FRAME, model_of
 from sim_node.formats.urdf_inertia import MOMENTS, PRODUCTS, mend_inertials, refuse_undefined
 from sim_node.formats.urdf_meshes import MeshReader, mesh_folder
 from sim_node.formats.urdf_textures import TextureReader
 from sim_node.formats.xml_roots import XmlFile, xml_reader
+from sim_node.geometry import quaternions
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.model import World
@@ -21,7 +24,7 @@ from sim_node.world.models import Model
 from sim_node.world.mujoco_source import mujoco_fault
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.numbers import as_number, to_euler
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml, escape, unescape
 
@@ -77,6 +80,8 @@ USED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 # Children of joints of some types that have no meaning, and attributes of a limit.
 _WITHOUT = {"fixed": ("axis", "limit", "dynamics"), "floating": ("axis", "limit", "dynamics")}
 _ENDS = ("lower", "upper")
+# Versions whose differences are read here: 1.1 adds quat_xyzw.
+_VERSIONS = ("1.0", "1.1", "1.2")
 # Fixed links stay frames, visuals are kept, and a link without <inertial> has no mass, as in ROS.
 COMPILER = {"fusestatic": "false", "discardvisual": "false", "inertiafromgeom": "false"}
 
@@ -99,6 +104,7 @@ def read_urdf(file: XmlFile) -> World | None:
         # Geoms have no names in sim_node, and MuJoCo prints a line for each that is not unique.
         if element.tag in ("visual", "collision") and (name := element.attributes.pop("name", None)) is not None:
             name.read = True
+    _turn_origins(root, file)
     assets = Assets(file)
     textures = TextureReader(file, assets, mesh_folder(file))
     meshes = MeshReader(file, assets, textures)
@@ -108,8 +114,9 @@ def read_urdf(file: XmlFile) -> World | None:
     carriers = mend_inertials(root, file.report, balance=file.balance_inertia)
     for element in root.descendants():
         # MuJoCo gets no other files, such as meshes where URDF has none.
-        if element.get("filename") not in assets.contents:
-            element.attributes.pop("filename", None)
+        named = element.attributes.get("filename")
+        if named is not None and named.text not in assets.contents:
+            del element.attributes["filename"]
     _refuse_ambiguous(root, file)
     mimics, speeds = tuple(_mimics(root, file.report)), tuple(_speeds(root))
     _leave_out_unused(root)
@@ -153,6 +160,27 @@ def _compiler(root: Element) -> Element:
     return Element("mujoco", root.at, {}, [Element("compiler", root.at, wanted, file=root.file)], file=root.file)
 
 
+def _turn_origins(root: Element, file: XmlFile) -> None:
+    """Replace quat_xyzw of origins, which URDF has since its version 1.1, by rpy; older ones leave it unread."""
+    version = root.attributes.get("version")
+    if version is None or not as_number(version.text) >= 1.1:
+        return
+    for origin in root.descendants():
+        given = origin.attributes.pop("quat_xyzw", None) if origin.tag == "origin" else None
+        if given is None:
+            continue
+        given.read = True
+        report, numbers = file.report.about(origin.file), [as_number(word) for word in given.text.split()]
+        if "rpy" in origin.attributes:
+            report.error("cannot be combined with rpy; give one of them", given.at, "origin.quat_xyzw")
+        elif len(numbers) != 4 or not 0.0 < math.hypot(*numbers) < math.inf:
+            message = f"a rotation [x y z w] is needed, found {quoted(given.text)}"
+            report.error(message, given.at, "origin.quat_xyzw")
+        else:
+            angles = to_euler(quaternions.normalise(np.array(numbers)))
+            origin.attributes["rpy"] = Attribute(" ".join(map(repr, angles)), given.at)
+
+
 def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
     """Report values that MuJoCo interprets differently from URDF."""
     for joint in root.all("joint"):
@@ -176,8 +204,8 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
 def _leave_out_unused(robot: Element) -> None:
     """Remove what MuJoCo does not use of a robot, so that it is not marked as read."""
     for key, attribute in robot.attributes.items():
-        # Declarations of names, and the version of URDF that is read here.
-        attribute.read = key.startswith("xmlns") or (key, attribute.text) == ("version", "1.0")
+        # Declarations of names, and the versions of URDF that are read here.
+        attribute.read = key.startswith("xmlns") or (key == "version" and attribute.text in _VERSIONS)
     robot.attributes = {key: value for key, value in robot.attributes.items() if key in USED["robot"][0]}
     named = {m.get("name") for link in robot.all("link") for part in link.all("visual") for m in part.all("material")}
     robot.children[:] = [c for c in robot.children if c.tag != "material" or c.attributes["name"].text in named]

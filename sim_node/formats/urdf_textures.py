@@ -39,9 +39,12 @@ class TextureReader:
     def read(self, link: Element) -> None:
         """Put textures on the visuals of a link, whose meshes are read."""
         for part in link.all("visual"):
-            texture = self._texture_of(part)
+            look, texture = self._texture_of(part)
             path = None if texture is None else self._path_of(texture)
-            if texture is not None and path is not None:
+            if look is not None and texture is not None and path is not None:
+                for colour in look.all("color"):  # of which nothing is seen
+                    colour.read = False
+                    look.children.remove(colour)
                 self._put_on(part, texture, path)
 
     def put(self, part: Element, path: Path, owner: Element, attribute: str) -> None:
@@ -63,11 +66,12 @@ class TextureReader:
             return str(error)
         return image_fault(path) or path
 
-    def _texture_of(self, part: Element) -> Element | None:
+    def _texture_of(self, part: Element) -> tuple[Element | None, Element | None]:
+        """Return the material that says how a visual looks, and its texture, as far as there are any."""
         for material in part.all("material"):
             look = material if _looks(material) else self._named.get(material.get("name"))
-            return next((each for each in look.all("texture") if each.get("filename")), None) if look else None
-        return None
+            return look, next((each for each in look.all("texture") if each.get("filename")), None) if look else None
+        return None, None
 
     def _path_of(self, texture: Element) -> Path | None:
         """Return the file of a texture, or None with a warning, once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import mujoco
 import numpy as np
@@ -33,6 +34,7 @@ from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 from sim_node.world.model_settings import physics_of, touches
 from sim_node.world.models import Model
+from sim_node.world.mujoco_source import refusals
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
 from sim_node.world.surfaces import Surface
 
@@ -251,7 +253,9 @@ def _compiled(
     offsets: dict[int, tuple[int, FloatArray]],
     followed: tuple[int, ...],
 ) -> Compiled:
-    with warnings.catch_warnings(record=True) as noted:
+    # What MuJoCo refuses only of models in a world.
+    refused = refusals(world.models[0].source) if world.models else nullcontext()
+    with warnings.catch_warnings(record=True) as noted, refused:
         warnings.simplefilter("always")
         model = spec.compile()
     for each in noted if not world.models else ():  # those about models were reported when they were read

@@ -38,17 +38,19 @@ class WorldChanges:
 
     def __init__(self) -> None:
         self._count = 0
+        self._told_left_out = False
         # Folders of stored files, by the path and the content of the first one.
         self._folders: dict[tuple[Path, bytes], str] = {}
 
-    def attachments(self, world: World) -> tuple[tuple[Attached, ...], str]:
+    def attachments(self, world: World) -> tuple[tuple[Attached, ...], list[str]]:
         """Return the attachments of the next world.
 
         Args:
             world: The world; assembled or not.
 
         Returns:
-            The attachments, and the reason if the world itself is not among them.
+            The attachments, and what to tell of the world: that it is not among them, or what it lacks there. What no
+            run uses is told once.
         """
         self._count += 1
         models = {model.files[0].resolve(): model.files for model in world.of(Model) if model.files}
@@ -70,27 +72,47 @@ class WorldChanges:
 
         facts: dict[str, object] = {"world": world.name}
         worlds = []
-        reason = ""
+        notes = []
+        drawn, left_out = _drawn(world)
         try:
-            text = to_yaml(_drawn(world), refer).encode()
+            text = to_yaml(drawn, refer).encode()
             worlds.append(Attached(f"{_FOLDER}{self._count}.yaml", media_type(".yaml"), text))
         except WorldError as error:
             facts["unwritten"] = error.lines()
-            reason = error.lines()[0]
+            notes.append(f"is not recorded: {error.lines()[0]}")
+        else:
+            if left_out:
+                facts["left_out"] = left_out
+            if left_out and not self._told_left_out:
+                self._told_left_out = True
+                notes.append(f"is recorded without {', '.join(left_out)}, which no run uses")
         about = Attached(
             f"{_FOLDER}{self._count}.json", "application/json", json.dumps(facts, indent=2).encode() + b"\n"
         )
-        return (about, *worlds, *stored), reason
+        return (about, *worlds, *stored), notes
 
 
-def _drawn(world: World) -> World:
-    """Return a world without what no run uses: what other seeds are drawn from, x_xy's markers and outlines."""
-    plain: dict[str, Any] = {"position_range": None, "draws_axes": False, "marker": None}
-    bodies = (
+# What no run uses of bodies: what other seeds are drawn from, and x_xy's markers and outlines.
+_UNUSED: dict[str, tuple[Any, str]] = {
+    "position_range": (None, "ranges of positions"),
+    "draws_axes": (False, "the drawing of axes"),
+    "marker": (None, "markers"),
+}
+
+
+def _drawn(world: World) -> tuple[World, list[str]]:
+    """Return a world without what no run uses, and what of that it had."""
+    plain = {key: value for key, (value, _) in _UNUSED.items()}
+    bodies = tuple(
         replace(body, **plain, geometry=tuple(replace(shape, edge_colour=None) for shape in body.geometry))
         for body in world.bodies
     )
-    return replace(world, bodies=tuple(bodies))
+    had = [
+        name for key, (value, name) in _UNUSED.items() if any(getattr(body, key) is not value for body in world.bodies)
+    ]
+    if any(shape.edge_colour is not None for body in world.bodies for shape in body.geometry):
+        had.append("colours of outlines")
+    return replace(world, bodies=bodies), had
 
 
 def _content(path: Path) -> bytes | None:

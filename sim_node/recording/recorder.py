@@ -355,9 +355,9 @@ class Recorder:
     def _store(self, world: World, time_ns: int) -> None:
         if self._stopped:
             return
-        attached, missing = self._changes.attachments(world)
-        if missing:
-            self._warn(f"recording: the world from {time_ns / 1e9:g} s on is not recorded: {missing}")
+        attached, notes = self._changes.attachments(world)
+        for note in notes:
+            self._warn(f"recording: the world from {time_ns / 1e9:g} s on {note}")
         self._writer.attach(attached, time_ns)
 
     def _end_topics(self, numbers: Sequence[int]) -> None:

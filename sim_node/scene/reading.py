@@ -151,6 +151,16 @@ def keys_of(value: Value) -> dict[str, Json]:
     return data
 
 
+def places_in(value: Value, above: str = "") -> dict[str, Place]:
+    """Return the places of the values in a mapping, and of those in its mappings, by their keys joined by dots."""
+    found: dict[str, Place] = {}
+    for key, (_, node) in _entries(value).items():
+        inner = Value(node, value.report, key, value)
+        found[above + key] = inner.place
+        found |= places_in(inner, f"{above}{key}.")
+    return found
+
+
 def _entries(value: Value) -> Mapping[str, Any]:
     return value.node.entries if isinstance(value.node, MappingNode) else {}
 
@@ -280,8 +290,7 @@ def _sensor(value: Value) -> SensorComponent:
         if len(inner) == 1 and inner[0][0] in WRAPPERS:
             parameters = Value(inner[0][1][1], parameters.report, inner[0][0], parameters)
         given = keys_of(parameters)
-        for key, (_, node) in _entries(parameters).items():
-            places[key] = Value(node, parameters.report, key, parameters).place
+        places |= places_in(parameters)
     return SensorComponent(
         "" if name is None else _word(name), "" if kind is None else _word(kind), given, extra, places
     )

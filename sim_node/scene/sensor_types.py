@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sim_node.scene.graph import Json, SensorComponent
 from sim_node.world.model import Sensor
 from sim_node.world.problems import NO_PLACE, KeyPlace
+from sim_node.world.readers.keys import Form, Keys
 from sim_node.world.sensor_types import SENSOR_TYPES
 
 # By the last part of AeroSim's names (sensors/cameras/rgb_camera), in lower case: our types. Each of our types may also
@@ -54,17 +55,21 @@ _CAMERA = {
 }
 
 
+# The key of a parameter, and those in the groups that it is in before it.
+Path = tuple[str, ...]
+
+
 class Reading(NamedTuple):
     """A sensor component as ours: type (empty for a bare frame), parameters, their places, and why it is bare.
 
-    unknown: parameters that ours does not have.
+    unknown: the keys, from the outside inwards, of parameters that ours does not have.
     """
 
     type: str = ""
     parameters: Mapping[str, Any] = {}
     places: Mapping[str, KeyPlace] = {}
     remark: str = ""
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[Path, ...] = ()
 
 
 def sensor_of(component: SensorComponent) -> Reading:
@@ -90,7 +95,7 @@ def sensor_of(component: SensorComponent) -> Reading:
         return Reading()
     places = {key: KeyPlace(place, place) for key, place in component.places.items()}
     unknown = tuple(_unknown(kind, component.parameters, is_ours=component.type == kind))
-    given = {key: value for key, value in component.parameters.items() if key not in unknown and key != CAPTURE}
+    given = _without(component.parameters, {*unknown, (CAPTURE,)})
     if kind not in CAMERAS or component.type == kind:
         return Reading(kind, given, places, unknown=unknown)
     parameters: dict[str, Any] = {}
@@ -112,13 +117,48 @@ def sensor_of(component: SensorComponent) -> Reading:
     return Reading(kind, parameters, found, unknown=unknown)
 
 
-def _unknown(kind: str, parameters: Mapping[str, Json], *, is_ours: bool) -> Iterator[str]:
+def _unknown(kind: str, parameters: Mapping[str, Json], *, is_ours: bool) -> Iterator[Path]:
     """Yield the parameters that a sensor of our type does not have, under our names or AeroSim's."""
-    ours = SENSOR_TYPES[kind].keys()
     of_camera = ("resolution", *_CAMERA) if kind in CAMERAS and not is_ours else ()
-    for key in parameters:
-        if key not in ours and key not in (*of_camera, CAPTURE):
-            yield key
+    others = {key: value for key, value in parameters.items() if key not in (*of_camera, CAPTURE)}
+    return _not_among(SENSOR_TYPES[kind].keys(), others)
+
+
+def _not_among(forms: Keys, given: Mapping[str, Json]) -> Iterator[Path]:
+    """Yield the parameters that have no form, also in groups."""
+    for key, value in given.items():
+        if key not in forms:
+            yield (key,)
+        elif isinstance(value, Mapping) and (group := _group(forms[key])) is not None:
+            yield from ((key, *path) for path in _not_among(group, value))
+
+
+def _group(form: Form) -> Keys | None:
+    """Return the keys of a group of parameters; None for a parameter by itself."""
+    forms = form.get("anyOf", ()) if isinstance(form, Mapping) else ()
+    return next((each for each in forms if isinstance(each, Keys)), None)
+
+
+def _without(given: Mapping[str, Json], paths: Collection[Path]) -> dict[str, Json]:
+    """Return parameters without those at some paths."""
+    return {
+        key: _without(value, {path[1:] for path in paths if path[0] == key and len(path) > 1})
+        if isinstance(value, Mapping)
+        else value
+        for key, value in given.items()
+        if (key,) not in paths
+    }
+
+
+def _with(parameters: Mapping[str, Json], given: Mapping[str, Json], paths: Iterable[Path]) -> dict[str, Json]:
+    """Return parameters with those that others have at some paths."""
+    found = dict(parameters)
+    for key, *inner in paths:
+        if not inner:
+            found[key] = given[key]
+        elif isinstance(within := found.get(key, {}), Mapping):
+            found[key] = _with(within, given[key], [tuple(inner)])
+    return found
 
 
 def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> SensorComponent | None:
@@ -134,9 +174,9 @@ def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> Sen
     if not sensor.type:
         return None
     given = given or {}
-    kept = {key: given[key] for key in (CAPTURE, *_unknown(sensor.type, given, is_ours=False)) if key in given}
+    kept = [path for path in ((CAPTURE,), *_unknown(sensor.type, given, is_ours=False)) if path[0] in given]
     if sensor.type not in CAMERAS:
-        return SensorComponent(sensor.name, sensor.type, {**sensor.parameters, **kept})
+        return SensorComponent(sensor.name, sensor.type, _with(sensor.parameters, given, kept))
     defaults: Any = SENSOR_TYPES[sensor.type]()
     values = {key: sensor.parameters.get(key, getattr(defaults, key)) for key in ("width", "height")}
     parameters: dict[str, Json] = {"resolution": {"x": int(values["width"]), "y": int(values["height"])}}
@@ -144,7 +184,7 @@ def component_of(sensor: Sensor, given: Mapping[str, Json] | None = None) -> Sen
         parameters[key] = _rounded(ours.write(sensor.parameters.get(ours.name, getattr(defaults, ours.name))))
     written = {"width", "height", *(each.name for each in _CAMERA.values())}
     others = {key: value for key, value in sensor.parameters.items() if key not in written}
-    return SensorComponent(sensor.name, CAMERAS[sensor.type], {**parameters, **others, **kept})
+    return SensorComponent(sensor.name, CAMERAS[sensor.type], _with({**parameters, **others}, given, kept))
 
 
 def _resolution(value: Json) -> tuple[Json, Json]:

@@ -12,7 +12,7 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.scene.graph import PROPERTIES, Effector, Entity, Json, SceneGraph, SensorComponent, Transform3D
 from sim_node.scene.json_text import plain_of
-from sim_node.scene.reading import keys_of, opened
+from sim_node.scene.reading import keys_of, opened, places_in
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.model import ORIGIN_RANGES
@@ -92,9 +92,7 @@ def _sensor(value: Value, id: str) -> tuple[Entity, Value | None]:
     name, kind, parent, parameters = (table.get(key) for key in ("sensor_name", "type", "parent", "parameters"))
     places = {} if kind is None else {"type": kind.place}
     given = {} if parameters is None else keys_of(parameters)
-    if parameters is not None and isinstance(parameters.node, MappingNode):
-        for key, (_, node) in parameters.node.entries.items():
-            places[key] = Value(node, parameters.report, key, parameters).place
+    places |= {} if parameters is None else places_in(parameters)
     text = "" if name is None else name.text()
     kind_text = "" if kind is None else kind.text()
     entity = Entity(

@@ -141,8 +141,8 @@ class _Builder:
 
     def _report_unknown(self, places: Mapping[str, Place], sensor: Reading, otherwise: Place) -> None:
         """Report the parameters that a sensor does not have."""
-        for key in sensor.unknown:
-            place = places.get(key, otherwise)
+        for path in sensor.unknown:
+            place = places.get(".".join(path), otherwise)
             message = f"a {sensor.type} has no such parameter, so that it has no effect here; it is kept"
             self._warnings.append(Problem(place.where, place.key, message))
 

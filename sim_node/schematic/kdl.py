@@ -57,6 +57,7 @@ class KdlNode:
         property_places: Line and column of the name of each property.
         children: The nodes in its braces.
         overridden: Properties before others with the same name.
+        types: Type annotations of the node and of its values, as in (f64)1.0, which mean nothing here.
         read: See `unread`.
     """
 
@@ -67,6 +68,7 @@ class KdlNode:
     property_places: Mapping[str, LineColumn]
     children: tuple[KdlNode, ...]
     overridden: tuple[tuple[str, KdlValue, LineColumn], ...] = ()
+    types: tuple[KdlValue, ...] = ()
     read: bool = False
 
     def within(self, key: str) -> Iterator[Inner]:
@@ -77,6 +79,8 @@ class KdlNode:
             yield Inner(f"{key}.{shown_key(name)}", self.property_places[name], value)
         for name, value, at in self.overridden:
             yield Inner(f"{key}.{shown_key(name)}", at, value)
+        for each in self.types:
+            yield Inner(f"{key}.({each.value})", each.at, each)
         for child in self.children:
             yield Inner(f"{key}.{shown_key(child.name)}", child.at, child)
 
@@ -267,14 +271,14 @@ class _Parser:
                 found.append(node)
 
     def _node(self, depth: int) -> KdlNode:
-        self._type()
+        types = self._type()
         name = self._next()
         if name.kind not in _VALUES or not isinstance(name.value, str):
             raise KdlFault(f"found {_shown(name)}; the name of a node is needed", name.at)
         arguments: list[KdlValue] = []
         properties: dict[str, KdlValue] = {}
         places: dict[str, LineColumn] = {}
-        children: tuple[KdlNode, ...] = ()
+        children: tuple[KdlNode, ...] | None = None
         overridden: list[tuple[str, KdlValue, LineColumn]] = []
         while True:
             spaced = self._skip("space")
@@ -284,21 +288,34 @@ class _Parser:
                 self._skip("space", "newline")
             token = self._token
             if token.kind in ("newline", ";", "end", "}") and not ignored:
-                return KdlNode(name.value, name.at, tuple(arguments), properties, places, children, tuple(overridden))
+                return KdlNode(
+                    name.value,
+                    name.at,
+                    tuple(arguments),
+                    properties,
+                    places,
+                    children or (),
+                    tuple(overridden),
+                    tuple(types),
+                )
             if token.kind == "{":
                 inside = self._children(depth)
+                if not ignored and children is not None:
+                    raise KdlFault("a node has braces once", token.at)
                 children = children if ignored else inside
                 continue
             if not spaced and not ignored:
                 raise KdlFault(f"found {_shown(token)}; a space is needed before it", token.at)
             typed = self._type()
+            types += [] if ignored else typed
             token = self._next()
             if token.kind not in _VALUES:
                 raise KdlFault(f"found {_shown(token)}; a value, key=value or the end of the line is needed", token.at)
             is_property = not typed and isinstance(token.value, str) and self._is_property()
             if is_property:
-                value = self._value()
+                typed, value = self._type(), self._value()
                 if not ignored:
+                    types += typed
                     named = str(token.value)
                     if named in properties:
                         overridden.append((named, properties[named], places[named]))
@@ -321,7 +338,6 @@ class _Parser:
         return True
 
     def _value(self) -> KdlValue:
-        self._type()
         token = self._next()
         if token.kind not in _VALUES:
             raise KdlFault(f"found {_shown(token)}; a value is needed", token.at)
@@ -335,10 +351,10 @@ class _Parser:
         self._next()
         return nodes
 
-    def _type(self) -> bool:
-        """Skip a type annotation, as in (f64)1.0. Return whether there was one."""
+    def _type(self) -> list[KdlValue]:
+        """Return the type annotation before a name or a value, as in (f64)1.0, if there is one."""
         if self._token.kind != "(":
-            return False
+            return []
         opened = self._next()
         self._skip("space")
         name = self._next()
@@ -346,7 +362,7 @@ class _Parser:
         if name.kind not in _VALUES or self._next().kind != ")":
             raise KdlFault("a type is a name in parentheses", opened.at)
         self._skip("space")
-        return True
+        return [KdlValue(name.value, opened.at)]
 
 
 def _word(text: str, at: LineColumn) -> _Token:

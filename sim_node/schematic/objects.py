@@ -53,7 +53,7 @@ def read_object(fields: Fields) -> Object3d | None:
 
 def _colour(fields: Fields) -> Colour:
     """Return the colour that a node in the braces of a shape gives."""
-    colour = GREY
+    colour, latest = GREY, None
     for child in fields.node.children:
         if child.name in ("emissivity", "grid_color"):
             continue
@@ -63,6 +63,9 @@ def _colour(fields: Fields) -> Colour:
             continue
         inner.only(())
         colour = _read_colour(inner)
+        if latest is not None:  # the last one counts
+            latest.read = False
+        latest = child
     return colour
 
 

@@ -166,6 +166,9 @@ def spec_of(source: Source) -> MjSpec:
                 set_texture(spec, geom, source.assets)
     if spec.compiler.settotalmass > 0.0:
         _scale_masses(spec)
+    if spec.compiler.fitaabb or "<lengthrange" in source.text:
+        with refusals(source):
+            _settle(spec)
     bodies = {body.name for body in spec.bodies}
     joints = {joint.name for joint in spec.joints}
     for index, body in enumerate(spec.bodies):
@@ -187,6 +190,24 @@ def _hide_covered(body: MjsBody) -> None:
     if len(touching) < len(body.geoms):
         for geom in touching:
             geom.group = HIDDEN_GROUP
+
+
+def _settle(spec: MjSpec) -> None:
+    """Give a model what only its own compiler would: shapes that are fitted to meshes, and lengths of actuators.
+
+    As a part of another one, it is compiled with the settings of that.
+    """
+    import mujoco
+
+    found = spec.copy()
+    compiled = found.compile()
+    for geom, like in zip(spec.geoms, found.geoms, strict=True):
+        if geom.meshname and geom.type not in (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_SDF):
+            geom.meshname = ""
+            geom.size, geom.pos = compiled.geom_size[like.id], compiled.geom_pos[like.id]
+            geom.quat = compiled.geom_quat[like.id]
+    for actuator, like in zip(spec.actuators, found.actuators, strict=True):
+        actuator.lengthrange = compiled.actuator_lengthrange[like.id]
 
 
 def _scale_masses(spec: MjSpec) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -211,3 +212,21 @@ def test_an_autopilot_that_does_not_answer_is_given_up_on() -> None:
     assert DelayedLink(0.02, loss=1.0).run(upload, Px4Upload(), limit=60.0) > 20.0
     assert upload.result is not None
     assert upload.result.text.startswith("no answer after ")
+
+
+def test_every_token_of_a_mission_counts_or_is_refused() -> None:
+    """Names, words and numbers of the project's own format: another one is another mission, or a fault."""
+    tokens = list(re.finditer(r"[A-Za-z_]+|-?[\d.]+", SURVEY))
+    assert len(tokens) > 40
+    before = as_messages(read_plan(SURVEY, "m"), AT, PX4)
+    silent = []
+    for found in tokens:
+        other = f"{float(found[0]) + 1.5:g}" if found[0][0] in "-.0123456789" else f"{found[0]}q"
+        try:
+            plan = read_plan(SURVEY[: found.start()] + other + SURVEY[found.end() :], "m")
+        except WorldError:
+            continue
+        # Heights of takeoff are in z, which is compared with NaN beside it.
+        if repr(as_messages(plan, AT, PX4)) == repr(before) and not plan.unread:
+            silent.append(found[0])
+    assert silent == []

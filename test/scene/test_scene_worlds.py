@@ -314,6 +314,39 @@ def test_what_has_no_effect_is_reported_and_kept(tmp_path: Path) -> None:
     assert written["components"]["sensor"]["entity_0"]["sensor_parameters"]["bloom"] == 0.5
 
 
+def test_unknown_keys_in_a_group_of_noise_are_reported_and_kept(tmp_path: Path) -> None:
+    noise = {"deviation": 0.5, "colour": "pink", "by_axis": {"x": 1}}
+    sensor = {"sensor_name": "s", "sensor_type": "imu", "sensor_parameters": {"gyroscope": noise, "rate": 10}}
+    (tmp_path / "s.json").write_text(scene(entity("s"), sensor={"entity_0": sensor}))
+    with pytest.warns(WorldWarning) as caught:
+        world = load(tmp_path / "s.json")
+    told = [str(each.message).split(": ", 1)[1] for each in caught]
+    assert told == [
+        f"components.sensor.entity_0.sensor_parameters.gyroscope.{key}: a imu has no such parameter, so that it "
+        "has no effect here; it is kept"
+        for key in ("colour", "by_axis")
+    ]
+    simulation = Simulation(world)  # which reads the parameters
+    assert world.sensors[0].parameters == {"gyroscope": {"deviation": 0.5}, "rate": 10}
+    (tmp_path / "w.yaml").write_text(to_yaml(world))
+    for each in (simulation.world, load(tmp_path / "w.yaml")):
+        layout = lay_out(each)
+        written = json.loads(to_json(scene_graph_of(each, layout.frames, layout.poses)))
+        kept = written["components"]["sensor"]["entity_0"]["sensor_parameters"]
+        assert kept["gyroscope"] == noise
+        assert kept["rate"] == 10
+
+
+def test_a_fault_in_a_group_of_noise_has_its_place(tmp_path: Path) -> None:
+    sensor = {"sensor_name": "s", "sensor_type": "imu", "sensor_parameters": {"gyroscope": {"deviation": -1}}}
+    text = scene(entity("s"), sensor={"entity_0": sensor})
+    (tmp_path / "s.json").write_text(text)
+    place = text.index("-1", text.index("deviation"))
+    line, column = text[:place].count("\n") + 1, place - text.rfind("\n", 0, place)
+    with pytest.raises(WorldError, match=rf"s.json:{line}:{column}: .*gyroscope.deviation: -1 is out of range"):
+        Simulation(load(tmp_path / "s.json"))
+
+
 CONFIG = """{
  "clock": {"step_size_ms": 20},
  "world": {

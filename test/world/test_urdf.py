@@ -292,3 +292,19 @@ def test_the_arms_frames_are_named_as_others_expect() -> None:
     assert frames.path("arm/tool0").endswith("wrist_3_link/flange/tool0")
     assert frames.parent_path("arm/CAM_WRIST").endswith("flange")
     assert Path(load("arm").source).name == "arm.yaml"
+
+
+def test_origins_by_quaternions(write: Callable[..., Path]) -> None:
+    """URDF 1.1: urdfdom ignores quat_xyzw before, and refuses it beside rpy."""
+    text = small(joint='<origin xyz="1 2 3" quat_xyzw="0.2 -0.4 0.4 0.8"/>')
+    newer = text.replace('<robot name="r">', '<robot name="r" version="1.1">')
+    layout = lay_out(load(write(newer, "r.urdf")))
+    pose = layout.poses[layout.frames.index("tip")]
+    turned = Rotation.from_quat(pose[3:]) * Rotation.from_quat([0.2, -0.4, 0.4, 0.8]).inv()
+    assert turned.magnitude() == pytest.approx(0.0, abs=1e-12)
+    with pytest.warns(WorldWarning, match=r"r.urdf:\d+:\d+: origin.quat_xyzw: has no effect here"):
+        load(write(text, "r.urdf"))
+    for words, message in (('rpy="0 0 1"', "cannot be combined with rpy"), ("", "a rotation")):
+        other = newer.replace("quat_xyzw", f"{words} quat_xyzw") if words else newer.replace("0.2 -0.4", "0.2")
+        with pytest.raises(WorldError, match=f"origin.quat_xyzw: {message}"):
+            load(write(other, "r.urdf"))

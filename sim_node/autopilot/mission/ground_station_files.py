@@ -20,17 +20,27 @@ Fields = Mapping[str, Any]
 WPL = "QGC WPL"
 _WPL_VERSION = "110"
 _COLUMNS = 12
-_WAYPOINT = 16
+_WAYPOINT, _JUMP = 16, 177
 _POLYGON_IN, _POLYGON_OUT, _CIRCLE_IN, _CIRCLE_OUT, _RALLY_POINT = 5001, 5002, 5003, 5004, 5100  # MAV_CMD
 _RELATIVE = 3  # MAV_FRAME
 # Of latitude and longitude in degrees, their frames with integers.
 _INT_FRAMES = {0: 5, 3: 6, 10: 11}
 _LOCAL = (1, 7)
 _MIN_VERTICES = 3
-# What a ground station writes for itself: numbers of its items and versions, and what the params of an item repeat.
-_OWN = ("fileType", "version", "groundStation", "doJumpId", "MISSION_ITEM_ID")
-_REPEATED = ("Altitude", "AltitudeMode", "AMSLAltAboveTerrain", "globalPlanAltitudeMode")
+# What a ground station writes for itself: its name, numbers of its items, and how it shows heights.
+_OWN = ("groundStation", "MISSION_ITEM_ID", "AMSLAltAboveTerrain", "globalPlanAltitudeMode")
+# MAV_FRAMEs of QGroundControl's AltitudeMode: relative to home, of sea level, that computed from terrain, terrain.
+_FRAMES_OF_MODES = {1: (3, 6), 2: (0, 5), 3: (0, 5), 4: (10, 11)}
 _UNUSED = 0x7FFFFFFF
+_HOME = "has no effect here: the home of the vehicle is used"
+
+
+class _PlanItem(NamedTuple):
+    """A simple item: its message, its number in jumps if it has one, and where its params are."""
+
+    fields: dict[str, Any]
+    jump_id: int | None
+    params: Value
 
 
 class Stored(NamedTuple):
@@ -65,7 +75,11 @@ def read_wpl(text: str, report: Report) -> Stored:
             report.error(f"item {sequence:g}; {len(items)} is next", (number, 1))
         elif not (_is_number(frame) and _is_number(command)):
             report.error(f"frame {frame:g} and command {command:g} are not numbers of MAVLink", (number, 1))
+        elif not _fits(int(frame), latitude, longitude):
+            report.error(f"{latitude:g} {longitude:g} is no place in MAVLink", (number, 1))
         else:
+            if not items and (latitude or longitude or height):
+                report.warning(_HOME, (number, 1), "item 0")
             items.append(_fields(int(command), int(frame), params, (latitude, longitude, height), bool(go_on)))
             if current != 0.0 and sequence != 0.0:
                 report.warning("has no effect here: a mission begins with its first item", (number, 1), "current")
@@ -76,23 +90,31 @@ def read_wpl(text: str, report: Report) -> Stored:
 
 def read_qgc_plan(root: Value) -> Stored:
     """Read a .plan: simple items, and the items that complex ones (surveys, corridors) consist of."""
-    table = _table(root, ("mission",))
+    table = _table(root, ("fileType", "mission"), version=1)
+    table.choice("fileType", ("Plan",), "Plan")
     mission = table.get("mission")
     items: list[Fields] = []
     if mission is not None:
-        inner = _table(mission, ("items",))
+        inner = _table(mission, ("items",), version=2)
         home = inner.get("plannedHomePosition")
-        place = None if home is None else home.vector(3)
+        place = None if home is None else _geographic(home, 3)
+        if home is not None:
+            home.warning(_HOME)
         items.append(
             _fields(_WAYPOINT, 0, [0.0] * 4, (place[0], place[1], place[2]) if place else (0.0, 0.0, 0.0), True)
         )
         listed = inner.get("items")
-        items += [] if listed is None else [item for entry in listed.items() for item in _plan_items(entry)]
+        entries = [] if listed is None else list(listed.items())
+        for entry in entries:
+            if _is_complex(entry):  # said once
+                entry.warning("is flown by its stored items; what they were made from has no effect here")
+                break
+        items += _with_jumps([item for entry in entries for item in _plan_items(entry)])
     fence, rally = table.get("geoFence"), table.get("rallyPoints")
     return Stored(
         tuple(items),
-        () if fence is None else tuple(_fence(_table(fence))),
-        () if rally is None else tuple(_rally(_table(rally))),
+        () if fence is None else tuple(_fence(_table(fence, version=2))),
+        () if rally is None else tuple(_rally(_table(rally, version=2))),
     )
 
 
@@ -101,10 +123,15 @@ def is_qgc_plan(root: Value) -> bool:
     return isinstance(root.node, Node) and "fileType" in root.node.entries
 
 
-def _plan_items(entry: Value) -> Iterator[Fields]:
+def _is_complex(entry: Value) -> bool:
+    kind = entry.node.entries.get("type") if isinstance(entry.node, Node) else None
+    return kind is not None and isinstance(kind[1], Scalar) and kind[1].text == "ComplexItem"
+
+
+def _plan_items(entry: Value) -> Iterator[_PlanItem]:
     table = _table(entry, ("type",))
-    kind = table.choice("type", ("SimpleItem", "ComplexItem"), "SimpleItem")
-    if kind == "ComplexItem":
+    table.choice("type", ("SimpleItem", "ComplexItem"), "SimpleItem")
+    if _is_complex(entry):
         style = table.get("TransectStyleComplexItem")
         inner = None if style is None else _table(style, ("Items",)).get("Items")
         mark(entry.node)  # the rest is what the editor made these items of
@@ -125,34 +152,67 @@ def _plan_items(entry: Value) -> Iterator[Fields]:
     if len(numbers) != 7:
         params.error(f"a list of 7 numbers is needed, found {len(numbers)}")
         return
-    yield _fields(
+    number = int(frame.number(0, 255))
+    if not _fits(number, numbers[4], numbers[5]):
+        params.error(f"{numbers[4]:g} {numbers[5]:g} is no place in MAVLink")
+        return
+    _mark_repeated(table, number, numbers[6])
+    jump_id = table.get("doJumpId")
+    fields = _fields(
         int(command.number(0, 65535)),
-        int(frame.number(0, 255)),
+        number,
         numbers[:4],
         (numbers[4], numbers[5], numbers[6]),
         boolean(table, "autoContinue", True),
     )
+    yield _PlanItem(fields, None if jump_id is None else int(jump_id.number()), params)
+
+
+def _mark_repeated(table: Table, frame: int, height: float) -> None:
+    """Mark the height and its mode as read if they repeat what the params and the frame of an item are."""
+    altitude, mode = table.get("Altitude"), table.get("AltitudeMode")
+    if altitude is not None:
+        altitude.node.read = _is_null(altitude) or altitude.number() == height
+    if mode is not None:
+        number = mode.number()
+        mode.node.read = number == 0 or frame in _FRAMES_OF_MODES.get(int(number), ())
+
+
+def _with_jumps(items: list[_PlanItem]) -> list[Fields]:
+    """Return the items with jumps to places in the mission; a file has the doJumpId of the item, if that has one."""
+    places: dict[int, int] = {}
+    for place, item in enumerate(items, start=1):
+        places.setdefault(place if item.jump_id is None else item.jump_id, place)
+    for item in items:
+        target = item.fields["param1"]
+        if item.fields["command"] != _JUMP:
+            continue
+        if target in places:
+            item.fields["param1"] = float(places[target])
+        else:
+            item.params.error(f"jumps to {target:g}, which is the doJumpId of no item")
+    return [item.fields for item in items]
 
 
 def _fence(table: Table) -> Iterator[Fields]:
     polygons, circles = table.get("polygons"), table.get("circles")
     for entry in [] if polygons is None else polygons.items():
-        inner = _table(entry, ("polygon",))
+        inner = _table(entry, ("polygon",), version=1)
         corners = inner.get("polygon")
-        places = [] if corners is None else [place for corner in corners.items() if (place := corner.vector(2))]
+        places = [] if corners is None else [place for corner in corners.items() if (place := _geographic(corner, 2))]
         if corners is not None and len(places) < _MIN_VERTICES:
             corners.error(f"a polygon has {_MIN_VERTICES} corners at least, found {len(places)}")
         command = _POLYGON_IN if boolean(inner, "inclusion", True) else _POLYGON_OUT
         for latitude, longitude in places:
             yield _fields(command, _RELATIVE, [float(len(places)), 0.0, 0.0, 0.0], (latitude, longitude, 0.0), True)
     for entry in [] if circles is None else circles.items():
-        outer = _table(entry, ("circle",))
+        outer = _table(entry, ("circle",), version=1)
         circle = outer.get("circle")
         if circle is None:
             continue
         inner = _table(circle, ("center", "radius"))
         centre, radius = inner.get("center"), inner.get("radius")
-        place = None if centre is None else centre.vector(2)
+        place = None if centre is None else _geographic(centre, 2)
         if place is not None and radius is not None:
             command = _CIRCLE_IN if boolean(outer, "inclusion", True) else _CIRCLE_OUT
             params = [radius.number(0.1, 1e6), 0.0, 0.0, 0.0]
@@ -162,7 +222,7 @@ def _fence(table: Table) -> Iterator[Fields]:
 def _rally(table: Table) -> Iterator[Fields]:
     points = table.get("points")
     for entry in [] if points is None else points.items():
-        place = entry.vector(3)
+        place = _geographic(entry, 3)
         if place is not None:
             yield _fields(_RALLY_POINT, _RELATIVE, [0.0] * 4, (place[0], place[1], place[2]), True)
 
@@ -170,7 +230,7 @@ def _rally(table: Table) -> Iterator[Fields]:
 def _fields(
     command: int, frame: int, params: list[float], place: tuple[float, float, float], goes_on: bool
 ) -> dict[str, Any]:
-    scale = 1e4 if frame in _LOCAL else 1e7
+    scale = _scale(frame)
     return {
         "frame": _INT_FRAMES.get(frame, frame),
         "command": command,
@@ -182,17 +242,39 @@ def _fields(
     }
 
 
+def _scale(frame: int) -> float:
+    return 1e4 if frame in _LOCAL else 1e7
+
+
+def _fits(frame: int, *coordinates: float) -> bool:
+    """Return whether the integers of a message can hold coordinates; NaN stands for none."""
+    return not any(abs(each * _scale(frame)) >= _UNUSED for each in coordinates)
+
+
 def _scaled(value: float, scale: float) -> int:
-    return round(value * scale) if abs(value * scale) < _UNUSED else _UNUSED
+    return _UNUSED if math.isnan(value) else round(value * scale)
 
 
-def _table(value: Value, required: tuple[str, ...] = ()) -> Table:
-    """A mapping with any keys: ground stations store much that no vehicle needs."""
+def _table(value: Value, required: tuple[str, ...] = (), version: int | None = None) -> Table:
+    """A mapping with any keys, in a version if it has one: ground stations store much that no vehicle needs."""
     entries = value.node.entries if isinstance(value.node, Node) else {}
-    for name in (*_OWN, *_REPEATED):
+    for name in _OWN:
         if name in entries:
             mark(entries[name][1])
-    return value.table(entries or required, required)
+    table = value.table(entries or required, required)
+    found = None if version is None else table.get("version")
+    if found is not None and (number := found.number()) != version:
+        found.warning(f"version {number:g} is read as version {version}")
+    return table
+
+
+def _geographic(value: Value, size: int) -> list[float] | None:
+    """Read latitude and longitude, and a height if there are 3 numbers. Return None with the fault recorded."""
+    place = value.vector(size)
+    if place is not None and (abs(place[0]) > 90.0 or abs(place[1]) > 180.0):
+        value.error(f"latitude {place[0]:g}, longitude {place[1]:g}: needs [-90, 90] and [-180, 180] degrees")
+        return None
+    return place
 
 
 def _is_null(value: Value) -> bool:

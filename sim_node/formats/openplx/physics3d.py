@@ -40,7 +40,6 @@ from sim_node.formats.openplx.tree import (
     REDIRECTED,
     SYSTEM,
     VISUAL,
-    is_standard,
     objects_in,
     owned_of,
     owners_of,
@@ -67,8 +66,6 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Physics3D.Interactions.Ball": ("ball", ()),
     "Physics3D.Interactions.Distance": ("distance", ("initial_distance",)),
 }
-# Mates for which only the positions of their connectors count.
-WITHOUT_AXIS = ("ball", "distance")
 
 
 def mechanism_of(root: Object, report: Report) -> Mechanism:
@@ -319,11 +316,6 @@ class _Gathering:
         for why, place, given in unsimulated(of):
             given.reported = True
             self._warn(why, place)
-        for connector in connectors if kind not in WITHOUT_AXIS else ():
-            if not (connector.is_a(ORIGIN) or connector.given("main_axis") or _is_of_a_type(connector)):
-                self._tell(
-                    connector, f"main_axis is missing; {with_article(connector.kind)} without one has the axis Z"
-                )
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
         paths = [path_below(connector, owner.of) for connector in connectors]
@@ -407,9 +399,3 @@ _ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
     (SHAFT, _Gathering._enter_shaft),
     (CONTACT_MODEL, _Gathering._enter_contact_model),
 )
-
-
-def _is_of_a_type(of: Object) -> bool:
-    """Return whether a type of a standard bundle declares an object."""
-    type_ = None if of.owner is None else of.owner.slot_type(of.name)
-    return type_ is not None and is_standard(type_.entry.source)

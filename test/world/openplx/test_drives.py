@@ -517,8 +517,6 @@ LOST = [
      "15:9: Slider.load.shape.inner: has no effect"),
     ("load.note is String: \"x\"", "14:10: Slider.load.note: has no effect here"),
     ("length is Real: 1\nwidth is Real: length", "15:5: Slider.width: has no effect here"),
-    ("a is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [a, load.foot]",
-     "14:5: a: main_axis is missing"),
 ]  # fmt: skip
 
 
@@ -527,6 +525,20 @@ def test_what_a_model_says_without_effect_is_reported(world: Callable[..., World
     with pytest.warns(WorldWarning) as caught:
         world(SLIDER, lines)
     assert [expected in str(each.message) for each in caught].count(True) == 1, [str(each.message) for each in caught]
+
+
+def test_a_connector_has_the_axis_z_by_default(world: Callable[..., World]) -> None:
+    """Physics3D/Interactions/MateConnector.openplx of bundle 0.19: main_axis is Math.Vec3 with z: 1."""
+    lines = (
+        "a is Physics3D.Interactions.MateConnector\nh is Physics3D.Interactions.Hinge:\n    connectors: [a, load.foot]"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = world(SLIDER, lines)
+    (mate,) = (each for each in made.systems[0].mates if each.name == "h")
+    (connector,) = (each for each in made.systems[0].connectors if each.name == "a")
+    assert mate.connectors[0] == "a"
+    assert connector.main_axis.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_what_expressions_use_is_read(world: Callable[..., World]) -> None:
