@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.main import FAILED, INTERRUPTED
+from sim_node.cli.main import FAILED
+from sim_node.command_signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from sim_node.nodes.tool_graph import ToolGraph

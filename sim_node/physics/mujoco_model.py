@@ -81,7 +81,8 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     touching: list[tuple[mujoco.MjsGeom, Surface | None]] = []
     # Carriers come first: a model's links lie below the row that it is attached to.
     attached = [(layout.frames.index(model.parent), model) for model in world.models]
-    for row, part in sorted((*layout.bodies, *attached), key=lambda each: each[0]):
+    rows: list[tuple[int, Body | Model]] = [*layout.bodies, *attached]
+    for row, part in sorted(rows, key=lambda each: each[0]):
         if isinstance(part, Model):
             anchor, mount = offsets[row]
             attach(spec, part, nodes[anchor], mount, has_contact=touches(part, world))

@@ -150,6 +150,7 @@ class AutopilotType(NamedTuple):
     pilot: bool = False
     links: bool = False
     channels: AnyMapping[str, tuple[str, ...]] = MappingProxyType({})
+    restarts: bool = False
 
 
 # By the `type` in world files. ArduPilot's simulator interface receives ground truth and simulates sensors itself.

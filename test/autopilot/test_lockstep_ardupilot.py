@@ -266,7 +266,7 @@ def test_a_vehicle_goes_back_to_its_start_when_its_autopilot_starts_again(text: 
             for frame in frames:
                 peer.send(servos(frame, [1900] * 4))
                 simulation.step()
-            return body.pose.copy()
+            return np.array(body.pose)
 
         away = exchange(range(200))
         assert np.linalg.norm((away - start)[:3]) > 0.1

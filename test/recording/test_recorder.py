@@ -236,7 +236,8 @@ def with_channels(folder: Path) -> list[tuple[int, bytes]]:
     sent = [(row * SECOND, b"%08d" % row) for row in range(40)]
     text, type_hash = definition_of(NUMBERS.type)
     listed = []
-    for number, offers in enumerate(([(RELIABLE,), (RELIABLE, EFFORT)], [(EFFORT, RELIABLE)])):
+    offered_in: tuple[list[tuple[Qos, ...]], ...] = ([(RELIABLE,), (RELIABLE, EFFORT)], [(EFFORT, RELIABLE)])
+    for number, offers in enumerate(offered_in):
         with (folder / f"bag_{number}.mcap").open("wb") as stream:
             writer = Writer(stream)
             writer.start("ros2")
