@@ -8,7 +8,6 @@ import socket
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from sim_node.autopilot.builtin.autopilot import TICK_NS, BuiltinAutopilot
 from sim_node.autopilot.builtin.dialect import Dialect, Mode
@@ -30,6 +29,14 @@ PER_LATITUDE = math.radians(1.0) * (A * (1.0 - E2) / _W**3 + ORIGIN[2])
 PER_LONGITUDE = math.radians(1.0) * (A / _W + ORIGIN[2]) * math.cos(math.radians(ORIGIN[0]))
 
 
+def in_body(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """A vector in the axes that a quaternion turns to; SciPy's Rotation would take a third of the time of a flight."""
+    x, y, z, w = quaternion.tolist()
+    a, b, c = vector.tolist()
+    p, q, r = 2.0 * (z * b - y * c), 2.0 * (x * c - z * a), 2.0 * (y * a - x * b)
+    return np.array([a + w * p + z * q - y * r, b + w * q + x * r - z * p, c + w * r + y * p - x * q])
+
+
 class Flown:
     """A vehicle of the world `guided` and its flight."""
 
@@ -49,10 +56,10 @@ class Flown:
         for _ in range(round(seconds * 250)):
             state = self._observe()
             pose, velocity = state.pose[0], state.twist[0, :3]
-            rate = Rotation.from_quat(pose[3:]).inv().apply(state.twist[0, 3:])
+            rate = in_body(pose[3:], state.twist[0, 3:])
             time_us = 1_000_000 + self.simulation.time_ns // 1000
             self._motors[:] = self.flight.step(time_us, pose[:3], pose[3:], velocity, rate)
-            self.path.append([*pose, *velocity])
+            self.path.append([*pose.tolist(), *velocity.tolist()])
             self.simulation.step()
 
     @property

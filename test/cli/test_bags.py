@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from in_process import exit_code
 from mcap.writer import Writer
 from robot_bag import imu, robot, write
 from rosbags.rosbag2 import StoragePlugin
@@ -161,18 +162,17 @@ def test_topics_that_cannot_be_decoded_are_left_out_and_reported(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_no_bag_is_one_line_and_exit_code_2(command: str, tmp_path: Path) -> None:
+def test_what_is_no_bag_is_one_line_and_exit_code_2(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "none.mcap"
     path.write_bytes(b"no bag at all" * 9)
     more = {"diff": [str(path)], "export": ["--csv", str(tmp_path / "out")], "plot": ["/a.b"], "lookup": ["a", "b"]}
-    ran = subprocess.run(
-        [sys.executable, "-m", "sim_node.cli.main", command, str(path), *more.get(command, [])],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert ran.stderr.startswith(f"sim_node: {path}: is not an MCAP file")
-    assert ran.stderr.count("\n") == 1
+    assert exit_code([command, str(path), *more.get(command, [])]) == 2
+    out, error = capfd.readouterr()
+    assert out == ""
+    assert error.startswith(f"sim_node: {path}: is not an MCAP file")
+    assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from claims import free_domain
+from in_process import exit_code
 from waiting import PATIENCE
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
@@ -27,11 +29,16 @@ from sim_node.nodes.participant import participant
 PUBLISHER = Path(__file__).parents[1] / "nodes" / "tf_publisher.py"
 
 
-@pytest.fixture
-def cars(ros_domain: int) -> Iterator[None]:
-    """A graph on which car0 and car1 drive at 20 transforms a second."""
+@pytest.fixture(scope="module")
+def graph_of_cars() -> Iterator[int]:
+    """The domain of a graph on which car0 and car1 drive at 20 transforms a second."""
+    domain = free_domain()
     process = subprocess.Popen(
-        [sys.executable, str(PUBLISHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(PUBLISHER)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
     )
     stdin = process.stdin
     assert stdin is not None
@@ -47,11 +54,17 @@ def cars(ros_domain: int) -> Iterator[None]:
 
     thread = threading.Thread(target=drive, daemon=True)
     thread.start()
-    yield
+    yield domain
     done.set()
     thread.join(PATIENCE)
     stdin.close()
     process.wait(PATIENCE)
+
+
+@pytest.fixture
+def cars(graph_of_cars: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This test and the processes that it starts are on that graph."""
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(graph_of_cars))
 
 
 def start(call: str, **options: Any) -> subprocess.Popen[str]:
@@ -147,10 +160,11 @@ def test_nothing_on_the_graph_is_said_and_an_early_ctrl_c_is_a_good_end(ros_doma
 @pytest.mark.parametrize(
     "words", ["tree --live", "lookup a b --live", "view --live --port 0", "topics", "run cart_pole"]
 )
-def test_a_domain_that_is_no_number_is_one_line(words: str) -> None:
-    command = [sys.executable, "-m", "sim_node.cli.main", *words.split()]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ROS_DOMAIN_ID": "abc"})
-    assert done.stderr.splitlines()[-1] == (
+def test_a_domain_that_is_no_number_is_one_line(
+    words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "abc")
+    assert exit_code(words.split()) == 2
+    assert capfd.readouterr().err.splitlines()[-1] == (
         "sim_node: ROS 2 does not start: failed to initialize rcl: ROS_DOMAIN_ID is not an integral number"
     )
-    assert done.returncode == 2

@@ -26,23 +26,50 @@ def flown(states: npt.ArrayLike, duration: float, command: Callable[..., Any], l
     """States (T, V, 13) once a period, of irises whose thrusts follow their commands with a lag."""
     frame, states = iris(), np.array(states, dtype=float).reshape(-1, 13)
     matrix, commands, speeds = effectiveness(frame), np.zeros(4 * len(states)), np.zeros((len(states), 4))
-    history, step = [], PERIOD / 4
+    history, step, inverse = [], PERIOD / 4, np.linalg.inv(frame.inertia)
     for _ in range(round(duration / PERIOD)):
         history.append(np.array(states))
         command(states, commands)
         for _ in range(4):
             speeds += (1100 * commands.reshape(-1, 4) - speeds) * (1.0 if lag == 0.0 else 1 - np.exp(-step / lag))
             wrenches = 5.84e-6 * speeds**2 @ matrix.T
-            turn = Rotation.from_quat(states[:, 3:7])
-            rates = turn.inv().apply(states[:, 10:])
+            turn = matrices(states[:, 3:7])
+            rates = np.einsum("vji,vj->vi", turn, states[:, 10:])
             gyroscopic = np.cross(rates, rates @ frame.inertia)
-            rates += step * (wrenches[:, 1:] - gyroscopic) @ np.linalg.inv(frame.inertia)
-            thrust = turn.apply([0, 0, 1]) * wrenches[:, :1] / frame.mass
+            rates += step * (wrenches[:, 1:] - gyroscopic) @ inverse
+            thrust = turn[:, :, 2] * wrenches[:, :1] / frame.mass
             states[:, 7:10] += step * (thrust - [0, 0, GRAVITY])
             states[:, :3] += step * states[:, 7:10]
-            turn = turn * Rotation.from_rotvec(step * rates)
-            states[:, 3:7], states[:, 10:] = turn.as_quat(), turn.apply(rates)
+            states[:, 3:7] = turned_on(states[:, 3:7], step * rates)
+            states[:, 10:] = np.einsum("vij,vj->vi", matrices(states[:, 3:7]), rates)
     return np.array(history)
+
+
+def matrices(quaternions: FloatArray) -> FloatArray:
+    """Rotation matrices (V, 3, 3) of unit quaternions; SciPy's Rotation would take five times as long."""
+    x, y, z, w = quaternions.T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.array(rows).transpose(2, 0, 1)
+
+
+def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
+    """Unit quaternions after turns about their own axes, which are rotation vectors (V, 3)."""
+    half = 0.5 * np.linalg.norm(turns, axis=1)
+    a, b, c = 0.5 * np.sinc(half / np.pi) * turns.T
+    d, (x, y, z, w) = np.cos(half), quaternions.T
+    product = np.array(
+        [
+            w * a + x * d + y * c - z * b,
+            w * b - x * c + y * d + z * a,
+            w * c + x * b - y * a + z * d,
+            w * d - x * a - y * b - z * c,
+        ]
+    ).T
+    return product / np.linalg.norm(product, axis=1, keepdims=True)
 
 
 def at_rest(quaternion: Iterable[float] = (0, 0, 0, 1), position: tuple[int, int, int] = (0, 0, 0)) -> list[float]:

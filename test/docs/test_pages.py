@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from page_blocks import BLOCK, COMMAND, run, shows
+from page_blocks import BLOCK, COMMAND, Printed, run, shows
 
 from sim_node.cli.commands import COMMANDS
 from sim_node.control.bases import BASE_TYPES
@@ -104,10 +103,10 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyte
 # What a slow machine prints every few seconds.
 PROGRESS = re.compile(r"^\d+ of \d+ cases, .*\n", re.MULTILINE)
 RECORDING = re.compile(r"sim_node run \w+ --no-ros --speed max --duration \d+ --record (?P<bag>\w+)")
-Recordings = dict[str, tuple[Path, "subprocess.CompletedProcess[str]"]]
+Recordings = dict[str, tuple[Path, Printed]]
 
 
-def recorded(command: str, recordings: Recordings, folder: Path) -> subprocess.CompletedProcess[str]:
+def recorded(command: str, recordings: Recordings, folder: Path) -> Printed:
     """What such a run printed where it was run first, and a copy of its bag."""
     named = RECORDING.fullmatch(command)
     assert named
@@ -142,10 +141,10 @@ def test_a_command_prints_what_its_page_shows(block: Block, recordings: Recordin
     (tmp_path / "config").symlink_to(ROOT / "config")
     for command, expected in COMMAND.findall(block.text):
         ran = recorded(command, recordings, tmp_path) if RECORDING.fullmatch(command) else run(command, tmp_path)
-        assert ran.returncode in (0, 2), ran.stdout
-        if ran.stdout.startswith("sim_node: rendering needs OpenGL"):
-            pytest.skip(ran.stdout)
-        assert shows(expected, PROGRESS.sub("", ran.stdout)), f"{command} printed\n{ran.stdout}"
+        assert ran.code in (0, 2) or command.endswith(" || true"), ran.text
+        if ran.text.startswith("sim_node: rendering needs OpenGL"):
+            pytest.skip(ran.text)
+        assert shows(expected, PROGRESS.sub("", ran.text)), f"{command} printed\n{ran.text}"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

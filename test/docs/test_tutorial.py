@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 from page_blocks import BLOCK, COMMAND, run, shows
 
-from sim_node.cli.main import main
 from sim_node.physics.engine import ENGINES
 from sim_node.sensors.registry import SENSORS
 
@@ -17,21 +15,13 @@ PAGES = sorted((Path(__file__).parents[2] / "docs" / "tutorial").glob("*.md"))
 FILE = re.compile(r"# (?P<name>[\w./]+\.(?:yaml|py|toml))(?P<more>, continued)?\b.*\n")
 
 
-def printed(command: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> str:
-    """What a command prints. Those of sim_node are called in this process, which spares the start of another."""
-    words = shlex.split(command)
-    if words[0] != "sim_node":
-        ran = run(command, folder)
-        assert ran.returncode == 0, ran.stdout
-        return ran.stdout
-    capfd.readouterr()
-    code = main(words[1:])
-    out, err = capfd.readouterr()
-    assert code in (0, 1, 2), err  # 1: bags differ; 2: a mistake that the page shows
-    return out + err
+def printed(command: str, folder: Path) -> str:
+    ran = run(command, folder)
+    assert ran.code in (0, 1, 2), ran.text  # 1: bags differ; 2: a mistake that the page shows
+    return ran.text
 
 
-def follow(page: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def follow(page: Path, folder: Path) -> None:
     """Save the files that a page names, run its Python and its commands, and compare what they print.
 
     A block whose first line is `# NAME.yaml`, `# NAME.py` or `# NAME.toml` is saved under that name;
@@ -52,7 +42,7 @@ def follow(page: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
             exec(compile(block, where, "exec"), namespace)
         elif language == "console" and not block.startswith("# not run:"):
             for command, expected in COMMAND.findall(block):
-                found = printed(command, folder, capfd)
+                found = printed(command, folder)
                 if found.startswith("sim_node: rendering needs OpenGL"):
                     pytest.skip(found)
                 assert shows(expected, found), f"{where}: {command} printed\n{found}"
@@ -60,11 +50,9 @@ def follow(page: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_can_be_followed_literally(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_can_be_followed_literally(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
     with SENSORS.extended({}), ENGINES.extended({}):
-        follow(page, tmp_path, capfd)
+        follow(page, tmp_path)

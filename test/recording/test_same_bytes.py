@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from claims import free_instance
+from in_process import exit_code
 from recorded_runs import messages, record
-from waiting import PATIENCE
 
 from sim_node.world import load
 from sim_node.world.autopilots import autopiloted
@@ -19,7 +17,7 @@ from sim_node.world.problems import WorldError
 # Others take part in these runs: a new file each time.
 WITH_PEERS = {"px4", "ardupilot"}
 # And in these the built-in autopilot, whose time is the run's: for how long (s).
-WITH_BUILTIN = {"guided": 8, "rover": 3}
+WITH_BUILTIN = {"guided": 5, "rover": 3}
 
 
 def test_no_other_world_has_peers() -> None:
@@ -47,7 +45,7 @@ def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -
             "--record",
             str(tmp_path / name),
         ]
-        subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=PATIENCE)
+        assert exit_code(words) == 0
     first, second = (messages(tmp_path / name / f"{name}_0.mcap") for name in ("a", "b"))
     assert first == second
     poses = [odometry.data for odometry in first if odometry.topic.endswith("/truth/odom")]

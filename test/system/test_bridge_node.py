@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +19,11 @@ import pytest
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3Stamped
+from in_process import exit_code
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
 from peer import COPTER_MODES, CoSimulator, peer
-from processes import SIM_NODE, Program, program, sim_node
+from processes import Program, program, sim_node
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -33,7 +33,6 @@ from sensor_msgs.msg import Imu, NavSatFix, Range
 from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
-from waiting import PATIENCE
 
 SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -379,14 +378,13 @@ def test_external_vision_reaches_the_autopilot_in_its_own_axes() -> None:
     ids=" ".join,
 )
 @pytest.mark.usefixtures("ros_domain")
-def test_a_mistake_is_one_clear_message_and_exit_code_2(arguments: list[str], words: str) -> None:
-    ran = subprocess.run(
-        [SIM_NODE, "bridge", *arguments], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
-        check=False,
-    )  # fmt: skip
-    assert ran.returncode == 2, ran.stderr
-    assert words in ran.stderr
-    assert "Traceback" not in ran.stderr
+def test_a_mistake_is_one_clear_message_and_exit_code_2(
+    arguments: list[str], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["bridge", *arguments]) == 2
+    error = capfd.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
 
 
 @pytest.mark.usefixtures("ros_domain")
