@@ -53,7 +53,8 @@ def matrices(quaternions: FloatArray) -> FloatArray:
         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
     ]
-    return np.array(rows).transpose(2, 0, 1)
+    found: FloatArray = np.array(rows).transpose(2, 0, 1)
+    return found
 
 
 def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
@@ -61,7 +62,7 @@ def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
     half = 0.5 * np.linalg.norm(turns, axis=1)
     a, b, c = 0.5 * np.sinc(half / np.pi) * turns.T
     d, (x, y, z, w) = np.cos(half), quaternions.T
-    product = np.array(
+    product: FloatArray = np.array(
         [
             w * a + x * d + y * c - z * b,
             w * b - x * c + y * d + z * a,
@@ -69,7 +70,8 @@ def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
             w * d - x * a - y * b - z * c,
         ]
     ).T
-    return product / np.linalg.norm(product, axis=1, keepdims=True)
+    product /= np.linalg.norm(product, axis=1, keepdims=True)
+    return product
 
 
 def at_rest(quaternion: Iterable[float] = (0, 0, 0, 1), position: tuple[int, int, int] = (0, 0, 0)) -> list[float]:
