@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import compiled_to_draw, dressed
-from sim_node.physics.render_worker import READY, RELOAD, Slots
+from sim_node.physics.render_worker import READY, RELOAD, Slots, command
 from sim_node.sensors.context import Exposure, Lens
 from sim_node.world.mujoco_source import VARIABLE, without_opengl
 from sim_node.world.problems import WorldWarning
@@ -290,7 +290,7 @@ class _Worker:
         if backends:
             environment[VARIABLE] = backends[0]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "sim_node.physics.render_worker", json.dumps(order)],
+            command(order),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,

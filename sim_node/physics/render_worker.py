@@ -1,4 +1,4 @@
-"""The process that renders camera images: python -m sim_node.physics.render_worker, started by `cameras`.
+"""The process that renders camera images, started by `cameras` with `command`.
 
 It imports only numpy and MuJoCo. A byte on its standard input names a slot of the shared memory that holds a request;
 the same byte on its standard output reports that the images are ready. The byte RELOAD is followed by a line with the
@@ -49,6 +49,12 @@ class Slots:
         return numbers.reshape(self.count, -1), pixels.reshape(self.count, -1)
 
 
+def command(order: dict[str, Any]) -> list[str]:
+    """Return the command line of the process. With `-m` it would import the whole room first."""
+    program = f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"
+    return [sys.executable, "-c", program, json.dumps(order)]
+
+
 def main() -> None:
     """Render until the input is closed. The first line of output is `ready`, or why nothing can be rendered."""
     order = json.loads(sys.argv[1])
@@ -59,7 +65,7 @@ def main() -> None:
         if order["backends"]:
             # A process cannot switch to another OpenGL library.
             environment = {**os.environ, "MUJOCO_GL": order["backends"].pop(0)}
-            os.execve(sys.executable, [sys.executable, "-m", __spec__.name, json.dumps(order)], environment)
+            os.execve(sys.executable, command(order), environment)
         os.write(1, f"{'; '.join(order['failed'])}\n".encode())
         return
     slots = Slots(*order["slots"])

@@ -53,7 +53,8 @@ def matrices(quaternions: FloatArray) -> FloatArray:
         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
     ]
-    return np.array(rows).transpose(2, 0, 1)
+    found: FloatArray = np.array(rows).transpose(2, 0, 1)
+    return found
 
 
 def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
@@ -61,7 +62,7 @@ def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
     half = 0.5 * np.linalg.norm(turns, axis=1)
     a, b, c = 0.5 * np.sinc(half / np.pi) * turns.T
     d, (x, y, z, w) = np.cos(half), quaternions.T
-    product = np.array(
+    product: FloatArray = np.array(
         [
             w * a + x * d + y * c - z * b,
             w * b - x * c + y * d + z * a,
@@ -69,7 +70,8 @@ def turned_on(quaternions: FloatArray, turns: FloatArray) -> FloatArray:
             w * d - x * a - y * b - z * c,
         ]
     ).T
-    return product / np.linalg.norm(product, axis=1, keepdims=True)
+    product /= np.linalg.norm(product, axis=1, keepdims=True)
+    return product
 
 
 def at_rest(quaternion: Iterable[float] = (0, 0, 0, 1), position: tuple[int, int, int] = (0, 0, 0)) -> list[float]:
@@ -86,7 +88,7 @@ quaternions = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm
 UPSIDE_DOWN = [(1.0, 0, 0, 0), (0, 1.0, 0, 0), (0.6, 0.8, 0, 0), (-1.0, 0, 0, 1e-12)]
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)  # of 64 attitudes each
 @given(st.lists(quaternions, min_size=60, max_size=60))
 def test_it_comes_upright_from_any_attitude(attitudes: list[tuple[float, float, float, float]]) -> None:
     """And to the demanded heading, with motors that lag by 25 ms, within two and four seconds.

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -43,7 +43,8 @@ def run(command: str, folder: Path) -> Printed:
     words = shlex.split(line)
     if words[0] != "sim_node" or SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", line)) or _starts_ros(words[1:]):
         return _run_apart(command, folder)
-    with pytest.MonkeyPatch.context() as patch, chdir(folder), _both_streams() as file:
+    with pytest.MonkeyPatch.context() as patch, _both_streams() as file:
+        patch.chdir(folder)
         patch.setenv("COLUMNS", "120")
         code = exit_code(words[1:])
         file.seek(0)
