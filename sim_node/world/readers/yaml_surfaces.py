@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.declared import BAD
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place, quoted
+from sim_node.world.quantities import Colour
 from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, whole
-from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 from sim_node.world.surfaces import (
@@ -73,9 +73,7 @@ SURFACE_KEYS = Keys(
         "material": MATERIAL_KEYS,
     }
 )
-_SHARE = number("", 0.0, 1.0)
-COLOUR = listing("Colour: [red, green, blue] or [red, green, blue, opacity], each 0 to 1.", _SHARE, 3, 4)
-RGB = listing("Colour: [red, green, blue], each 0 to 1.", _SHARE, 3, 3)
+COLOUR = Colour().form("Colour.")
 
 
 def read_solver(table: Table) -> dict[str, Any]:
@@ -145,24 +143,8 @@ def read_material(value: Value, context: Context) -> Material:
 
 def read_colour(value: Value) -> FloatArray | None:
     """Read red, green, blue and, if given, opacity (4,), each 0 to 1. Return None with the fault recorded."""
-    parts = _parts(value, "[red, green, blue]", "[red, green, blue, opacity]")
-    return None if parts is None else np.array([*parts, 1.0][:4])
-
-
-def read_rgb(value: Value) -> FloatArray | None:
-    """Read red, green and blue (3,), each 0 to 1. Return None with the fault recorded."""
-    parts = _parts(value, "[red, green, blue]")
-    return None if parts is None else np.array(parts)
-
-
-def _parts(value: Value, *forms: str) -> list[float] | None:
-    """Read the parts of a colour, as many as one of the forms has."""
-    parts = [item.number(0.0, 1.0) for item in value.items()]
-    if len(parts) in [form.count(",") + 1 for form in forms]:
-        return parts
-    if isinstance(value.node, Sequence):
-        value.error(f"{' or '.join(forms)} is needed, found {value.found()}")
-    return None
+    found = Colour().read(value, None)
+    return None if found is BAD else found
 
 
 def read_image(value: Value, context: Context) -> Path | None:
