@@ -10,32 +10,19 @@ from sim_node.world.declared import BAD
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place, quoted
 from sim_node.world.quantities import Colour
-from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, whole
+from sim_node.world.readers.keys import Keys, choice, either, listing, number, text
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar
 from sim_node.world.readers.yaml_section import Context
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.surfaces import (
-    CONES,
     DEFAULT_CONTACT_TIME,
     DEFAULT_LAYER,
-    FLAGS,
-    IMPRATIO_RANGE,
-    ITERATIONS_RANGE,
     ONLY,
     RANGES,
     Material,
     Surface,
 )
 
-FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
-SOLVER_KEYS = Keys(
-    {
-        "cone": choice("Shape of friction cones.", CONES),
-        "impratio": number("Ratio of frictional to normal constraint impedance.", *IMPRATIO_RANGE),
-        "iterations": whole("Maximum number of iterations of the solver.", *ITERATIONS_RANGE),
-        "flags": FLAG_KEYS,
-    }
-)
 FRICTION_KEYS = Keys(
     {
         "sliding": number("Coefficient of sliding friction.", *RANGES["sliding"][:2]),
@@ -74,26 +61,6 @@ SURFACE_KEYS = Keys(
     }
 )
 COLOUR = Colour().form("Colour.")
-
-
-def read_solver(table: Table) -> dict[str, Any]:
-    """Return the solver options of `physics` that a file gives, as fields of Physics."""
-    fields: dict[str, Any] = {}
-    cone, impratio, iterations, flags = (table.get(key) for key in SOLVER_KEYS)
-    if cone is not None:
-        fields["cone"] = cone.choice(CONES, CONES[0])
-    if impratio is not None:
-        fields["impratio"] = impratio.number(*IMPRATIO_RANGE, default=1.0)
-    if iterations is not None:
-        number = iterations.number(*ITERATIONS_RANGE, default=1.0)
-        if number != int(number):
-            iterations.error(f"a whole number is needed, found {number:g}")
-        fields["iterations"] = int(number)
-    if flags is not None:
-        given = flags.table(FLAG_KEYS)
-        values = {name: value for name in FLAGS if (value := given.get(name)) is not None}
-        fields["flags"] = {name: value.choice((*TRUE, *FALSE), "true") in TRUE for name, value in values.items()}
-    return fields
 
 
 def read_surface(table: Table, context: Context) -> dict[str, Any]:
