@@ -114,6 +114,7 @@ pictures: .venv/.ready
 	$(BIN)/python tools/draw_world.py orbit 0 11.2 docs/images/orbit.svg
 	$(BIN)/python tools/draw_bodies.py all_joints 0 0.6 cor docs/images/all-joints.svg
 	$(BIN)/python tools/draw_world.py quadrotor 0 36 docs/images/quadrotor.svg
+	$(BIN)/python tools/draw_house.py
 	$(BIN)/python tools/draw_frames.py
 	$(BIN)/python tools/draw_sensors.py
 	$(BIN)/python tools/draw_assembly.py

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,12 +13,18 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.bounds import MAX_MASS
+from sim_node.world.declared import Fault, declared, given, place_of
 from sim_node.world.fields import directions, floats, same
 from sim_node.world.joint_motion import Mimic, Stop, limited, limits_of
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.part import Mobility
-from sim_node.world.problems import NO_PLACE, Place
-from sim_node.world.surfaces import Material, Surface
+from sim_node.world.problems import NO_PLACE, Place, quoted
+from sim_node.world.quantities import Flag, Number, Plain, Time, Vector, Whole, Word
+from sim_node.world.readers.keys import Form, Keys, flag
+from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.surfaces import CONES, FLAGS, Material, Surface
 from sim_node.world.triangles import Triangles
 
 # Engines that can simulate rigid bodies.
@@ -52,50 +58,82 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 MAX_TIMESTEP_NS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+MAX_GRAVITY = 1e4  # m/s^2
+MIN_TIMESTEP_NS = 1_000
+FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
+
+
+@dataclass(frozen=True)
+class Flags(Plain):
+    """Whether parts of MuJoCo's pipeline are on, by name."""
+
+    def form(self, about: str) -> Form:
+        """Return the form of a mapping of flags."""
+        return FLAG_KEYS
+
+    def read(self, value: Value, context: Any) -> dict[str, bool]:
+        """Read a mapping of flags."""
+        table = value.table(FLAG_KEYS)
+        return {name: Flag().read(each, context) for name in FLAGS if (each := table.get(name)) is not None}
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield flags that MuJoCo does not have."""
+        for name in found:
+            if name not in FLAGS:
+                yield "", f"no flag {quoted(name)}; allowed: {', '.join(FLAGS)}{did_you_mean(name, FLAGS)}"
+
+
+@declared
 class Physics:
     """How bodies are simulated.
 
-    Attributes:
-        timestep_ns: Timestep of the integrator (ns); None divides the world's step into equal parts of at most 1 ms.
-        integrator: One of INTEGRATORS.
-        gravity: Gravity (3,) in the fixed frame, m/s^2.
-        contact: Whether shapes make contact.
-        armature: Added inertia of every degree of freedom, kg or kg m^2.
-        engine: One of ENGINES.
-        cone: Friction cone, one of surfaces.CONES; None for elliptic where a shape gives friction or restitution, else
-            pyramidal.
-        impratio: Impedance of friction relative to that of normal forces; None for 10 where `cone` is None and becomes
-            elliptic, else 1.
-        iterations: Most iterations of the constraint solver per evaluation; None for MuJoCo's 100.
-        flags: Whether parts of MuJoCo's pipeline are on, by names of surfaces.FLAGS; MuJoCo's defaults for others.
-        options: Further options of MuJoCo by its names, which an MJCF file sets that is run by itself.
-        place: Where the file describes the physics.
+    Without a timestep, the world's step is divided into equal parts of at most 1 ms. Without a cone it is elliptic,
+    with impratio 10, where a shape gives friction or restitution, else pyramidal with impratio 1.
 
     Raises:
         ValueError: `gravity` has the wrong shape.
     """
 
-    timestep_ns: int | None = None
-    integrator: str = "rk4"
-    gravity: FloatArray = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
-    contact: bool = True
-    armature: float = 0.0
-    engine: str = "mujoco"
-    cone: str | None = None
-    impratio: float | None = None
-    iterations: int | None = None
-    flags: Mapping[str, bool] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    place: Place = NO_PLACE
+    timestep_ns: int | None = given(
+        Time(MIN_TIMESTEP_NS), "Timestep of the integrator", "s", default=None, key="timestep"
+    )
+    integrator: str = given(Word(INTEGRATORS), "How their motion is integrated", default="rk4")
+    gravity: FloatArray = given(
+        Vector(3, MAX_GRAVITY),
+        "Gravity in the fixed frame",
+        "m/s^2",
+        default_factory=lambda: np.array(STANDARD_GRAVITY),
+    )
+    contact: bool = given(Flag(), "Whether shapes make contact", default=True)
+    armature: float = given(
+        Number(0.0, MAX_MASS), "Inertia added to every degree of freedom", "kg or kg m^2", default=0.0
+    )
+    engine: str = given(Word(ENGINES), "What simulates bodies", default="mujoco")
+    cone: str | None = given(Word(CONES), "Shape of friction cones", default=None)
+    impratio: float | None = given(
+        Number(1e-3, 1e6), "Ratio of frictional to normal constraint impedance", default=None
+    )
+    iterations: int | None = given(
+        Whole(1, 100_000), "Maximum number of iterations of the solver; MuJoCo's 100 if not given", default=None
+    )
+    flags: Mapping[str, bool] = given(
+        Flags(),
+        "Whether parts of MuJoCo's pipeline are on; as MuJoCo has them if not given",
+        default_factory=dict,
+        omit=True,
+    )
+    options: Mapping[str, Any] = given(
+        None,
+        "Further options of MuJoCo by its names, which an MJCF file sets that is run by itself",
+        default_factory=dict,
+    )
+    place: Place = place_of(default=NO_PLACE)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gravity", floats(self.gravity, (3,), "physics", "gravity"))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        """Let faults of the timestep, which the world's step decides, be located there."""
+        timestep = table.get("timestep")
+        found["place"] = Place((timestep or table.value).where, table.value.path)
 
     def substeps(self, step_ns: int) -> int:
         """Return the number of timesteps in a step of the world.

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Geometry, Physics
+from sim_node.world.bodies import Geometry
 from sim_node.world.layers import DEFAULT, TooManyLayers, filter_of, masks_of
 from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 from sim_node.world.surfaces import (
-    CONES,
     DEFAULT_LAYER,
-    FLAGS,
-    IMPRATIO_RANGE,
-    ITERATIONS_RANGE,
     ONLY,
     RANGES,
     Material,
@@ -24,19 +20,6 @@ from sim_node.world.timestep_checks import timestep_fault
 
 # Properties of contacts and of looks, as a world file names them.
 _CONTACT = {"friction": "has_friction", "restitution": "restitution", "layer": "layer", "touches": "touches"}
-
-
-def solver_faults(physics: Physics) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each fault of the solver's options."""
-    if physics.cone is not None and physics.cone not in CONES:
-        yield "cone", f"found {physics.cone!r}; allowed: {', '.join(CONES)}"
-    for key, (low, high) in (("impratio", IMPRATIO_RANGE), ("iterations", ITERATIONS_RANGE)):
-        value = getattr(physics, key)
-        if value is not None and not low <= value <= high:
-            yield key, f"{value:g} is out of range; allowed: {low:g} to {high:g}"
-    for name in physics.flags:
-        if name not in FLAGS:
-            yield "flags", f"no flag {quoted(name)}; allowed: {', '.join(FLAGS)}{did_you_mean(name, FLAGS)}"
 
 
 def shape_faults(shape: Geometry) -> Iterator[tuple[str, str]]:

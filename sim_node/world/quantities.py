@@ -302,6 +302,39 @@ def _bound(value: Value) -> float:
 
 
 @dataclass(frozen=True)
+class Rgb(Vector):
+    """Red, green and blue, each 0 to 1: a read-only array (3,)."""
+
+    size: int = 3
+    high: float = 1.0
+    low: float = 0.0
+    spelled: ClassVar[tuple[str, ...]] = ("[red, green, blue]",)
+
+    def form(self, about: str) -> Form:
+        """Return the form of a colour."""
+        sizes = [spelled.count(",") + 1 for spelled in self.spelled]
+        text = f"{about.rstrip('.')}: {' or '.join(self.spelled)}, each 0 to 1."
+        return keys.listing(text, keys.number("", 0.0, 1.0), min(sizes), max(sizes))
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read as many parts as one of the forms has; a missing opacity is 1."""
+        parts = [each.number(0.0, 1.0) for each in value.items()]
+        if len(parts) in [spelled.count(",") + 1 for spelled in self.spelled]:
+            return np.array([*parts, 1.0][: self.size])
+        if isinstance(value.node, Sequence):
+            value.error(f"{' or '.join(self.spelled)} is needed, found {value.found()}")
+        return BAD
+
+
+@dataclass(frozen=True)
+class Colour(Rgb):
+    """Red, green, blue and, if given, opacity, each 0 to 1: a read-only array (4,)."""
+
+    size: int = 4
+    spelled = ("[red, green, blue]", "[red, green, blue, opacity]")
+
+
+@dataclass(frozen=True)
 class Direction(Vector):
     """Three numbers that are not all zero: a read-only unit vector."""
 

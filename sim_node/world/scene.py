@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import Fault, declared, given, place_of, rule
 from sim_node.world.fields import floats, same
 from sim_node.world.image_files import brightness_of
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.quantities import Flag, Number, Rgb, Vector, Word
+from sim_node.world.readers.yaml_values import Table
 from sim_node.world.surfaces import Material, Surface
 
 ARRAYS = (".npy",)
@@ -132,68 +137,79 @@ class Ground:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Keys that have no effect on a type of light.
+_UNUSED = {
+    "directional": ("position", "angle", "angle_deg", "attenuation"),
+    "point": ("direction", "angle", "angle_deg", "shadows"),
+    "spot": (),
+}
+
+
+@declared
 class Light:
     """A light in the fixed frame.
 
-    Attributes:
-        type: One of LIGHT_TYPES.
-        position: (3,), m; of a directional light without effect.
-        direction: (3,) in which it shines; of a point light without effect.
-        colour: Red, green and blue (3,), each 0 to 1: its brightness, too.
-        angle: Half the angle of a spot's cone, rad.
-        attenuation: Constant, per metre and per square metre (3,): what the brightness is divided by at a distance.
-        shadows: Whether shapes cast shadows; of a point light without effect.
-        place: Where the file describes it.
-
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    type: str = "directional"
-    position: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, 10.0]))
-    direction: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -1.0]))
-    colour: FloatArray = field(default_factory=lambda: np.full(3, 0.7))
-    angle: float = math.pi / 4.0
-    attenuation: FloatArray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
-    shadows: bool = True
-    place: Place = NO_PLACE
+    type: str = given(Word(LIGHT_TYPES), "The kind of light", default="directional")
+    position: FloatArray = given(
+        Vector(3, MAX_DISTANCE),
+        "Position, without effect on a directional light",
+        "m",
+        default_factory=lambda: np.array([0.0, 0.0, 10.0]),
+    )
+    direction: FloatArray = given(
+        Vector(3, MAX_DISTANCE),
+        "Where the light goes, without effect on a point light",
+        default_factory=lambda: np.array([0.0, 0.0, -1.0]),
+    )
+    colour: FloatArray = given(Rgb(), "Its colour and brightness", default_factory=lambda: np.full(3, 0.7), key="color")
+    angle: float = given(
+        Number(1e-5, math.pi / 2.0), "Half the angle of a spot's cone", "rad", default=math.pi / 4.0, degrees=True
+    )
+    attenuation: FloatArray = given(
+        Vector(3, MAX_DISTANCE, 0.0),
+        "What the brightness is divided by at a distance: constant, linear (1/m) and quadratic (1/m^2)",
+        default_factory=lambda: np.array([1.0, 0.0, 0.0]),
+    )
+    shadows: bool = given(Flag(), "Whether shapes cast shadows, without effect on a point light", default=True)
+    place: Place = place_of(default=NO_PLACE)
 
-    def __post_init__(self) -> None:
-        for key in ("position", "direction", "colour", "attenuation"):
-            object.__setattr__(self, key, floats(getattr(self, key), (3,), "light", key))
+    @property
+    def _derived(self) -> tuple[str, ...]:
+        return _UNUSED.get(self.type, ())
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        kind = found.get("type", "directional")
+        for key in _UNUSED.get(kind, ()):
+            if (value := table.get(key)) is not None:
+                value.error(f"has no effect on a {kind} light")
 
-    __hash__ = None  # type: ignore[assignment]
+    @rule
+    def shines(self) -> Iterator[Fault]:
+        """Yield that it has no direction, or that nothing is left of it."""
+        if not self.direction.any():
+            yield "direction", f"{self.direction.tolist()} has no direction"
+        if not self.attenuation.any():
+            yield "attenuation", f"{self.attenuation.tolist()} must not be all zero"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared
 class Sky:
     """The background of pictures, and the light that comes from everywhere.
 
-    Attributes:
-        zenith: Colour (3,) overhead: red, green and blue, each 0 to 1; None for the default.
-        horizon: Colour (3,) at the horizon, and of the haze in the distance; None for the default.
-        ambient: Brightness of the light from everywhere, 0 to 1; None for the default.
-        place: Where the file describes it.
-
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    zenith: FloatArray | None = None
-    horizon: FloatArray | None = None
-    ambient: float | None = None
-    place: Place = NO_PLACE
-
-    def __post_init__(self) -> None:
-        for key in ("zenith", "horizon"):
-            if getattr(self, key) is not None:
-                object.__setattr__(self, key, floats(getattr(self, key), (3,), "sky", key))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    zenith: FloatArray | None = given(Rgb(), "Colour overhead; None for the default", default=None)
+    horizon: FloatArray | None = given(
+        Rgb(), "Colour at the horizon, and of the haze in the distance; None for the default", default=None
+    )
+    ambient: float | None = given(
+        Number(0.0, 1.0), "Brightness of the light from everywhere; None for the default", default=None
+    )
+    place: Place = place_of(default=NO_PLACE)

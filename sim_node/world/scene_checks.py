@@ -8,11 +8,11 @@ import numpy as np
 
 from sim_node.packages import how_to_install
 from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import faults
 from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
 from sim_node.world.scene import (
     ARRAYS,
-    LIGHT_TYPES,
     MAX_LIGHTS,
     MAX_SAMPLES,
     MIN_SAMPLES,
@@ -73,7 +73,7 @@ def heightmap_faults(heightmap: Heightmap) -> Iterator[tuple[str, str]]:
 def light_problems(world: World, lights: tuple[Light, ...]) -> Iterator[Problem]:
     """Yield what is wrong with lights."""
     for index, light in enumerate(lights):
-        for key, message in _light_faults(light):
+        for key, message in faults(light):
             yield _problem(world, light.place, key, message, f"lights[{index}]")
     if len(lights) > MAX_LIGHTS:
         message = f"the world has {len(lights)} lights; allowed: up to {MAX_LIGHTS}"
@@ -82,27 +82,8 @@ def light_problems(world: World, lights: tuple[Light, ...]) -> Iterator[Problem]
 
 def sky_problems(world: World, sky: Sky) -> Iterator[Problem]:
     """Yield what is wrong with the sky."""
-    for key in ("zenith", "horizon", "ambient"):
-        value = getattr(sky, key)
-        if value is not None and not np.all((np.asarray(value) >= 0.0) & (np.asarray(value) <= 1.0)):
-            yield _problem(
-                world, sky.place, key, f"{np.asarray(value).tolist()} is out of range; allowed: 0 to 1", "sky"
-            )
-
-
-def _light_faults(light: Light) -> Iterator[tuple[str, str]]:
-    if light.type not in LIGHT_TYPES:
-        yield "type", f"found {light.type!r}; allowed: {', '.join(LIGHT_TYPES)}"
-    if not np.all(np.abs(light.position) <= MAX_DISTANCE):
-        yield "position", f"{light.position.tolist()} is out of range; allowed: up to {MAX_DISTANCE:g} m"
-    if not (np.all(np.isfinite(light.direction)) and light.direction.any()):
-        yield "direction", f"{light.direction.tolist()} has no direction"
-    if not np.all((light.colour >= 0.0) & (light.colour <= 1.0)):
-        yield "color", f"{light.colour.tolist()} is out of range; allowed: 0 to 1"
-    if not 0.0 < light.angle <= np.pi / 2.0:
-        yield "angle", f"{light.angle:g} is out of range; allowed: above 0 to pi/2 rad"
-    if not (np.all((light.attenuation >= 0.0) & (light.attenuation < np.inf)) and light.attenuation.any()):
-        yield "attenuation", f"{light.attenuation.tolist()} must be zero or more, and not all zero"
+    for key, message in faults(sky):
+        yield _problem(world, sky.place, key, message, "sky")
 
 
 def _problem(world: World, place: Place, key: str, message: str, part: str = "ground") -> Problem:

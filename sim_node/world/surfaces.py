@@ -35,7 +35,6 @@ RANGES: dict[str, tuple[float, float, str]] = {
     "roughness": (0.0, 1.0, ""),
     "texture_size": (1e-6, 1e6, "m"),
 }
-IMPRATIO_RANGE, ITERATIONS_RANGE = (1e-3, 1e6), (1, 100_000)
 # What a shape is for besides its mass. "" stands for both.
 ONLY = ("visual", "collision")
 TEXTURES = (".png", ".jpg", ".jpeg")

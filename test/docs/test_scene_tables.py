@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sim_node.world.bodies import Physics
+from sim_node.world.declared import holder_of
 from sim_node.world.readers.yaml_scene import GROUND_KEYS, HEIGHTMAP_KEYS, LIGHT_KEYS, SKY_KEYS
 from sim_node.world.readers.yaml_surfaces import (
     CONTACT_KEYS,
     FRICTION_KEYS,
     MATERIAL_KEYS,
-    SOLVER_KEYS,
     SURFACE_KEYS,
 )
-from sim_node.world.surfaces import FLAGS, IMPRATIO_RANGE, ITERATIONS_RANGE, RANGES
+from sim_node.world.surfaces import FLAGS, RANGES
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONTACT, APPEARANCE = ((DOCS / name).read_text(encoding="utf-8") for name in ("contact.md", "appearance.md"))
@@ -40,7 +42,7 @@ GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in HEIGHTMAP_KEYS)
     [
         (CONTACT, "Key", SHAPE),
         (CONTACT, "Key of `ground`", GROUND),
-        (CONTACT, "Key of `physics`", set(SOLVER_KEYS)),
+        (CONTACT, "Key of `physics`", {"cone", "impratio", "iterations", "flags"}),
         (APPEARANCE, "Key of `material`", set(MATERIAL_KEYS)),
         (APPEARANCE, "Key of `lights`", set(LIGHT_KEYS)),
         (APPEARANCE, "Key of `sky`", set(SKY_KEYS)),
@@ -65,6 +67,8 @@ def test_ranges_are_those_of_the_readers(key: str) -> None:
 
 def test_options_of_the_solver_have_their_ranges_and_flags() -> None:
     table = rows(CONTACT, "Key of `physics`")
-    for key, (low, high) in (("impratio", IMPRATIO_RANGE), ("iterations", ITERATIONS_RANGE)):
+    for key in ("impratio", "iterations"):
+        holds: Any = holder_of(Physics, key)
+        low, high = holds.low, holds.high
         assert f"{low:g} to {high:g}".replace("e+0", "e") in table[key]
     assert re.findall(r"`(\w+)`", table["flags"].split("|")[5]) == list(FLAGS)

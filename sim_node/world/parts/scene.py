@@ -50,15 +50,6 @@ class TheGround(Single[Ground]):
 class Lights(Kind[Light]):
     """Lights in the fixed frame."""
 
-    def data(self, part: Light, refer: Refer) -> dict[str, Any]:
-        """Return the light with what has an effect on its type."""
-        data: dict[str, Any] = {"type": part.type, "color": part.colour}
-        if part.type != "directional":
-            data |= {"position": part.position, "attenuation": part.attenuation}
-        if part.type != "point":
-            data |= {"direction": part.direction, "shadows": part.shadows}
-        return given(data | ({"angle": part.angle} if part.type == "spot" else {}))
-
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of lights."""
         return light_problems(world, self.parts(world))
@@ -70,10 +61,6 @@ class Lights(Kind[Light]):
 @part("sky", Sky)
 class TheSky(Single[Sky]):
     """The sky, at most one in a world."""
-
-    def data(self, part: Sky, refer: Refer) -> dict[str, Any]:
-        """Return its colours and its light."""
-        return given({"zenith": part.zenith, "horizon": part.horizon, "ambient": part.ambient})
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of the sky."""

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial, Physics
-from sim_node.world.body_checks import MAX_GRAVITY, MIN_TIMESTEP_NS
-from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_RATE, MAX_STAMP_NS
+from sim_node.world.bodies import SHAPES, Body, Geometry, Inertial, Physics
+from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_RATE
+from sim_node.world.declared import BAD, keys_of, read
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import volume_of
-from sim_node.world.problems import Place
 from sim_node.world.readers.keys import (
     Form,
     Keys,
     choice,
     either,
-    flag,
     frame,
     listing,
     number,
@@ -35,13 +33,11 @@ from sim_node.world.readers.yaml_poses import POSE_KEYS, ROUNDING, SCALE, read_p
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_surfaces import (
     COLOUR,
-    SOLVER_KEYS,
     SURFACE_KEYS,
     read_colour,
-    read_solver,
     read_surface,
 )
-from sim_node.world.readers.yaml_values import TRUE, Value, boolean
+from sim_node.world.readers.yaml_values import TRUE, Value
 
 
 def shape_form(shape: str) -> Form:
@@ -56,18 +52,6 @@ def shape_form(shape: str) -> Form:
     return one_or_each(about, size, 1) if len(names) == 1 else listing(about, size, len(names), len(names))
 
 
-PHYSICS_KEYS = Keys(
-    {
-        "engine": choice("What simulates bodies.", ENGINES),
-        "integrator": choice("How their motion is integrated.", INTEGRATORS),
-        "timestep": number("Timestep of the integrator, s.", MIN_TIMESTEP_NS / 1e9, MAX_STAMP_NS / 1e9),
-        "gravity": vector("Gravity in the fixed frame, m/s^2.", 3, MAX_GRAVITY),
-        "contact": flag("Whether shapes make contact."),
-        "armature": number("Inertia added to every degree of freedom, kg or kg m^2.", 0.0, MAX_MASS),
-        **SOLVER_KEYS,
-    },
-    about="How bodies are simulated.",
-)
 # Values per degree of freedom, or per coordinate: one number for all, or a list.
 PER_DOF = {
     "damping": "Damping, N s/m or N m s/rad.",
@@ -131,28 +115,18 @@ BODY_KEYS = Keys(
 AXES_SEED = 1
 
 
-@section("physics", PHYSICS_KEYS)
+@section("physics", keys_of(Physics))
 def read_physics(value: Value, context: Context) -> None:
     """Read how bodies are simulated."""
-    table = value.table(PHYSICS_KEYS)
-    default = Physics()
-    timestep, gravity, armature = (table.get(key) for key in ("timestep", "gravity", "armature"))
-    vector = None if gravity is None else gravity.vector(3, limit=MAX_GRAVITY)
-    context.physics = Physics(
-        timestep_ns=None if timestep is None else timestep.nanoseconds(MIN_TIMESTEP_NS),
-        integrator=table.choice("integrator", INTEGRATORS, default.integrator),
-        gravity=default.gravity if vector is None else np.array(vector),
-        contact=boolean(table, "contact", default.contact),
-        engine=table.choice("engine", ENGINES, default.engine),
-        armature=default.armature if armature is None else armature.number(0.0, MAX_MASS),
-        place=Place(value.where if timestep is None else timestep.where, value.path),
-        **read_solver(table),
-    )
-    for key in PHYSICS_KEYS:
+    physics = read(Physics, value)
+    if physics is BAD:
+        return
+    context.physics = physics
+    for key in (table := value.table(keys_of(Physics))):
         part = table.get(key)
-        if part is not None:
-            field = "timestep_ns" if key == "timestep" else key
-            part.sets(getattr(context.physics, field), "physics", field)
+        assert part is not None
+        name = "timestep_ns" if key == "timestep" else key
+        part.sets(getattr(physics, name), "physics", name)
 
 
 @section("bodies", listing("Rigid bodies.", BODY_KEYS))

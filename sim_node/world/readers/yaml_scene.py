@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import BAD, keys_of, read
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import quoted
-from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, vector, word
+from sim_node.world.readers.keys import Keys, either, listing, number, text, vector, word
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_surfaces import (
     COLOUR,
     CONTACT_KEYS,
     MATERIAL_KEYS,
-    RGB,
     read_colour,
-    read_rgb,
     read_surface,
 )
-from sim_node.world.readers.yaml_values import Table, Value, boolean
-from sim_node.world.scene import ARRAYS, LIGHT_TYPES, Ground, Heightmap, Light, Sky
+from sim_node.world.readers.yaml_values import Value
+from sim_node.world.scene import ARRAYS, Ground, Heightmap, Light, Sky
 from sim_node.world.scene_checks import MAX_HEIGHT, heightmap_faults
 from sim_node.world.surfaces import TEXTURES
 
@@ -51,29 +48,7 @@ GROUND_KEYS = Keys(
         "material": MATERIAL_KEYS,
     }
 )
-LIGHT_KEYS = Keys(
-    {
-        "type": choice("The kind of light.", LIGHT_TYPES),
-        "position": vector("Position in the fixed frame, m.", 3, MAX_DISTANCE),
-        "direction": vector("Where the light goes, in the fixed frame.", 3, MAX_DISTANCE),
-        "color": RGB,
-        "angle": number("Half the angle of the cone, rad.", 1e-5, math.pi / 2.0),
-        "angle_deg": number("Half the angle of the cone, degrees.", 1e-3, 90.0),
-        "attenuation": vector("Constant, linear (1/m) and quadratic (1/m^2) attenuation.", 3, MAX_DISTANCE),
-        "shadows": flag("Whether it casts shadows."),
-    },
-    at_most_one=(("angle", "angle_deg"),),
-)
-# Keys that have no effect on a type of light.
-UNUSED_KEYS = {
-    "directional": ("position", "angle", "angle_deg", "attenuation"),
-    "point": ("direction", "angle", "angle_deg", "shadows"),
-    "spot": (),
-}
-SKY_KEYS = Keys(
-    {"zenith": RGB, "horizon": RGB, "ambient": number("Brightness of the light from everywhere.", 0.0, 1.0)},
-    about="Colours of the sky, and its light.",
-)
+LIGHT_KEYS, SKY_KEYS = keys_of(Light), keys_of(Sky)
 
 
 @section("ground", either("An endless plane, or a heightmap.", word("", PLANE), GROUND_KEYS))
@@ -101,7 +76,7 @@ def read_ground(value: Value, context: Context) -> None:
 @section("lights", listing("Lights of pictures.", LIGHT_KEYS))
 def read_lights(value: Value, context: Context) -> None:
     """Read a list of lights."""
-    lights = [light for entry in value.items() if (light := _light(entry)) is not None]
+    lights = [light for entry in value.items() if (light := read(Light, entry)) is not BAD]
     for light in lights:
         context.add(light)
     value.sets(tuple(lights), "lights")
@@ -110,16 +85,10 @@ def read_lights(value: Value, context: Context) -> None:
 @section("sky", SKY_KEYS)
 def read_sky(value: Value, context: Context) -> None:
     """Read the colours of the sky and the brightness of its light."""
-    table = value.table(SKY_KEYS)
-    zenith, horizon, ambient = (table.get(key) for key in SKY_KEYS)
-    sky = Sky(
-        None if zenith is None else read_rgb(zenith),
-        None if horizon is None else read_rgb(horizon),
-        None if ambient is None else ambient.number(0.0, 1.0),
-        value.place,
-    )
-    context.add(sky)
-    value.sets(sky, "sky")
+    sky = read(Sky, value)
+    if sky is not BAD:
+        context.add(sky)
+        value.sets(sky, "sky")
 
 
 def _heightmap(value: Value, context: Context) -> Heightmap | None:
@@ -173,37 +142,3 @@ def _rows(value: Value) -> FloatArray | None:
         value.error(f"[{odd}] has {len(rows[odd])} heights, [0] has {len(rows[0])}; rows need the same length")
         return None
     return np.array(rows) if rows else np.zeros((0, 0))
-
-
-def _light(value: Value) -> Light | None:
-    """Read a light. Return None with the faults recorded."""
-    errors = len(value.report.errors)
-    table = value.table(LIGHT_KEYS)
-    default = Light()
-    kind = table.choice("type", LIGHT_TYPES, default.type)
-    fields: dict[str, Any] = {"type": kind, "shadows": boolean(table, "shadows", default.shadows)}
-    for key in ("position", "direction", "attenuation"):
-        given = table.get(key)
-        if given is not None:
-            fields[key] = given.vector(3, limit=MAX_DISTANCE)
-    colour = table.get("color")
-    if colour is not None:
-        fields["colour"] = read_rgb(colour)
-    if (angle := _angle(table)) is not None:
-        fields["angle"] = angle
-    for key in UNUSED_KEYS[kind]:
-        if (given := table.get(key)) is not None:
-            given.error(f"has no effect on a {kind} light")
-    if len(value.report.errors) > errors:
-        return None
-    return Light(**fields, place=value.place)
-
-
-def _angle(table: Table) -> float | None:
-    """Read half the angle of a cone, in radians or degrees; None if it is not given."""
-    angle, degrees = table.get("angle"), table.get("angle_deg")
-    if angle is not None and degrees is not None:
-        degrees.error("cannot be combined with angle; give one of them")
-    if degrees is not None:
-        return math.radians(degrees.number(1e-3, 90.0, default=45.0))
-    return None if angle is None else angle.number(1e-5, math.pi / 2.0, default=1.0)

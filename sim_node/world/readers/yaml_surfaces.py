@@ -5,37 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.declared import BAD
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place, quoted
-from sim_node.world.readers.keys import Keys, choice, either, flag, listing, number, text, whole
-from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
+from sim_node.world.quantities import Colour
+from sim_node.world.readers.keys import Keys, choice, either, listing, number, text
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar
 from sim_node.world.readers.yaml_section import Context
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.surfaces import (
-    CONES,
     DEFAULT_CONTACT_TIME,
     DEFAULT_LAYER,
-    FLAGS,
-    IMPRATIO_RANGE,
-    ITERATIONS_RANGE,
     ONLY,
     RANGES,
     Material,
     Surface,
 )
 
-FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
-SOLVER_KEYS = Keys(
-    {
-        "cone": choice("Shape of friction cones.", CONES),
-        "impratio": number("Ratio of frictional to normal constraint impedance.", *IMPRATIO_RANGE),
-        "iterations": whole("Maximum number of iterations of the solver.", *ITERATIONS_RANGE),
-        "flags": FLAG_KEYS,
-    }
-)
 FRICTION_KEYS = Keys(
     {
         "sliding": number("Coefficient of sliding friction.", *RANGES["sliding"][:2]),
@@ -73,29 +60,7 @@ SURFACE_KEYS = Keys(
         "material": MATERIAL_KEYS,
     }
 )
-_SHARE = number("", 0.0, 1.0)
-COLOUR = listing("Colour: [red, green, blue] or [red, green, blue, opacity], each 0 to 1.", _SHARE, 3, 4)
-RGB = listing("Colour: [red, green, blue], each 0 to 1.", _SHARE, 3, 3)
-
-
-def read_solver(table: Table) -> dict[str, Any]:
-    """Return the solver options of `physics` that a file gives, as fields of Physics."""
-    fields: dict[str, Any] = {}
-    cone, impratio, iterations, flags = (table.get(key) for key in SOLVER_KEYS)
-    if cone is not None:
-        fields["cone"] = cone.choice(CONES, CONES[0])
-    if impratio is not None:
-        fields["impratio"] = impratio.number(*IMPRATIO_RANGE, default=1.0)
-    if iterations is not None:
-        number = iterations.number(*ITERATIONS_RANGE, default=1.0)
-        if number != int(number):
-            iterations.error(f"a whole number is needed, found {number:g}")
-        fields["iterations"] = int(number)
-    if flags is not None:
-        given = flags.table(FLAG_KEYS)
-        values = {name: value for name in FLAGS if (value := given.get(name)) is not None}
-        fields["flags"] = {name: value.choice((*TRUE, *FALSE), "true") in TRUE for name, value in values.items()}
-    return fields
+COLOUR = Colour().form("Colour.")
 
 
 def read_surface(table: Table, context: Context) -> dict[str, Any]:
@@ -145,24 +110,8 @@ def read_material(value: Value, context: Context) -> Material:
 
 def read_colour(value: Value) -> FloatArray | None:
     """Read red, green, blue and, if given, opacity (4,), each 0 to 1. Return None with the fault recorded."""
-    parts = _parts(value, "[red, green, blue]", "[red, green, blue, opacity]")
-    return None if parts is None else np.array([*parts, 1.0][:4])
-
-
-def read_rgb(value: Value) -> FloatArray | None:
-    """Read red, green and blue (3,), each 0 to 1. Return None with the fault recorded."""
-    parts = _parts(value, "[red, green, blue]")
-    return None if parts is None else np.array(parts)
-
-
-def _parts(value: Value, *forms: str) -> list[float] | None:
-    """Read the parts of a colour, as many as one of the forms has."""
-    parts = [item.number(0.0, 1.0) for item in value.items()]
-    if len(parts) in [form.count(",") + 1 for form in forms]:
-        return parts
-    if isinstance(value.node, Sequence):
-        value.error(f"{' or '.join(forms)} is needed, found {value.found()}")
-    return None
+    found = Colour().read(value, None)
+    return None if found is BAD else found
 
 
 def read_image(value: Value, context: Context) -> Path | None:

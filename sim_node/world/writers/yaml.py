@@ -13,6 +13,7 @@ import numpy as np
 import yaml
 
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.declared import data_of
 from sim_node.world.fields import PROVENANCE
 from sim_node.world.model import World
 from sim_node.world.part import PARTS, Refer
@@ -21,7 +22,7 @@ from sim_node.world.readers.numbers import NON_FINITE, as_number
 from sim_node.world.readers.yaml_section import SECTIONS
 from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE
 from sim_node.world.readers.yaml_world import read_data
-from sim_node.world.writers.values import data_of, given, seconds
+from sim_node.world.writers.values import given, seconds
 
 # Fields of a world other than its parts.
 SETTINGS = ("name", "fixed_frame", "origin", "time", "physics", "static_patterns")
@@ -103,11 +104,7 @@ def _settings(world: World) -> dict[str, Any]:
 
 def physics_data(world: World) -> dict[str, Any]:
     """Return how bodies are simulated."""
-    physics = data_of(world.physics)
-    timestep_ns = physics.pop("timestep_ns", None)
-    del physics["options"]
-    physics = {key: value for key, value in physics.items() if value != {}}
-    return physics if timestep_ns is None else {**physics, "timestep": seconds(timestep_ns)}
+    return data_of(world.physics)
 
 
 # What cannot be written
