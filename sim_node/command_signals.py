@@ -9,6 +9,7 @@ import _thread
 import os
 import signal
 import sys
+import time
 from types import FrameType
 from typing import Any
 
@@ -68,9 +69,15 @@ def _raise(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _interrupt_soon() -> None:
+    time.sleep(0.01)
+    _thread.interrupt_main()
+
+
 def _interrupt_again(unraisable: Any) -> None:
     """Raise a KeyboardInterrupt later that came where nothing can be raised, as in a destructor; report all else."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        _thread.interrupt_main()
+        # From another thread: here it would be raised at once, in this function, where nothing can be raised either.
+        _thread.start_new_thread(_interrupt_soon, ())
     else:
         sys.__unraisablehook__(unraisable)

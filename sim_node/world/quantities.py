@@ -413,6 +413,8 @@ class ListOf(Plain):
     def _size_fault(self, size: int, noun: object) -> str:
         if self.least <= size <= (size if self.most is None else self.most):
             return ""
+        if not size and isinstance(self.item, Word):
+            return f"is empty; allowed: {', '.join(self.item.allowed)}"
         allowed = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
         return f"found {size} {noun}".rstrip() + f"; allowed: {allowed}"
 
