@@ -1,4 +1,4 @@
-"""A program that runs commands under small limits, each in a process forked from one that has imported them all."""
+"""A program that runs commands with few files, each in a process forked from one that has imported them all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LATER = ("mujoco", "rclpy", "rosbags.typesys", "sim_node.session.session", "sim
 _AT_ONCE = 2
 
 
-def started(row: int, words: list[str], folder: Path, what: str, most: int) -> tuple[int, int]:
+def started(row: int, words: list[str], folder: Path, most: int) -> tuple[int, int]:
     """Start a command. Return its process, and the end of a pipe with its output; FOLDER/ROW has its errors."""
     read, write = os.pipe()
     child = os.fork()
@@ -33,12 +33,7 @@ def started(row: int, words: list[str], folder: Path, what: str, most: int) -> t
         for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), write, errors)):
             os.dup2(file, number)
             os.close(file)
-        if what == "files":
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        else:
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-            most += pages * resource.getpagesize()
-            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         sys.argv = ["sim_node", *words]
         code = main()
     except SystemExit as end:
@@ -47,7 +42,7 @@ def started(row: int, words: list[str], folder: Path, what: str, most: int) -> t
         os._exit(code)
 
 
-def run(folder: Path, what: str, most: int) -> None:
+def run(folder: Path, most: int) -> None:
     """Read the rows, and write row and exit code of each. Those that run until then are stopped at their first line."""
     for name in (*(f"sim_node.cli.{word}" for word in SHIPPED), *_LATER):
         importlib.import_module(name)
@@ -56,7 +51,7 @@ def run(folder: Path, what: str, most: int) -> None:
     while running or waiting:
         while waiting and len(running) < _AT_ONCE:
             row, words = waiting.pop(0)
-            child, pipe = started(row, words, folder, what, most)
+            child, pipe = started(row, words, folder, most)
             running[pipe] = row, child, COMMANDS[words[0]].until_interrupted
         for pipe in select.select(list(running), [], [])[0]:
             row, child, stops = running[pipe]
@@ -71,4 +66,4 @@ def run(folder: Path, what: str, most: int) -> None:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    run(Path(sys.argv[1]), int(sys.argv[2]))
