@@ -21,7 +21,8 @@ from sim_node.world.models import Model
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
-from sim_node.world.readers.report import Report, unused
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.settings import unused
 
 # Of a stream of random numbers: another one than that of positions.
 AXES = 1

@@ -76,7 +76,7 @@ def test_the_citation_can_be_read() -> None:
 
 def test_bags_belong_to_the_core() -> None:
     """What the room imports comes with the packages that an installation without extras has, or is an option."""
-    options = {"matplotlib", "pyarrow"}
+    options = {"matplotlib", "polars", "pyarrow"}
     lines = [Requirement(line) for line in metadata.requires("sim_node") or ()]
     wanted = {each.name.lower() for each in lines if each.marker is None or "extra" not in str(each.marker)}
     installed: set[str] = set()
