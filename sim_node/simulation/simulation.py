@@ -337,6 +337,9 @@ class Simulation(RunView, Verbs):
 
         Args:
             name: Its name.
+
+        Returns:
+            The state.
         """
         return part_of(self._present.columns, name, without=self._present.measured)
 

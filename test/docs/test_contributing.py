@@ -46,24 +46,40 @@ def world(text, name="w.yaml"):
 EXAMPLES = {
     "a kind of part of a world": Example(
         """
-from dataclasses import dataclass
+from sim_node.world.declared import declared, faults, given
 from sim_node.world.part import Kind, part
-from sim_node.world.readers.yaml_section import section
-@dataclass(frozen=True)
+from sim_node.world.problems import NOWHERE, Problem
+from sim_node.world.quantities import Number
+from sim_node.world.readers.yaml_section import listed
+@declared
 class Lamp:
-    watts: float
+    "A light bulb."
+    watts: float = given(Number(0.0, 1e3), "Its power", "W")
+    volts: float = given(Number(above=0.0, high=1e3), "Its voltage", "V", default=230.0)
 @part("lamps", Lamp)
-class Lamps(Kind[Lamp]): ...
-@section("lamps")
-def read(value, context):
-    for each in value.items():
-        context.add(Lamp(each.number(0.0)))
+class Lamps(Kind[Lamp]):
+    def problems(self, world):
+        told = (fault for each in self.parts(world) for fault in faults(each))
+        return [Problem(NOWHERE, f"lamps.{key}", message) for key, message in told]
+listed("lamps", "Light bulbs.", Lamp)
 """,
         """
-from sim_node.world import World
-read = world("lamps: [40, 60]")
-assert [lamp.watts for lamp in read.lamps] == [40.0, 60.0]
+import pytest
+from sim_node.world import World, WorldError, lay_out
+from sim_node.world.schema import world_schema
+from sim_node.world.writers.yaml import to_yaml
+read = world("lamps: [{watts: 40}, {watts: 60, volts: 12}]")
+assert [(lamp.watts, lamp.volts) for lamp in read.lamps] == [(40.0, 230.0), (60.0, 12.0)]
 assert World("w", lamps=read.lamps).lamps == read.lamps
+assert "watts: 60.0, volts: 12.0" in to_yaml(read)
+assert world_schema()["properties"]["lamps"]["items"]["properties"]["watts"]["maximum"] == 1e3
+assert read.with_values({"lamps[1].volts": 24.0}).lamps[1].volts == 24.0
+with pytest.raises(WorldError, match=r"1:9: lamps.0.: watts is missing"):
+    world("lamps: [{volts: 12}]")
+with pytest.raises(WorldError, match=r"1:17: lamps.0..watts: 2000 is out of range; allowed: 0 to 1000"):
+    world("lamps: [{watts: 2000}]")
+with pytest.raises(WorldError, match=r"lamps.watts: 2000 is out of range; allowed: 0 to 1000 W"):
+    lay_out(World("w", lamps=[type(read.lamps[0])(2000.0)]))
 """,
     ),
     "a top-level key of world files": Example(
