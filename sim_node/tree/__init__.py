@@ -1,4 +1,4 @@
-"""The time-indexed transform tree. Importing this package imports numba and loads the compiled kernels."""
+"""The time-indexed transform tree. The use of its names imports numba and loads the compiled kernels."""
 
 from sim_node.lazy import public
 

@@ -12,6 +12,7 @@ import pytest
 from page_blocks import BLOCK, COMMAND, Printed, run, shows
 
 from sim_node.cli.commands import COMMANDS
+from sim_node.cli.main import main
 from sim_node.control.bases import BASE_TYPES
 from sim_node.physics.engine import ENGINES
 from sim_node.physics.force_elements import FORCE_ELEMENTS
@@ -58,12 +59,10 @@ WORLDS = [block for block in blocks("yaml") if re.search(r"^world:", block.text,
 
 
 @pytest.mark.parametrize("block", WORLDS, ids=str)
-def test_a_world_on_a_page_loads(block: Block, tmp_path: Path) -> None:
-    from sim_node.world import load
-
+def test_a_world_on_a_page_is_valid(block: Block, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "world.yaml"
     path.write_text(block.text, encoding="utf-8")
-    load(path)
+    assert main(["check", str(path)]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("block", SPECS, ids=str)

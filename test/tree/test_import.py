@@ -12,6 +12,8 @@ import sys
 import sim_node.geometry.poses, sim_node.frames, sim_node.world, sim_node.wire.tf_message_reader
 assert "numba" not in sys.modules
 import sim_node.tree
+assert "numba" not in sys.modules
+sim_node.tree.TransformTree
 assert "numba" in sys.modules
 assert "rclpy" not in sys.modules
 """
