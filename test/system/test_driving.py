@@ -110,6 +110,9 @@ def test_pure_pursuit_drives_to_a_goal_and_back(tmp_path: Path) -> None:
             x, y = truth_at(time_of(arrivals[-1]))
             assert math.dist((x, y), (odometry.x - 5.0, odometry.y - 2.0)) < 0.02 * metres
         assert pose(other)[0] > 0.5  # the other one went ahead meanwhile
+        # What its queue of five held before the last command says where the robot was, not where it is.
+        heard = len(truth)
+        graph.spin_until(lambda: len(truth) > heard + 5, "the truth after the last command")
         stopped = pose(truth)
         graph.spin_until(lambda: math.hypot(*_twist(told)) < 1e-3, "the time-out to brake")
         assert math.dist(pose(truth)[:2], stopped[:2]) < SPEED * 0.5 + SPEED**2 / 2 + 0.2
