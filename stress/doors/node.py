@@ -197,7 +197,8 @@ class Run:
                     found |= {(name, types[0], kind) for name, types in named if name.startswith(own_names)}
         except NodeNameNonExistentError:
             return []
-        found = {each for each in found if each[0] not in _LEFT_OUT}
+        # The parts of actions have no types of their own in ROS's packages.
+        found = {each for each in found if each[0] not in _LEFT_OUT and "/_action/" not in each[0]}
         wanted = {*_WANTED, *(f"/{self._name}/{each}" for each in ("change", *self._standard))}
         if wanted <= {name for name, _, _ in found}:
             self._found = sorted(found)
