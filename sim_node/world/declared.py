@@ -103,7 +103,7 @@ class Plan(NamedTuple):
     own: tuple[tuple[str, str, Declared], ...]
     by_key: Mapping[str, tuple[str, Declared]]
     settling: tuple[tuple[str, Holds], ...]
-    places: tuple[tuple[str, str | None], ...]
+    places: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
     needs: Mapping[str, tuple[str, ...]]
@@ -152,19 +152,13 @@ def place_of(key: str = "", *, default: Place, kw_only: bool = False) -> Any:
     return field(default=default, compare=False, kw_only=kw_only, metadata={"declared": said, "place": key})
 
 
-def places_of(*, default_factory: Callable[[], Mapping[str, Place]]) -> Any:
-    """Declare where a file gives each key of a part."""
-    said = Declared(None, "Where the file gives each key", "", "", False, (), False)
-    return field(default_factory=default_factory, compare=False, metadata={"declared": said, "places": True})
-
-
 def rule(method: T) -> T:
     """Declare a method that yields the faults (key and message) of fields that do not go together."""
     method.is_rule = True  # type: ignore[attr-defined]
     return method
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(given, place_of, places_of, field))
+@dataclass_transform(frozen_default=True, field_specifiers=(given, place_of, field))
 def declared(
     made: type[Any] | None = None,
     *,
@@ -181,7 +175,9 @@ def declared(
         define: Name of its definition in the JSON Schema, if it occurs in several places.
 
     Returns:
-        The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError.
+        The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError. Its static
+        method `_derive(found, table)`, if it has one, may change the fields that were read of a file; the keys in its
+        property `_derived` are not written.
     """
 
     def make(of: type[Any]) -> type[Any]:
@@ -244,11 +240,7 @@ def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[s
         own,
         {spelled: (name, said) for name, key, said in own for spelled in (key, *([f"{key}_deg"] * said.degrees))},
         tuple((name, said.holds) for name, _, said in every if said.holds is not None and said.holds.settles),
-        tuple(
-            (each.name, each.metadata.get("place"))
-            for each in fields(kind)
-            if "place" in each.metadata or "places" in each.metadata
-        ),
+        tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
         {why: tuple(some) for why, some in needs.items()},
@@ -373,12 +365,9 @@ def read_fields(
     for why, some in plan.needs.items():
         if not any(key in table for key in some):
             value.error(why)
-    for name, key_of_place in plan.places:
-        if key_of_place is None:
-            found[name] = {key: at.place for key in table if (at := table.get(key)) is not None}
-        else:
-            at = table.get(key_of_place) if key_of_place else value
-            found[name] = (at or value).place
+    for name, key in plan.places:
+        at = table.get(key) if key else value
+        found[name] = (at or value).place
     if (derive := getattr(kind, "_derive", None)) is not None:
         derive(found, table)
     return found

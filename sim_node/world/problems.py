@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from sim_node.text import printable
@@ -147,11 +146,3 @@ def shortened(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return `1 error`, `2 errors`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def range_faults(of: object, ranges: Mapping[str, tuple[float, float]]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the message of each number of an object that is out of its range; None is in range."""
-    for key, (low, high) in ranges.items():
-        number = getattr(of, key)
-        if number is not None and not (low <= number <= high and math.isfinite(number)):
-            yield key, f"{number} is out of range; allowed: {low:g} to {high:g}"

@@ -104,8 +104,10 @@ def test_sticks_fly_a_multirotor_until_they_fall_silent() -> None:
             assert json.loads(page.recv())["vehicles"] == [{"name": "drone", "sideways": True, "climbs": True}]
             # Sent again and again, as from sticks that are held: a busy machine may fly slowly.
             until(
-                lambda: page.send(order("drone", 0.2, -0.1, 0.0, up=0.1))
-                or twist() == pytest.approx([1.0, -0.5, 0.5, 0.0], abs=0.03),
+                lambda: (
+                    page.send(order("drone", 0.2, -0.1, 0.0, up=0.1))
+                    or twist() == pytest.approx([1.0, -0.5, 0.5, 0.0], abs=0.03)
+                ),
                 "what the sticks say",
             )
             sent = time.monotonic()
@@ -113,8 +115,9 @@ def test_sticks_fly_a_multirotor_until_they_fall_silent() -> None:
             until(lambda: twist() == pytest.approx([0.0] * 4, abs=0.01), "the dead man's time-out")
             assert time.monotonic() - sent >= DEAD_MAN_S
             until(
-                lambda: page.send(order("drone", turn=-0.5))
-                or twist() == pytest.approx([0.0, 0.0, 0.0, -0.5], abs=0.015),
+                lambda: (
+                    page.send(order("drone", turn=-0.5)) or twist() == pytest.approx([0.0, 0.0, 0.0, -0.5], abs=0.015)
+                ),
                 "the turn",
             )
             page.send(order("drone", stop=True))

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import SHAPES, Body, Geometry, Inertial, Physics
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_RATE
-from sim_node.world.declared import BAD, keys_of, read
+from sim_node.world.declared import BAD, keys_of, plan_of, read
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import volume_of
 from sim_node.world.readers.keys import (
@@ -122,11 +122,10 @@ def read_physics(value: Value, context: Context) -> None:
     if physics is BAD:
         return
     context.physics = physics
-    for key in (table := value.table(keys_of(Physics))):
-        part = table.get(key)
-        assert part is not None
-        name = "timestep_ns" if key == "timestep" else key
-        part.sets(getattr(physics, name), "physics", name)
+    table = value.table(keys_of(Physics))
+    for key, (name, _) in plan_of(Physics).by_key.items():
+        if (part := table.get(key)) is not None:
+            part.sets(getattr(physics, name), "physics", name)
 
 
 @section("bodies", listing("Rigid bodies.", BODY_KEYS))

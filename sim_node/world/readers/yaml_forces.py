@@ -64,10 +64,15 @@ def read_forces(value: Value, context: Context) -> None:
             FORCES[word](entry, context)
 
 
+def _typed(type: str, kind: type[Any]) -> Keys:
+    """Return the keys of a declared class with those of its type."""
+    own = keys_of(kind)
+    return Keys({"type": word("", type), **own}, required=own.required, at_least_one=plan_of(kind).needs.values())
+
+
 def declared_force(type: str, kind: type[Any]) -> None:
     """Register a type of force whose fields are declared: what files say of it follows."""
-    known = keys_of(kind)
-    known = Keys({"type": word("", type), **known}, required=known.required, at_least_one=plan_of(kind).needs.values())
+    known = _typed(type, kind)
 
     def read_force(entry: Value, context: Context) -> None:
         found = read(kind, entry, context, known=known)
@@ -79,10 +84,7 @@ def declared_force(type: str, kind: type[Any]) -> None:
 
 for _name, _kind in FORCE_TYPES.items():
     declared_force(_name, _kind)
-WIND_KEYS = Keys({"type": word("", "wind"), **keys_of(Wind)})
-GRAVITY_KEYS = Keys(
-    {"type": word("", "gravity"), **keys_of(PointGravity)}, at_least_one=plan_of(PointGravity).needs.values()
-)
+WIND_KEYS, GRAVITY_KEYS = _typed("wind", Wind), _typed("gravity", PointGravity)
 
 
 @force("wind", WIND_KEYS)
