@@ -75,6 +75,9 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
                 command_signals.break_in()
             code = command.run(arguments)
             sys.stdout.flush()
+            command_signals.end()
+            if command_signals.came():  # where nothing can be raised, as in a destructor
+                return INTERRUPTED, False
             if command.until_interrupted:
                 # Everything else ends with the process: a search for cycles would double the time of a Ctrl-C.
                 gc.freeze()
