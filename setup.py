@@ -88,6 +88,31 @@ CORE = [
 ]
 
 
+# How the core finds the extensions that it comes with: as it finds those of other packages.
+EXTENSIONS = {
+    "sim_node.parts": ["aerosim = sim_node.extensions.aerosim.part", "elodin = sim_node.extensions.elodin.part"],
+    "sim_node.readers": [
+        "aerosim = sim_node.extensions.aerosim.reader",
+        "elodin = sim_node.extensions.elodin.reader",
+        "openplx = sim_node.extensions.openplx",
+    ],
+    "sim_node.engines": ["elodin = sim_node.extensions.elodin.engine"],
+    "sim_node.runs": ["aerosim = sim_node.extensions.aerosim.runs", "elodin = sim_node.extensions.elodin.runs"],
+    "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
+    "sim_node.commands": [
+        "mcp = sim_node.extensions.assistants.command",
+        "scene = sim_node.extensions.aerosim.command",
+        "sweep = sim_node.extensions.sweep.command",
+    ],
+    # Registries of extensions, by the group of their entry points.
+    "sim_node.registries": [
+        "sim_node.measures = sim_node.extensions.sweep.measures:MEASURES",
+        "sim_node.sweep_engines = sim_node.extensions.sweep.engine:SWEEP_ENGINES",
+        "sim_node.tools = sim_node.extensions.assistants.registry:TOOLS",
+    ],
+}
+
+
 def shared(folder: str) -> list[tuple[str, list[str]]]:
     """Every file below a folder, for share/sim_node."""
     return [
@@ -132,16 +157,17 @@ setup(
     package_data={
         NAME: ["py.typed"],
         f"{NAME}.cli": ["templates/**/*"],
-        f"{NAME}.frames": ["egm96_15.npz"],
+        f"{NAME}.extensions": ["*/README.md"],
+        f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
+        f"{NAME}.messages": ["standard_messages.txt"],
+        f"{NAME}.spatial.frames": ["egm96_15.npz"],
         f"{NAME}.viewing.browser": ["gamepad.js", "page.js", "panels.html"],
-        f"{NAME}.wire": ["standard_messages.txt"],
-        f"{NAME}.schematic": ["eql.lark"],
-        f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],
+        f"{NAME}.viewing.schematic": ["eql.lark"],
     },
     zip_safe=False,
     install_requires=CORE,
     extras_require=EXTRAS,
-    entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"]},
+    entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"], **EXTENSIONS},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + NAME]),
         ("share/" + NAME, ["package.xml"]),

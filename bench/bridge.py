@@ -14,11 +14,11 @@ from pathlib import Path
 from pymavlink.dialects.v20 import all as dialect
 
 from bench.pairs import Pairs
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.telemetry import Telemetry
-from sim_node.autopilot.tlog import read_tlog
-from sim_node.autopilot.topics import FrameNames
-from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.telemetry import Telemetry
+from sim_node.mavlink.tlog import read_tlog
+from sim_node.mavlink.topics import FrameNames
+from sim_node.mavlink.translation import TRANSLATIONS
 
 TLOG = Path(__file__).parents[1] / "test" / "data" / "ardupilot_flight.tlog"
 TARGET = 50_000.0

@@ -28,7 +28,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 
 LIMIT_S = 0.020
 ITEMS, PARAMETERS = 200, 900
@@ -56,8 +56,8 @@ class Turns(selectors.DefaultSelector):
 def bridge() -> None:
     """The child: a bridge node that prints its longest silence after each line on stdin."""
     from sim_node.interrupt import ExitInterrupt
-    from sim_node.nodes.bridge import BridgeNode
-    from sim_node.nodes.spin import run_node
+    from sim_node.ros.bridge import BridgeNode
+    from sim_node.ros.spin import run_node
 
     def make() -> BridgeNode:
         turns = Turns()

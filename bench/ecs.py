@@ -29,11 +29,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 from bench.ecs_by_hand import State, attract, fall, tick
 from bench.pairs import Pairs
-from sim_node.ecs.live import Live
-from sim_node.ecs.step_context import StepContext, Stepper
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.step_context import StepContext, Stepper
 
 STEP = 1 / 240
 # Ticks of one call, by bodies: about 20 to 50 ms.
@@ -214,7 +214,7 @@ def world_run(pairs: Pairs) -> None:
 
 
 FIRST_TICK = """
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 import jax.numpy as jnp
 @el.map
 def weight(f: el.Force, i: el.Inertia) -> el.Force:

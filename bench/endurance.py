@@ -26,7 +26,7 @@ import numpy as np
 import psutil
 
 from bench.node_process import Listener, listening, node_process
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import load
 
 NAME = "simulation"

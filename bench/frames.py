@@ -22,8 +22,8 @@ from pyproj import Transformer
 from pyproj.enums import TransformDirection
 
 from bench.pairs import Pairs
-from sim_node.frames import Frame, convert_position
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import Frame, convert_position
+from sim_node.spatial.geometry.arrays import FloatArray
 
 ORIGIN = (47.397742, 8.545594, 488.0)
 TOPOCENTRIC = f"+proj=topocentric +ellps=WGS84 +lat_0={ORIGIN[0]} +lon_0={ORIGIN[1]} +h_0={ORIGIN[2]}"

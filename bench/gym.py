@@ -21,8 +21,8 @@ import mujoco
 import numpy as np
 
 from bench.pairs import Pairs
-from sim_node.gym import Environment
-from sim_node.gym.draws import Restarts, draws_of
+from sim_node.extensions.gym import Environment
+from sim_node.extensions.gym.draws import Restarts, draws_of
 
 # Ratios to reach: of raw MuJoCo, and of the environment written by hand.
 TARGETS = {"cart_pole": (0.6, 0.7), "hover": (0.25, 0.3)}

@@ -23,7 +23,7 @@ import yaml
 from lark import Lark
 
 from bench.pairs import Pairs
-from sim_node.formats.openplx.parse import GRAMMAR, Indentation
+from sim_node.extensions.openplx.parse import GRAMMAR, Indentation
 from sim_node.world import load
 
 FRAMES, KEYFRAMES, BODIES = 10_000, 100_000, 1_000

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import load
 

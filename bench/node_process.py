@@ -21,10 +21,10 @@ from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from sim_node.nodes import publishers
-from sim_node.nodes.environment import prepare
+from sim_node.ros import publishers
+from sim_node.ros.environment import prepare
 
-COMMAND = "import sys; from sim_node.nodes.executables import simulation; sys.exit(simulation())"
+COMMAND = "import sys; from sim_node.ros.executables import simulation; sys.exit(simulation())"
 # Behind the encapsulation header and the number of transforms.
 FIRST_STAMP = struct.Struct("<8xiI")
 

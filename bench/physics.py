@@ -23,8 +23,8 @@ import numpy as np
 
 from bench.pairs import Pairs
 from sim_node.formats.x_xy_writer import to_x_xy
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import Body, Drag, Geometry, Gusts, Physics, TimeGrid, Wind, World
 
 STEPS = 1000

@@ -27,15 +27,15 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
-from sim_node.autopilot import setpoints
-from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.setpoints import Limits
-from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.environment import prepare
+from sim_node.mavlink import setpoints
+from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.setpoints import Limits
+from sim_node.mavlink.vehicle import Vehicle
+from sim_node.ros.environment import prepare
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 

@@ -34,16 +34,16 @@ from tf2_msgs.msg import TFMessage
 
 from bench.node_process import listening, node_process, write_world
 from bench.pairs import Pairs
-from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes.environment import prepare
-from sim_node.nodes.publishers import Publishers
-from sim_node.nodes.publishers import typed as typed_transforms
+from sim_node.messages import topic
+from sim_node.messages.clock import ClockSink
+from sim_node.messages.tf_sink import TfMessageBytes, TfSink
+from sim_node.messages.tf_sink import serialised as serialised_transforms
+from sim_node.messages.topic import Topic
+from sim_node.ros.environment import prepare
+from sim_node.ros.publishers import Publishers
+from sim_node.ros.publishers import typed as typed_transforms
 from sim_node.simulation import Loop, Simulation, Sink, Snapshot
-from sim_node.wire import topic
-from sim_node.wire.clock import ClockSink
-from sim_node.wire.tf_sink import TfMessageBytes, TfSink
-from sim_node.wire.tf_sink import serialised as serialised_transforms
-from sim_node.wire.topic import Topic
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import FrameTable, World, load
 
 COUNTS = (1, 10, 100, 1000)
@@ -57,8 +57,8 @@ Figure = tuple[float, float, str]
 SUBSCRIBER = """
 import rclpy
 from rclpy.executors import ExternalShutdownException
-from sim_node.nodes.environment import prepare
-from sim_node.nodes.publishers import TF
+from sim_node.ros.environment import prepare
+from sim_node.ros.publishers import TF
 from tf2_msgs.msg import TFMessage
 prepare()
 rclpy.init()

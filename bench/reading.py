@@ -20,9 +20,9 @@ from mcap.writer import CompressionType, Writer
 from rosbags.rosbag2 import Reader
 
 from bench.pairs import Pairs
+from sim_node.messages.telemetry_messages import plain
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
-from sim_node.wire.telemetry_messages import plain
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 COUNT = 50_000

@@ -26,11 +26,11 @@ from rosbags.rosbag2 import Writer as RosbagsWriter
 from rosbags.typesys import Stores, get_typestore
 
 from bench.pairs import Pairs
+from sim_node.messages.telemetry_messages import plain
+from sim_node.messages.topic import Qos, Topic
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.telemetry_messages import plain
-from sim_node.wire.topic import Qos, Topic
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 COUNT, PER_TICK, TICK_NS = 50_000, 50, 10_000_000

@@ -24,14 +24,14 @@ from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from bench.pairs import Pairs
-from sim_node.nodes.playback_target import GraphPlaybackTarget
-from sim_node.nodes.publishers import profile
-from sim_node.nodes.replay import prepare_replay
+from sim_node.messages.encoding import encode
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.qos import offer
-from sim_node.wire.encoding import encode
+from sim_node.ros.playback_target import GraphPlaybackTarget
+from sim_node.ros.publishers import profile
+from sim_node.ros.replay import prepare_replay
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 TARGET = 50_000.0

@@ -16,8 +16,8 @@ from pathlib import Path
 import mujoco
 
 from bench.pairs import Pairs
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import World, loads
 
 ROBOTS, TARGET, DURATION = 20, 5.0 / 13.0, 1.0

@@ -16,10 +16,10 @@ import mujoco
 import numpy as np
 
 from bench.pairs import Pairs
-from sim_node.physics import RigidBodyEngine
-from sim_node.sensors import Lidar3d
+from sim_node.messages.sensor_topics import writer
 from sim_node.simulation import Simulation
-from sim_node.wire.sensor_topics import writer
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.simulation.sensors import Lidar3d
 from sim_node.world import Sensor, World, load
 
 RINGS, SAMPLES = 64, 1024

@@ -18,8 +18,8 @@ import mujoco
 import numpy as np
 
 from bench.pairs import Pairs
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import Body, Inertial, Origin, Physics, Sensor, TimeGrid, World
 
 RATES = {"imu": 250.0, "barometer": 50.0, "magnetometer": 50.0, "gps": 10.0}

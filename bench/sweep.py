@@ -35,17 +35,17 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from sim_node.extensions.sweep.about import describe
+from sim_node.extensions.sweep.dataset import Dataset
+from sim_node.extensions.sweep.driver import Driver
+from sim_node.extensions.sweep.engine import SweepEngine
+from sim_node.extensions.sweep.job import Case, Cases, Outcome
+from sim_node.extensions.sweep.processes import Processes
+from sim_node.extensions.sweep.ray_tasks import open_ray
+from sim_node.extensions.sweep.runner import Runner
+from sim_node.extensions.sweep.study import Prepared, Study, prepare
+from sim_node.extensions.sweep.variations import variation
 from sim_node.simulation import Simulation
-from sim_node.sweep.about import describe
-from sim_node.sweep.dataset import Dataset
-from sim_node.sweep.driver import Driver
-from sim_node.sweep.engine import SweepEngine
-from sim_node.sweep.job import Case, Cases, Outcome
-from sim_node.sweep.processes import Processes
-from sim_node.sweep.ray_tasks import open_ray
-from sim_node.sweep.runner import Runner
-from sim_node.sweep.study import Prepared, Study, prepare
-from sim_node.sweep.variations import variation
 from sim_node.world import World, load
 
 VARY = (

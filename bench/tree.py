@@ -21,10 +21,10 @@ from tf2_msgs.msg import TFMessage
 
 from bench.pairs import Pairs
 from bench.reference_tf2 import ReferenceBuffer
-from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.tree import TransformTree
-from sim_node.wire.tf_message_reader import TfMessageReader
-from sim_node.wire.tf_sink import TfMessageBytes
+from sim_node.messages.tf_message_reader import TfMessageReader
+from sim_node.messages.tf_sink import TfMessageBytes
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.tree import TransformTree
 
 SECOND = 1_000_000_000
 RATE = 100

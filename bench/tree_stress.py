@@ -19,8 +19,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.tree import InvalidTransform, TransformError, TransformTree
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree import InvalidTransform, TransformError, TransformTree
 
 TICK = 1_000_000
 CHAINS, DEPTH = 8, 6

@@ -22,8 +22,8 @@ import mujoco
 import numpy as np
 
 from bench.pairs import Pairs
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import Multirotor, Physics, Pilot, TimeGrid, Waypoint, World, load
 
 FASTEST_ONE, FASTEST_NODE, FASTEST_HUNDRED, FLAT = 80.0, 25.0, 5.0, 2.0

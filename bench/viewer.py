@@ -23,8 +23,8 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from bench.pairs import Pairs
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant, Stream

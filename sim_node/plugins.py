@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import sys
@@ -11,13 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import PathFinder
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-# Prefix of our entry-point groups.
-_PREFIX = "sim_node."
+# Prefix of our entry-point groups, and our own distribution, whose entry points are those of `extensions/`.
+_PREFIX, _OURS = "sim_node.", "sim_node"
 
 
 class PluginWarning(UserWarning):
@@ -30,7 +28,7 @@ class PluginFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point that another package offers to a registry, and the result of loading it.
+    """An entry point that a package offers to a registry, and the result of loading it.
 
     Attributes:
         package, version: The distribution.
@@ -50,66 +48,100 @@ class Plugin:
     def __str__(self) -> str:
         return f"{self.package} {self.version} ({self.group}: {self.name} = {self.value})"
 
+    @property
+    def module(self) -> str:
+        """The module that the entry point names."""
+        return self.value.partition(":")[0].strip()
+
+    def load(self) -> Any:
+        """Import what the entry point names, and return it. Raises whatever its code raises."""
+        found: Any = importlib.import_module(self.module)
+        for name in filter(None, self.value.partition("[")[0].partition(":")[2].strip().split(".")):
+            found = getattr(found, name)
+        return found
+
+
+def offered() -> dict[str, tuple[Plugin, ...]]:
+    """Return the entry points of other installed packages by group, ordered by package and name."""
+    return points()[0]
+
+
+def extensions(group: str) -> tuple[Plugin, ...]:
+    """Return the entry points of the shipped extensions in a group, ordered by name."""
+    return points()[1].get(group, ())
+
 
 @cache
-def offered() -> dict[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of all installed packages by group, ordered by package and name."""
-    if not any(map(_may_offer, sys.path)) and not _further_finders():
-        return {}
-    from importlib.metadata import distributions  # here: it takes longer to import than a world takes to load
+def points() -> tuple[dict[str, tuple[Plugin, ...]], dict[str, tuple[Plugin, ...]]]:
+    """Return the entry points of other packages, and those of the shipped extensions, by group."""
+    found: dict[str, list[Plugin]] = {}  # the first package of a name on the path hides the others, as for imports
+    for package, version, text in _installed():
+        found.setdefault(package, list(_points_in(package, version, text)))
+    groups: tuple[dict[str, tuple[Plugin, ...]], ...] = ({}, {})
+    for package, of_package in sorted(found.items()):
+        of = groups[package == _OURS]
+        for point in sorted(of_package, key=lambda point: (point.group, point.name)):
+            of[point.group] = (*of.get(point.group, ()), point)
+    return groups[0], groups[1]
 
-    groups: dict[str, list[EntryPoint]] = {}
-    seen: set[str] = set()  # the first one on the path hides the others, as for imports
-    for distribution in distributions():
-        # Parsing the metadata of every installed package would take longer than loading a world.
-        if f"[{_PREFIX}" not in (distribution.read_text("entry_points.txt") or ""):
+
+def _points_in(package: str, version: str, text: str) -> Iterator[Plugin]:
+    """Yield the entry points of ours in the text of an entry_points.txt."""
+    group = ""
+    for line in map(str.strip, text.splitlines()):
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if line.startswith("["):
+            group = line.strip("[]").strip()
+        elif equals and group.startswith(_PREFIX) and not line.startswith(("#", ";")):
+            yield Plugin(package, version, group, name, value)
+
+
+def _installed() -> Iterator[tuple[str, str, str]]:
+    """Yield name, version and entry points of the installed packages that have some of ours.
+
+    Parsing the metadata of every installed package would take longer than loading a world.
+    """
+    others = []  # of archives, and of finders besides Python's own
+    for entry in sys.path:
+        try:
+            with os.scandir(entry or ".") as files:
+                folders = [file.path for file in files if file.name.lower().endswith((".dist-info", ".egg-info"))]
+        except FileNotFoundError:
             continue
-        if distribution.name not in seen:
-            for point in distribution.entry_points:
-                groups.setdefault(point.group, []).append(point)
-        seen.add(distribution.name)
-    return {
-        group: tuple(sorted(points, key=lambda point: (_package(point), point.name)))
-        for group, points in groups.items()
-    }
+        except OSError:
+            folders = []
+            others.append([entry])
+        if entry.lower().endswith(".egg"):
+            others.append([entry])
+        yield from filter(None, map(_of_folder, sorted(folders)))
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        others.append(sys.path)
+    if others:
+        from importlib.metadata import distributions  # here: it takes longer to import than a world takes to load
+
+        for each in (each for path in others for each in distributions(path=path)):
+            text = each.read_text("entry_points.txt") or ""
+            if f"[{_PREFIX}" in text:
+                yield each.name, each.version, text
 
 
-def _may_offer(entry: str) -> bool:
-    """Return False for an entry of sys.path that is a folder without entry points of ours."""
-    if entry.lower().endswith(".egg"):
-        return True
+def _of_folder(metadata: str) -> tuple[str, str, str] | None:
+    """Return name, version and entry points of a package by the folder of its metadata, if some are ours."""
     try:
-        with os.scandir(entry or ".") as files:
-            found = [file.path for file in files if file.name.lower().endswith((".dist-info", ".egg-info"))]
-    except FileNotFoundError:
-        return False
-    except OSError:  # an archive
-        return True
-    return any(map(_names_us, found))
-
-
-def _names_us(metadata: str) -> bool:
-    """Return whether the metadata of an installed package have entry points of ours."""
-    try:
-        with open(os.path.join(metadata, "entry_points.txt"), "rb") as file:
-            return f"[{_PREFIX}".encode() in file.read()
+        with open(os.path.join(metadata, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
+            text = file.read()
     except OSError:  # it has none
-        return False
-
-
-def _further_finders() -> bool:
-    """Return whether others than Python's own find installed packages."""
-    return any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path)
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else ""
-
-
-def described(point: EntryPoint, names: tuple[str, ...] = (), fault: str = "") -> Plugin:
-    """Return an entry point as a Plugin."""
-    version = point.dist.version if point.dist is not None else ""
-    return Plugin(_package(point), version, point.group, point.name, point.value, names, fault)
+        return None
+    if f"[{_PREFIX}" not in text:
+        return None
+    about = "METADATA" if metadata.lower().endswith(".dist-info") else "PKG-INFO"
+    found = {"Name": "", "Version": ""}
+    with open(os.path.join(metadata, about), encoding="utf-8", errors="replace") as file:
+        for line in iter(lambda: file.readline().strip(), ""):  # the header ends at an empty line
+            key, _, value = line.partition(":")
+            if key in found:
+                found[key] = value.strip()
+    return found["Name"], found["Version"], text
 
 
 def blamed(error: BaseException) -> PluginFault | None:
@@ -160,12 +192,12 @@ def _root(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _points() -> Iterator[EntryPoint]:
-    return (point for group, points in offered().items() if group.startswith(_PREFIX) for point in points)
+def _points() -> Iterator[Plugin]:
+    return (point for of_group in offered().values() for point in of_group)
 
 
 def _owner(module: str) -> Plugin:
     """Return the plug-in whose entry point is nearest to a module of its package."""
-    points = [point for point in _points() if _root(point.module) == _root(module)]
-    holding = [point for point in points if f"{module}.".startswith(f"{point.module}.")]
-    return described(max(holding, key=lambda point: len(point.module)) if holding else points[0])
+    of_root = [point for point in _points() if _root(point.module) == _root(module)]
+    holding = [point for point in of_root if f"{module}.".startswith(f"{point.module}.")]
+    return max(holding, key=lambda point: len(point.module)) if holding else of_root[0]

@@ -8,9 +8,11 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
 from typing import Generic, NoReturn, TypeVar, overload
 
-from sim_node.plugins import Plugin, PluginFault, PluginWarning, defined_at, described, error_line, offered
+from sim_node.plugins import Plugin, PluginFault, PluginWarning, defined_at, error_line, extensions, offered
 from sim_node.text import shown
 
 K = TypeVar("K", bound=Hashable)
@@ -20,10 +22,11 @@ D = TypeVar("D")
 
 
 class Registry(Mapping[K, T], Generic[K, T]):
-    """Entries by name: the shipped ones, then those of plug-ins, then any others.
+    """Entries by name: the shipped ones, those of our extensions, then those of plug-ins, then any others.
 
-    Modules are imported when the registry is first read. Shipped entries are in the order of `shipped`, plug-ins in the
-    order of package and entry-point names, regardless of import order; within a module the order is that of the file.
+    Modules are imported when the registry is first read. Shipped entries are in the order of `shipped`, extensions in
+    that of their entry points' names, plug-ins in that of package and entry-point names, regardless of import order;
+    within a module the order is that of the file.
 
     Args:
         noun: What an entry is called in messages.
@@ -34,12 +37,17 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     def __init__(self, noun: str, shipped: tuple[str, ...] = (), group: str = "") -> None:
         self.noun, self.group = noun, group
-        self._shipped = shipped
+        self._core = shipped
         self._entries: dict[K, tuple[str, T]] = {}  # name: the module that added it, the entry
         self._table: dict[K, T] | None = None
         self._plugins: tuple[Plugin, ...] | None = None
         self._shipped_loaded = False
         self._loading = threading.RLock()
+
+    @cached_property
+    def _shipped(self) -> tuple[str, ...]:
+        """The modules of the core that add entries, and those of the extensions that are installed with it."""
+        return (*self._core, *(point.module for point in extensions(self.group)))
 
     def add(self, *names: K, module: str = "") -> Callable[[E], E]:
         """Return a decorator that registers a function, class or object under `names`.
@@ -71,7 +79,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def copy(self) -> Registry[K, T]:
         """Return an independent registry of the same entries."""
         self.table()
-        copied: Registry[K, T] = Registry(self.noun, self._shipped, self.group)
+        copied: Registry[K, T] = Registry(self.noun, self._core, self.group)
         copied._entries, copied._plugins, copied._shipped_loaded = dict(self._entries), self._plugins, True
         return copied
 
@@ -196,16 +204,16 @@ class Registry(Mapping[K, T], Generic[K, T]):
         self._plugins = ()
         loaded = []
         for point in offered().get(self.group, ()):
-            plugin = described(point)
+            plugin = point
             try:
                 point.load()
             except (Exception, SystemExit) as error:
-                plugin = described(point, fault=error_line(error, point.module.partition(".")[0]))
+                plugin = replace(point, fault=error_line(error, point.module.partition(".")[0]))
                 warnings.warn(PluginWarning(f"plug-in {plugin} cannot be loaded: {plugin.fault}"), stacklevel=2)
             else:
                 here = (point.module,)
                 names = tuple(str(name) for name, (module, _) in self._entries.items() if _rank(module, here) == 0)
-                plugin = described(point, names)
+                plugin = replace(point, names=names)
             loaded.append(plugin)
         self._plugins = tuple(loaded)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pymavlink.dialects.v20 import all as dialect
 
-from sim_node.autopilot.builtin import mission, mission_protocol, parameters, setpoints
-from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.autopilots.builtin import mission, mission_protocol, parameters, setpoints
+from sim_node.autopilots.builtin.commands import COMMANDS
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.translation import TRANSLATIONS
 
 SYSTEM, GROUND = 1, 255
 # What the ground side of an autopilot listens to, its simulator side, and a bridge.

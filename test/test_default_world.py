@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim_node.cli.main import main
-from sim_node.nodes.parameters import SPECS
+from sim_node.ros.parameters import SPECS
 from sim_node.world.locate import DEFAULT_WORLD, shipped_worlds
 
 ROOT = Path(__file__).parents[1]

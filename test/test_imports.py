@@ -18,7 +18,7 @@ FILES = {
 }
 # A World offers its key paths as methods; what reads and writes files for them knows the World.
 WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
-BUILTIN = "sim_node.autopilot.builtin"
+BUILTIN = "sim_node.autopilots.builtin"
 # Circles of types that are left: a kind of part knows the World that has it; missions, failsafes and what answers
 # messages act on the flight, or on the autopilot, of which they are parts.
 PARTS_OF = {

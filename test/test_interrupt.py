@@ -187,7 +187,7 @@ def test_numba_compiles_to_the_end_and_a_start_that_compiles_ends_then() -> None
     compiles = """
 import numba
 from numba.core import event
-import sim_node.geometry.kernel
+import sim_node.spatial.geometry.kernel
 class Stop(event.Listener):
     def on_start(self, event):
         os.kill(os.getpid(), signal.SIGINT)

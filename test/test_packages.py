@@ -26,7 +26,7 @@ found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name in {gone!r} else found(name, package)
 {call}
 """
-NODE = "from sim_node.nodes import executables\nsys.exit(executables.{node}(['node']))"
+NODE = "from sim_node.ros import executables\nsys.exit(executables.{node}(['node']))"
 COMMAND = "from sim_node.cli.main import main\nsys.exit(main({words!r}))"
 
 
@@ -76,7 +76,7 @@ def test_rendering_names_what_is_missing(module: str, tmp_path: Path) -> None:
 
 def test_a_world_in_python_names_what_is_missing(tmp_path: Path) -> None:
     script = tmp_path / "rocket.py"
-    script.write_text("import sim_node.ecs as el\nel.World().run(None)\n")
+    script.write_text("import sim_node.extensions.elodin as el\nel.World().run(None)\n")
     ran = _run_without("jax", COMMAND.format(words=["run", str(script), "--no-ros"]))
     assert ran.returncode == 2
     assert "rocket.py:2:1: worlds in Python need JAX: jax is not installed: " in ran.stderr

@@ -16,8 +16,8 @@ import sim_node.plugins as plugins
 from sim_node.simulation import Simulation
 from sim_node.viewing.display_sinks import MarkerSink
 from sim_node.viewing.rviz import rviz_config
-from sim_node.wire.sensor_topics import SensorSink
-from sim_node.wire.tf_sink import TfSink, serialised
+from sim_node.messages.sensor_topics import SensorSink
+from sim_node.messages.tf_sink import TfSink, serialised
 from sim_node.world import WorldError, load
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.writers.yaml import to_yaml

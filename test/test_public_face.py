@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import sim_node
-from sim_node.frames import Frame, Orientation, Position, Velocity
+from sim_node.spatial.frames import Frame, Orientation, Position, Velocity
 
 
 def test_every_public_name_is_that_of_its_room() -> None:

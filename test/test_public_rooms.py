@@ -71,7 +71,10 @@ def test_no_class_name_stands_for_two_things() -> None:
     twice = {name: sorted(found.values()) for name, found in classes.items() if len(found) > 1}
     # What a sensor perceives, and what an agent of Gymnasium learns in, which has Gymnasium's name.
     gymnasiums = twice.pop("Environment")
-    assert gymnasiums == ["sim_node.gym.environment.Environment", "sim_node.sensors.context.Environment"]
+    assert gymnasiums == [
+        "sim_node.extensions.gym.environment.Environment",
+        "sim_node.simulation.sensors.context.Environment",
+    ]
     assert set(twice) == ELODINS, twice
     assert all(len(found) == 2 and "ecs" in found[0] for found in twice.values()), twice
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.rate_limit import MAX_SUBJECTS, PERIOD_NS, RateLimit
-from sim_node.tree import TransformTree
+from sim_node.spatial.tree import TransformTree
 
 SECOND = 1_000_000_000
 STEPS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 4 * SECOND)), max_size=60)
@@ -50,7 +50,7 @@ def test_a_publisher_that_alternates_or_sets_time_back_cannot_flood_the_log(capl
     """Static and dynamic in turn, promoted frames that move, and time that jumps back: at a peer's rate, any names."""
     tree = TransformTree(cache_duration=10.0, static_patterns=["cam_*"], detect_jumps=True)
     pose, began = [0.0, 0, 0, 0, 0, 0, 1], time.monotonic()
-    with caplog.at_level(logging.WARNING, "sim_node.tree"):
+    with caplog.at_level(logging.WARNING, "sim_node.spatial.tree"):
         for round in range(300):
             name = f"frame_{round % 40}"
             tree.set_transform("map", name, (1000 + round) * SECOND, pose)

@@ -23,7 +23,7 @@ FORCES = ("constant_force", "drag", "buoyancy")
 RUN = """
 import hashlib, importlib, pickle, sys
 for module in {modules!r}:
-    importlib.import_module("sim_node.physics." + module)
+    importlib.import_module("sim_node.simulation.physics." + module)
 from sim_node.simulation import Simulation
 from sim_node.world import load
 simulation = Simulation(load({world!r}), seed=3)
@@ -133,14 +133,14 @@ def python(code: str, path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
 
-SENSOR = "from sim_node.sensors import sensor, SensorType\n@sensor({name!r})\nclass Its(SensorType): ...\n"
-LISTED = "from sim_node.sensors import SENSORS\nprint(*SENSORS)\nprint(*SENSORS.plugins(), sep='\\n')"
+SENSOR = "from sim_node.simulation.sensors import sensor, SensorType\n@sensor({name!r})\nclass Its(SensorType): ...\n"
+LISTED = "from sim_node.simulation.sensors import SENSORS\nprint(*SENSORS)\nprint(*SENSORS.plugins(), sep='\\n')"
 
 
 def test_entries_of_other_packages_come_after_the_shipped_ones_by_package_name(tmp_path: Path) -> None:
     package(tmp_path, "zebra", SENSOR.format(name="stripes"), {"sim_node.sensors": "zebra"})
     package(tmp_path, "aardvark", SENSOR.format(name="tongue"), {"sim_node.sensors": "aardvark"})
-    for first in ("", "import zebra\n", "import sim_node.sensors.rangefinder\n"):
+    for first in ("", "import zebra\n", "import sim_node.simulation.sensors.rangefinder\n"):
         done = python(first + LISTED, tmp_path)
         names = done.stdout.splitlines()[0].split()
         assert names[0] == "airspeed", done.stderr
@@ -173,7 +173,8 @@ def test_packages_are_found_however_they_are_installed(tmp_path: Path, layout: s
 def test_without_plugins_the_metadata_of_packages_are_not_parsed(tmp_path: Path) -> None:
     package(tmp_path, "lion", "", {"console_scripts": "lion"})
     done = python(
-        "import sys\nfrom sim_node.sensors import SENSORS\nprint(*SENSORS, 'importlib.metadata' in sys.modules)",
+        "import sys\nfrom sim_node.simulation.sensors import SENSORS\n"
+        "print(*SENSORS, 'importlib.metadata' in sys.modules)",
         tmp_path,
     )
     assert done.stdout.split()[0] == "airspeed", done.stderr
@@ -187,8 +188,11 @@ def test_a_plugin_that_cannot_be_loaded_is_warned_about_and_the_others_stay(tmp_
     assert done.returncode == 0, done.stderr
     assert "imu" in done.stdout.split()
     assert PluginWarning.__name__ in done.stderr
-    assert "plug-in broken 1.2 (sim_node.sensors: broken = broken) cannot be loaded: ModuleNotFoundError" in done.stderr
-    assert "sensor 'imu': both sim_node.sensors.imu and thief" in done.stderr
+    assert (
+        "plug-in broken 1.2 (sim_node.sensors: broken = broken) cannot be loaded: ModuleNotFoundError"
+        in done.stderr
+    )
+    assert "sensor 'imu': both sim_node.simulation.sensors.imu and thief" in done.stderr
 
 
 def test_doctor_lists_what_other_packages_add_and_what_they_cannot(tmp_path: Path) -> None:
@@ -196,7 +200,7 @@ def test_doctor_lists_what_other_packages_add_and_what_they_cannot(tmp_path: Pat
     package(tmp_path, "broken", "1 / 0\n", {"sim_node.engines": "broken"})
     done = python("from sim_node.cli.main import main\nmain(['doctor'])", tmp_path)
     assert "zebra 1.2 (sim_node.sensors: zebra = zebra): sensor stripes" in done.stdout, done.stderr
-    assert "(sim_node.sensor: typo = zebra): no such group; did you mean sim_node.sensors?" in done.stdout
+    assert "(sim_node.sensor: typo = zebra): no such group; did you mean sim_node.simulation.sensors?" in done.stdout
     assert "broken = broken): cannot be loaded: ZeroDivisionError: division by zero" in done.stdout
     assert "Traceback" not in done.stderr
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.sensors import Message, Noise, SensorType, channels, sensor
-from sim_node.sensors.parameters import group, parameter
+from sim_node.simulation.sensors import Message, Noise, SensorType, channels, sensor
+from sim_node.simulation.sensors.parameters import group, parameter
 
 
 @sensor("temperature")
@@ -69,7 +69,7 @@ def installed(tmp_path: Path) -> Install:
         info.mkdir(parents=True)
         (site / "thermo.py").write_text(code)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thermo\nVersion: 1.2\n")
-        (info / "entry_points.txt").write_text("[sim_node.sensors]\nthermo = thermo\n")
+        (info / "entry_points.txt").write_text("[sim_node.simulation.sensors]\nthermo = thermo\n")
         path = tmp_path / "weather.yaml"
         path.write_text(world)
         return path
@@ -186,6 +186,9 @@ def test_its_mistakes_are_reported_as_its_own(
     more = ("--no-ros", "--duration", "1", "--speed", "max") if command == "run" else ()
     done = sim_node(world, command, "weather.yaml", *more)
     assert done.returncode == 1
-    assert "sim_node: plug-in thermo 1.2 (sim_node.sensors: thermo = thermo): sensor 'temperature': " in done.stderr
+    assert (
+        "sim_node: plug-in thermo 1.2 (sim_node.sensors: thermo = thermo): sensor 'temperature': "
+        in done.stderr
+    )
     assert reported.format(place) in done.stderr
     assert "Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.assembly import assembly_of
-from sim_node.geometry import poses, quaternions
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world import Mate, MateConnector, RigidBody, System, World
 
 WIDTH, HEIGHT = 1000, 300

@@ -11,9 +11,9 @@ import sys
 import numpy as np
 from draw_world import FAINT, HEIGHT, INK, PATH, TIE, WIDTH, fitted, grid, line, text, triad
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Geometry, load
 
 INSTANTS, SAMPLES = 6, 240

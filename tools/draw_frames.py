@@ -1,4 +1,4 @@
-"""Draw docs/images/frames.svg: the six conventions, their axes taken from sim_node.frames.
+"""Draw docs/images/frames.svg: the six conventions, their axes taken from sim_node.spatial.frames.
 
 Run from the repository: python tools/draw_frames.py [docs/images/frames.svg]
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sim_node.frames import Frame, convert_position, convert_velocity
+from sim_node.spatial.frames import Frame, convert_position, convert_velocity
 
 WIDTH, HEIGHT = 1000, 560
 INK, FAINT, PAPER = "#333333", "#b8c4d0", "#ffffff"

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.signal import welch
 from svg import FAINT, INK, line, text, write_page
 
-from sim_node.physics.wind import WindField
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics.wind import WindField
 from sim_node.world import load
 
 TIP, OTHER, ROD = "#1f77b4", "#d62728", "#333333"

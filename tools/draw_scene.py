@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.sensors import Lidar2d
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import Lidar2d
+from sim_node.spatial.geometry import poses
 from sim_node.world import load
 
 WIDTH, HEIGHT = 1000, 450

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from svg import FAINT, INK, line, text, write_page
 
-from sim_node.frames import Frame, convert_position
 from sim_node.randomness import stream
-from sim_node.sensors import Imu, NoiseBank
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import Imu, NoiseBank
+from sim_node.spatial.frames import Frame, convert_position
 from sim_node.world import load
 
 MARGIN = 64

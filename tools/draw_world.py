@@ -8,9 +8,9 @@ from html import escape
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import FrameTable, load
 
 WIDTH, HEIGHT, MARGIN = 1040, 430, 30

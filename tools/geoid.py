@@ -1,4 +1,4 @@
-"""Write sim_node/frames/egm96_15.npz, the EGM96 geoid at 15 arc minutes, from the grid in the PyPI package egm96.
+"""Write sim_node/spatial/frames/egm96_15.npz, the EGM96 geoid at 15 arc minutes, from the PyPI package egm96.
 
 The heights are NGA's, in the public domain: EGM96, evaluated at 5 arc minutes. Every third one is kept, rounded to a
 decimetre. Rows go from the north pole down, columns eastward from 0. Both are stored as differences, which deflate to a

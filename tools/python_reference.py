@@ -1,4 +1,4 @@
-"""Write docs/worlds-in-python-reference.md from the docstrings of sim_node.ecs: `python tools/python_reference.py`."""
+"""Write docs/worlds-in-python-reference.md from the docstrings of elodin: `python tools/python_reference.py`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-import sim_node.ecs as el
-from sim_node.ecs.components import Component, layout_of
+import sim_node.extensions.elodin as el
+from sim_node.extensions.elodin.components import Component, layout_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "worlds-in-python-reference.md"
 # Every public name once, in the order of use.
@@ -32,8 +32,8 @@ SECTIONS = {
 }
 _INTRO = """# Worlds in Python: reference
 
-All public names of `import sim_node.ecs as el`; for an introduction see [Worlds in Python](worlds-in-python.md). This
-page is made from the docstrings by `tools/python_reference.py`.
+All public names of `import sim_node.extensions.elodin as el`; for an introduction see
+[Worlds in Python](worlds-in-python.md). This page is made from the docstrings by `tools/python_reference.py`.
 """
 _OTHERS = {
     "Annotated": "`typing.Annotated`.",
@@ -42,7 +42,7 @@ _OTHERS = {
 }
 _HEADS = ("Args", "Returns", "Yields", "Raises", "Attributes")
 # Classes that functions return, and that have no public name.
-_RETURNED = {"open_recording": "sim_node.session.ecs.recorded.RecordedRun"}
+_RETURNED = {"open_recording": "sim_node.extensions.elodin.session.recorded.RecordedRun"}
 
 
 def page() -> str:

@@ -1,4 +1,4 @@
-"""Write sim_node/wire/standard_messages.txt from the .msg files of an installed ROS 2 Jazzy, fields and defaults only.
+"""Write sim_node/messages/standard_messages.txt from the .msg files of a ROS 2 Jazzy, fields and defaults only.
 
 Run from the repository: python tools/standard_messages.py [SHARE]
 """

@@ -6,7 +6,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 # Of position and speed of the cart, angle and rate of the pole: N/m, N s/m, N/rad, N s/rad.
 GAINS = jnp.array([2.0, 4.0, 60.0, 12.0])

@@ -6,7 +6,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 STEP = 1 / 120
 GRAVITY = jnp.array([0.0, 0.0, -9.81])

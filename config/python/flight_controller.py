@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 STEP, MASS, GRAVITY, GOAL = 1 / 1000, 1.2, 9.81, 10.0
 # Seconds in which the motor's thrust follows its command.

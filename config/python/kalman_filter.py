@@ -6,7 +6,7 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 STEP, GRAVITY, NOISE = 1 / 100, 9.81, 0.5
 MODEL = jnp.array([[1.0, STEP], [0.0, 1.0]])

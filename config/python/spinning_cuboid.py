@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 
 @el.map

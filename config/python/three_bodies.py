@@ -5,7 +5,7 @@ from typing import Annotated
 
 import jax.numpy as jnp
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 STEP = 1 / 120
 # Chenciner and Montgomery 2000: the three follow each other on a figure of eight.

@@ -9,8 +9,8 @@ import numpy as np
 from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.mate_motion import at_rest, given_values, motion_pose, part_offsets
 from sim_node.assembly.table import Table
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.systems import Mate
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.assembly.table import Table
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,9 +9,9 @@ import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.mate_motion import positions_of
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MateType
 from sim_node.world.systems import Mate, RigidBody

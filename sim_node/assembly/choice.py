@@ -9,7 +9,7 @@ import numpy as np
 from sim_node.assembly.configurations import Configuration, Configurations
 from sim_node.assembly.loop_solvers import Mask, newton, relaxed, within_limits
 from sim_node.assembly.mechanism import Mechanism
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Random starts, by default and when all assemblies are asked for.
 STARTS, STARTS_FOR_ALL = 24, 200

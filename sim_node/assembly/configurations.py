@@ -12,8 +12,8 @@ import numpy.typing as npt
 from sim_node.assembly.loop_solvers import Mask
 from sim_node.assembly.mechanism import RANK, Mechanism
 from sim_node.assembly.table import Table
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Poses (N, 7) of all frames in the roots of their trees, at other positions of some mates.
 InRoots = Callable[[Mapping[int, FloatArray]], FloatArray]

@@ -9,8 +9,8 @@ import numpy as np
 from sim_node.assembly import kernels
 from sim_node.assembly.mate_motion import part_offsets
 from sim_node.assembly.table import Table
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
 # What is left of poses that cancel out, as a fraction of them.
 ROUNDING = 1e-12

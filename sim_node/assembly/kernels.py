@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from sim_node.geometry.kernel import kernel
-from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate, write_pose
+from sim_node.spatial.geometry.kernel import kernel
+from sim_node.spatial.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate, write_pose
 
 # Elements of cycles. Merging leaves no INVERSE of a pose.
 CONSTANT, SLIDE, HINGE, INVERSE = 0, 1, 2, 3

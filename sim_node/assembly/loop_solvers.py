@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.assembly.mechanism import AT_LIMIT, RANK, Mechanism
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Newton's method continues to machine precision.
 LAST_DIGITS = 1e-14

@@ -11,7 +11,7 @@ from sim_node.assembly.configurations import Configurations, InRoots
 from sim_node.assembly.cycles import Path
 from sim_node.assembly.mechanism import Mechanism
 from sim_node.assembly.table import Table
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # In worlds with more mechanisms, other assemblies are looked for on demand only.
 MAX_SEARCHED = 10

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry, Inertial
 from sim_node.world.mesh_files import solid_mesh, volume_of
 from sim_node.world.systems import ContactGeometry, RigidBody

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joints import JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.mate_types import MateType
 from sim_node.world.systems import Mate

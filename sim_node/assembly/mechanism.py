@@ -13,8 +13,8 @@ from sim_node.assembly.assembly_log import Step
 from sim_node.assembly.cycles import Cycle, Path, cycle_of
 from sim_node.assembly.mate_motion import free_parts, part_offsets, positions_of
 from sim_node.assembly.table import Table
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Directions that move a loop by less, relative to the one that moves it most, are neglected.
 RANK = 1e-8

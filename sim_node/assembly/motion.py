@@ -13,7 +13,7 @@ from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.carried import Hung, Link, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
-from sim_node.geometry import poses as pose_math
+from sim_node.spatial.geometry import poses as pose_math
 from sim_node.world.bodies import Body, LoopClosure
 from sim_node.world.joint_motion import RELAXATION
 from sim_node.world.model import Motion, StaticFrame

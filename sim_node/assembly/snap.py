@@ -22,8 +22,8 @@ from sim_node.assembly.floating import floating_parts
 from sim_node.assembly.loops import close_loops
 from sim_node.assembly.mate_motion import at_rest, motion_pose
 from sim_node.assembly.table import Table
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.systems import Mate, System
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.model import Motion, StaticFrame, World

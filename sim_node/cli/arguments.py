@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from sim_node.nodes.ros_arguments import ANY_NODE, overrides
+from sim_node.ros.ros_arguments import ANY_NODE, overrides
 from sim_node.simulation.pacing import MAX_FACTOR
 from sim_node.world.fields import nanoseconds
 

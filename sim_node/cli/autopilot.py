@@ -18,8 +18,8 @@ from sim_node.world.network import is_local, refuse_network
 from sim_node.world.vehicles import BUILTIN, LIKE, MAX_INSTANCES
 
 if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-    from sim_node.autopilot.signing import Signing
+    from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+    from sim_node.mavlink.signing import Signing
 
 # One of each per instance: the bridge's port, and the port that is sent from.
 FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
@@ -61,14 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("autopilot", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Run until Ctrl-C or SIGTERM, or until standard input ends if the vehicle was read from it."""
-    from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
-    from sim_node.autopilot.builtin.dialect import DIALECTS, rover
-    from sim_node.autopilot.builtin.memory import Memory
-    from sim_node.autopilot.builtin.simulator import FIRST_PORT
-    from sim_node.autopilot.builtin.vehicle_parameters import Chassis
-    from sim_node.autopilot.connection import Connection, Identity
-    from sim_node.autopilot.links import EndpointFault, endpoint_of
-    from sim_node.autopilot.links.udp import UdpOut
+    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.dialect import DIALECTS, rover
+    from sim_node.autopilots.builtin.memory import Memory
+    from sim_node.autopilots.builtin.simulator import FIRST_PORT
+    from sim_node.autopilots.builtin.vehicle_parameters import Chassis
+    from sim_node.mavlink.connection import Connection, Identity
+    from sim_node.mavlink.links import EndpointFault, endpoint_of
+    from sim_node.mavlink.links.udp import UdpOut
 
     instance = arguments.instance
     if not 0 <= instance < MAX_INSTANCES:
@@ -136,7 +136,7 @@ def _signing(arguments: argparse.Namespace, key_of_world: str, link_id: int) -> 
     if not key:
         goes_with(arguments, "--signing-key", ["signing"])
         return None
-    from sim_node.autopilot.signing import SigningFault, owner_of, signing_of
+    from sim_node.mavlink.signing import SigningFault, owner_of, signing_of
 
     try:
         return signing_of(Path(key), arguments.signing or "required", link_id, owner_of(arguments.instance))
@@ -145,8 +145,8 @@ def _signing(arguments: argparse.Namespace, key_of_world: str, link_id: int) -> 
 
 
 def _simulator(url: str) -> tuple[str, int]:
-    from sim_node.autopilot.links import EndpointFault, endpoint_of
-    from sim_node.autopilot.links.tcp import Tcp
+    from sim_node.mavlink.links import EndpointFault, endpoint_of
+    from sim_node.mavlink.links.tcp import Tcp
 
     try:
         link = endpoint_of(url)
@@ -158,7 +158,7 @@ def _simulator(url: str) -> tuple[str, int]:
 
 
 def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
-    from sim_node.autopilot.builtin.vehicle_parameters import from_json
+    from sim_node.autopilots.builtin.vehicle_parameters import from_json
 
     if arguments.craft is None:
         return _vehicle_of_world(arguments)
@@ -181,7 +181,7 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
 
 
 def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
-    from sim_node.autopilot.builtin.world import parameters_in
+    from sim_node.autopilots.builtin.world import parameters_in
     from sim_node.text import did_you_mean
     from sim_node.world import load
     from sim_node.world.autopilots import autopiloted

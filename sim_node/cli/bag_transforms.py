@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import report_damage, shown
 from sim_node.cli.terminal import pose_lines, short_pose
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag
 from sim_node.recording.changes import change_times
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
-from sim_node.tree import TransformError, TransformTree
-from sim_node.tree.describe import FrameInfo, as_dict, as_text, lines_in, remark
-from sim_node.wire.tf_message_reader import Unreadable
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree import TransformError, TransformTree
+from sim_node.spatial.tree.describe import FrameInfo, as_dict, as_text, lines_in, remark
 from sim_node.world.fields import MAX_NS, nanoseconds
 from sim_node.world.problems import counted
 

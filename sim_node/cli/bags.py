@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from sim_node.cli.arguments import positive
 from sim_node.cli.parser import add_list
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import is_topic_pattern
 from sim_node.text import did_you_mean
-from sim_node.wire.tf_message_reader import Unreadable
 
 _UPDATE_EVERY = 500
 

@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         refuse(arguments, "--tlog", ["url"])
     if arguments.tlog is not None and not arguments.tlog.is_file():
         raise UsageError(f"--tlog {str(arguments.tlog)!r}: no such file")
-    from sim_node.nodes.bridge import BridgeNode
-    from sim_node.nodes.spin import run_node
+    from sim_node.ros.bridge import BridgeNode
+    from sim_node.ros.spin import run_node
 
     given = {
         "urls": arguments.url,

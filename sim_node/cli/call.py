@@ -10,7 +10,7 @@ from sim_node.cli.commands import command
 from sim_node.cli.on_graph import add_message, message_of, on_graph
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the request and the reply."""
 
     def act(graph: ToolGraph) -> None:
-        from sim_node.nodes.message_values import parsed
-        from sim_node.nodes.topic_tools import call
+        from sim_node.ros.message_values import parsed
+        from sim_node.ros.topic_tools import call
 
         type, values = message_of(arguments)
         call(graph, arguments.service, type, parsed(values), arguments.timeout)

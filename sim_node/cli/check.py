@@ -17,9 +17,9 @@ from sim_node.cli.arguments import add_json
 from sim_node.cli.colours import coloured, print_problems
 from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import add_allow, add_network, add_randomised, drawn, needs_no_seed
-from sim_node.programs.processes import shown
+from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.session.graph_names import clashes
-from sim_node.wire.sensor_topics import lay_out_messages
+from sim_node.simulation.programs.processes import shown
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem, Where, WorldWarning, counted

@@ -9,24 +9,26 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TypeVar
 
-from sim_node.plugins import PluginFault, described, error_line, offered
+from sim_node.plugins import Plugin, PluginFault, error_line, extensions, offered
 from sim_node.registry import Registry
 
+_EXTENSIONS = {point.name: point.module for point in extensions("sim_node.commands")}
 # As help has them.
-GROUPS = {
-    "run": ("run", "sweep", "replay", "record", "bridge", "autopilot"),
+GROUPS: dict[str, tuple[str, ...]] = {
+    "run": ("run", "replay", "record", "bridge", "autopilot"),
     "see": ("view", "render", "rviz", "tree", "lookup"),
-    "use a running graph": ("topics", "echo", "pub", "call", "teleop", "mcp"),
+    "use a running graph": ("topics", "echo", "pub", "call", "teleop"),
     "change a running world": ("spawn", "remove", "attach", "detach", "set"),
-    "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf", "scene"),
+    "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf"),
     "read bags": ("info", "plot", "export", "diff", "repair"),
+    "extensions": tuple(_EXTENSIONS),
     "set up": ("doctor", "build", "completion"),
 }
-SHIPPED = tuple(word for words in GROUPS.values() for word in words)
+# The modules of the shipped words.
+SHIPPED = {word: _EXTENSIONS.get(word, f"sim_node.cli.{word}") for words in GROUPS.values() for word in words}
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Command:
 class Commands(Registry[str, Command]):
     """The subcommands by word. The word determines the module, so that one can be found without importing the others.
 
-    The module is sim_node.cli.WORD; for another package's command, the one that the entry point WORD names.
+    The module is sim_node.cli.WORD; for a command of an extension or of another package, the one that the entry point
+    WORD names.
     """
 
     def words(self) -> tuple[str, ...]:
@@ -68,15 +71,15 @@ class Commands(Registry[str, Command]):
         package that cannot be loaded.
         """
         if word in SHIPPED:
-            importlib.import_module(_MODULE.format(word))
+            importlib.import_module(SHIPPED[word])
         elif point := next((each for each in self._points() if each.name == word), None):
-            plugin, root = described(point), point.module.partition(".")[0]
             try:
                 point.load()
             except (Exception, SystemExit) as error:
-                raise PluginFault(f"plug-in {plugin} cannot be loaded: {error_line(error, root)}") from error
+                reason = error_line(error, point.module.partition(".")[0])
+                raise PluginFault(f"plug-in {point} cannot be loaded: {reason}") from error
             if not self.added(word):
-                raise PluginFault(f"plug-in {plugin} adds no command {word!r}, although its entry point has that name")
+                raise PluginFault(f"plug-in {point} adds no command {word!r}, although its entry point has that name")
         else:
             return None
         return self._entries[word][1]
@@ -89,7 +92,7 @@ class Commands(Registry[str, Command]):
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
-        spec = importlib.util.find_spec(_MODULE.format(word))
+        spec = importlib.util.find_spec(SHIPPED[word])
         assert spec is not None
         assert spec.origin is not None
         source = Path(spec.origin).read_text(encoding="utf-8")
@@ -98,15 +101,14 @@ class Commands(Registry[str, Command]):
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Do nothing but check names: shipped words are known without importing their modules."""
         for name in names:
-            if name in SHIPPED and module != _MODULE.format(name):
-                raise ValueError(f"{self.noun} {name!r}: both {_MODULE.format(name)} and {module}")
+            if module != SHIPPED.get(name, module):
+                raise ValueError(f"{self.noun} {name!r}: both {SHIPPED[name]} and {module}")
 
-    def _points(self) -> tuple[EntryPoint, ...]:
+    def _points(self) -> tuple[Plugin, ...]:
         return offered().get(self.group, ())
 
 
-_MODULE = "sim_node.cli.{}"
-COMMANDS = Commands("command", shipped=tuple(map(_MODULE.format, SHIPPED)), group="sim_node.commands")
+COMMANDS = Commands("command", shipped=tuple(SHIPPED.values()), group="sim_node.commands")
 R = TypeVar("R", bound=Callable[[argparse.Namespace], int])
 
 

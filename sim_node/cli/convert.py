@@ -17,8 +17,8 @@ import numpy as np
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
-from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Decimals for a resolution of a micrometre.
 _DECIMALS = {"deg": 11, "m": 6, "m above the WGS84 ellipsoid": 6}

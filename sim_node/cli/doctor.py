@@ -21,34 +21,36 @@ from sim_node.cli.colours import coloured
 from sim_node.cli.commands import command
 from sim_node.cli.system_checks import CHECKS, Finding, Status
 from sim_node.packages import missing_message, missing_program, unusable
-from sim_node.plugins import PluginWarning, described, offered
+from sim_node.plugins import PluginWarning, extensions, offered
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
 # Registries by entry-point group.
 GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.autopilots": (
-        "sim_node.autopilot.lockstep.autopilot:AUTOPILOTS",
+        "sim_node.autopilots.lockstep.autopilot:AUTOPILOTS",
         "sim_node.world.vehicles:AUTOPILOT_TYPES",
     ),
     "sim_node.builtin": (
-        "sim_node.autopilot.builtin.streams:MESSAGES",
-        "sim_node.autopilot.builtin.commands:COMMANDS",
-        "sim_node.autopilot.builtin.mission:ITEMS",
+        "sim_node.autopilots.builtin.streams:MESSAGES",
+        "sim_node.autopilots.builtin.commands:COMMANDS",
+        "sim_node.autopilots.builtin.mission:ITEMS",
     ),
-    "sim_node.bases": ("sim_node.control.bases.registry:BASE_TYPES",),
+    "sim_node.bases": ("sim_node.world.base_types.registry:BASE_TYPES",),
     "sim_node.commands": ("sim_node.cli.commands:COMMANDS",),
     "sim_node.displays": ("sim_node.viewing.rviz_displays:DISPLAYS",),
-    "sim_node.engines": ("sim_node.physics.engine:ENGINES",),
+    "sim_node.engines": ("sim_node.simulation.physics.engine:ENGINES",),
     "sim_node.films": ("sim_node.viewing.pictures:FILMS",),
-    "sim_node.forces": ("sim_node.physics.force_elements:FORCE_ELEMENTS", "sim_node.world.readers.yaml_forces:FORCES"),
+    "sim_node.forces": (
+        "sim_node.simulation.physics.force_elements:FORCE_ELEMENTS",
+        "sim_node.world.readers.yaml_forces:FORCES",
+    ),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
-    "sim_node.links": ("sim_node.autopilot.links.endpoint:ENDPOINTS",),
-    "sim_node.loop_closures": ("sim_node.physics.loop_closures:LOOP_CLOSURES",),
+    "sim_node.links": ("sim_node.mavlink.links.endpoint:ENDPOINTS",),
+    "sim_node.loop_closures": ("sim_node.simulation.physics.loop_closures:LOOP_CLOSURES",),
     "sim_node.markers": ("sim_node.viewing.markers:MARKER_GROUPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
     "sim_node.message_readers": ("sim_node.viewing.messages.readers:READERS",),
-    "sim_node.measures": ("sim_node.sweep.measures:MEASURES",),
     "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),
     "sim_node.pictures": ("sim_node.viewing.pictures:PICTURES",),
     "sim_node.readers": (
@@ -61,32 +63,31 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views:VIEWS",),
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.bag:STORAGES",),
-    "sim_node.sweep_engines": ("sim_node.sweep.engine:SWEEP_ENGINES",),
-    "sim_node.tools": ("sim_node.tools.registry:TOOLS",),
     "sim_node.translations": (
-        "sim_node.autopilot.translation.registry:TRANSLATIONS",
-        "sim_node.autopilot.topics:TOPICS",
+        "sim_node.mavlink.translation.registry:TRANSLATIONS",
+        "sim_node.mavlink.topics:TOPICS",
     ),
 }
 
 
 def installed_plugins() -> Iterator[tuple[str, bool]]:
     """Yield a line for each entry point of another package, what it adds or why it cannot, and whether it can."""
+    groups = GROUPS | {point.name: (point.value,) for point in extensions("sim_node.registries")}
     for group, points in offered().items():
-        registries = [registry_at(where) for where in GROUPS.get(group, ())]
+        registries = [registry_at(where) for where in groups.get(group, ())]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PluginWarning)  # reported in the line
             loaded = [registry.plugins() for registry in registries]
         for row, point in enumerate(points):
             faults: list[str] = []
             if not registries:
-                status = f"no such group{did_you_mean(group, GROUPS)} (known: {', '.join(GROUPS)})"
+                status = f"no such group{did_you_mean(group, groups)} (known: {', '.join(sorted(groups))})"
             else:
                 faults = [plugins[row].fault for plugins in loaded if plugins[row].fault]
                 each = zip(registries, loaded, strict=True)
                 added = [f"{registry.noun} {name}" for registry, plugins in each for name in plugins[row].names]
                 status = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
-            yield f"{described(point)}: {status}", bool(registries) and not faults
+            yield f"{point}: {status}", bool(registries) and not faults
 
 
 def registry_at(where: str) -> Registry[str, object]:
@@ -186,7 +187,7 @@ def _folder(module: str) -> str | None:
 
 def _graph() -> Iterator[Finding]:
     """The distribution, the middleware and the reach of discovery."""
-    from sim_node.nodes.environment import distro, middleware, prepare
+    from sim_node.ros.environment import distro, middleware, prepare
 
     prepare()
     yield Finding("distro", "ok", distro())

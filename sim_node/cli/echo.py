@@ -12,7 +12,7 @@ from sim_node.cli.on_graph import at_least_one, on_graph
 from sim_node.text import printable
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 LIMIT = 128
 
@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--field {arguments.field!r}: names of fields with dots between them are needed")
 
     def act(graph: ToolGraph) -> None:
-        from sim_node.nodes.message_values import as_csv, as_yaml
-        from sim_node.nodes.topic_tools import Echo
+        from sim_node.ros.message_values import as_csv, as_yaml
+        from sim_node.ros.topic_tools import Echo
 
         limit = None if arguments.full_length else arguments.truncate_length
 

@@ -11,9 +11,9 @@ from sim_node import text
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
+from sim_node.messages.topic import INFINITE_NS, Qos
 from sim_node.recording.bag import Bag, BagAttachment, BagTopic
 from sim_node.recording.opening import open_bag
-from sim_node.wire.topic import INFINITE_NS, Qos
 from sim_node.world.problems import counted
 
 # Later times are wall clock times (2001-09-09), not of a simulation that starts at zero.

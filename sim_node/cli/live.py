@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from sim_node.cli.arguments import UsageError
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.interrupt import Interrupt
 from sim_node.packages import how_to_install
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from sim_node.nodes.live_graph import LiveGraph
-    from sim_node.nodes.tf_statistics import FrameTraffic
-    from sim_node.tree import FrameInfo
+    from sim_node.ros.live_graph import LiveGraph
+    from sim_node.ros.tf_statistics import FrameTraffic
+    from sim_node.spatial.tree import FrameInfo
 
 PERIOD = 1.0
 NOTHING_YET = "no transforms yet on /tf and /tf_static"
@@ -78,7 +78,7 @@ def _follow(show: Callable[[LiveGraph], str], period: float, as_json: bool, out:
 
 def _listening() -> LiveGraph:
     try:
-        from sim_node.nodes.live_graph import LiveGraph
+        from sim_node.ros.live_graph import LiveGraph
     except ImportError as error:
         raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
     return LiveGraph()
@@ -90,7 +90,7 @@ def _redrawn(text: str, lines_before: int) -> str:
 
 
 def _tree_text(graph: LiveGraph, encoding: str) -> str:
-    from sim_node.tree import describe
+    from sim_node.spatial.tree import describe
 
     frames = graph.tree.describe()
     if not frames:
@@ -118,8 +118,8 @@ def _as_dict(traffic: FrameTraffic) -> dict[str, Any]:
 
 
 def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
-    from sim_node.tree import TransformError
-    from sim_node.tree.errors import seconds
+    from sim_node.spatial.tree import TransformError
+    from sim_node.spatial.tree.errors import seconds
 
     if not graph.tree.frames:
         return NOTHING_YET
@@ -141,7 +141,7 @@ def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
 
 
 def _lookup_json(graph: LiveGraph, target: str, source: str) -> str:
-    from sim_node.tree import TransformError
+    from sim_node.spatial.tree import TransformError
 
     try:
         stamp, pose = graph.tree.lookup_stamped(target, source)

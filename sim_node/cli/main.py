@@ -53,11 +53,11 @@ def _main(given: list[str]) -> tuple[int, bool]:
 
 
 def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[int, bool]:
-    from sim_node.autopilot.ports import PortInUse
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.colours import print_error, print_problems
     from sim_node.cli.terminal import print_warning
     from sim_node.limits import lack
+    from sim_node.mavlink.ports import PortInUse
     from sim_node.packages import RosNotStarted, how_to_install, is_of_others
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError

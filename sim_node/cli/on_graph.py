@@ -12,7 +12,7 @@ from sim_node.cli.main import FAILED
 from sim_node.command_signals import INTERRUPTED
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 
 def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *, endless: bool = False) -> int:
@@ -30,8 +30,8 @@ def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *,
         UsageError: A name, a type or a value is invalid, or ROS 2 is missing.
     """
     # Imported here: what is wrong with the arguments alone is reported without waiting for rclpy.
-    from sim_node.nodes.message_values import BadValue
-    from sim_node.nodes.tool_graph import NotThere, tool_graph
+    from sim_node.ros.message_values import BadValue
+    from sim_node.ros.tool_graph import NotThere, tool_graph
 
     try:
         with tool_graph(arguments.interrupt) as graph:
@@ -56,7 +56,7 @@ def add_message(parser: argparse.ArgumentParser, kind: str) -> None:
 
 def message_of(arguments: argparse.Namespace) -> tuple[str | None, str]:
     """Return the type, if it is given, and the values as text: a mapping in YAML cannot look like a type."""
-    from sim_node.nodes.message_values import TYPE_NAME
+    from sim_node.ros.message_values import TYPE_NAME
 
     if arguments.values is None and arguments.type is not None and not TYPE_NAME.fullmatch(arguments.type):
         return None, arguments.type

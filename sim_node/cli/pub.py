@@ -11,7 +11,7 @@ from sim_node.cli.commands import command
 from sim_node.cli.on_graph import add_message, at_least_one, message_of, not_negative, on_graph
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 MAX_RATE = 10_000.0
 
@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     times = 1 if arguments.once else arguments.times
 
     def act(graph: ToolGraph) -> None:
-        from sim_node.nodes.message_values import parsed
-        from sim_node.nodes.topic_tools import Publish
+        from sim_node.ros.message_values import parsed
+        from sim_node.ros.topic_tools import Publish
 
         type, values = message_of(arguments)
         publish = Publish(graph, arguments.topic, type, parsed(values), arguments.max_wait_time_secs)

@@ -16,7 +16,7 @@ from sim_node.recording.settings import from_options, is_topic_pattern
 from sim_node.world.problems import counted
 
 if TYPE_CHECKING:
-    from sim_node.nodes.live_recording import LiveRecordingNode
+    from sim_node.ros.live_recording import LiveRecordingNode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.topics is None:
         raise UsageError("record requires --live [TOPIC ...]; to record a run, use `sim_node run WORLD --record DIR`")
     refuse_twice(arguments, "sim_node_record", ["use_sim_time"])
-    from sim_node.nodes.spin import run_node
+    from sim_node.ros.spin import run_node
 
     with session_faults():
-        from sim_node.nodes.live_recording import LiveRecordingNode
         from sim_node.recording.writer import refuse_existing
+        from sim_node.ros.live_recording import LiveRecordingNode
 
         settings = from_options({**options_of(arguments), "when_full": "end"})
         refuse_existing(Path(arguments.record))

@@ -16,7 +16,7 @@ from sim_node.cli.terminal import ReplayProgress
 from sim_node.recording.settings import is_topic_pattern
 
 if TYPE_CHECKING:
-    from sim_node.nodes.replay import ReplayNode
+    from sim_node.ros.replay import ReplayNode
 
 MAX_TOPICS = 12
 # Limits as of the node's parameters.
@@ -58,8 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     for rule in rules:
         if ":=" not in rule.strip(":="):
             raise UsageError(f"--remap {rule}: FROM:=TO is needed, as in /tf:=/bag/tf")
-    from sim_node.nodes.replay import ReplayNode, prepare_replay
-    from sim_node.nodes.spin import run_node
+    from sim_node.ros.replay import ReplayNode, prepare_replay
+    from sim_node.ros.spin import run_node
 
     wait = arguments.wait if arguments.wait is None else arguments.wait or ["*"]
     given = {

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from sim_node.cli.arguments import UsageError, refuse_world, span, speed
 from sim_node.cli.commands import command
-from sim_node.cli.parser import formerly, goes_with, refuse
+from sim_node.cli.parser import formerly
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.views import add_foxglove, add_view, foxglove_of, refuse_taken_ports, view_of
 from sim_node.cli.world_arguments import add_network, add_randomised, add_world, loaded
+from sim_node.registry import Registry
 from sim_node.world import World
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
 from sim_node.world.network import refuse_network
+
+
+@dataclass(frozen=True)
+class RunSource:
+    """Options of `run` that say what to run otherwise than by WORLD.
+
+    Attributes:
+        add_arguments: Declares them.
+        world: Returns the world; None if they are not given. May set `seed` and `duration`. Raises UsageError.
+    """
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    world: Callable[[argparse.Namespace], World | None]
+
+
+RUN_SOURCES: Registry[str, RunSource] = Registry("source of runs", group="sim_node.run_sources")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
     parser.add_argument("--paused", action="store_true", help="wait for the play button, or for ~/resume")
-    parser.add_argument("--from", dest="results", metavar="DIR", type=Path, help="repeat a case of a sweep's results")
-    parser.add_argument("--case", metavar="N", type=int, help="with --from: the case")
+    for source in RUN_SOURCES.values():
+        source.add_arguments(parser)
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
@@ -43,8 +61,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM."""
     options_of(arguments)
-    if arguments.results is None:
-        goes_with(arguments, "--from", ["case"])
     if arguments.no_view and arguments.view is not None:
         raise UsageError("--view and --no-view exclude each other")
     if arguments.paused and arguments.no_ros and arguments.view is None:
@@ -53,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.interrupt.asked:
         return 0
     refuse_taken_ports(view_of(arguments), foxglove_of(arguments))
-    world = loaded(arguments) if arguments.results is None else _repeated(arguments)
+    given = (source.world(arguments) for source in RUN_SOURCES.values())
+    world = next((each for each in given if each is not None), None) or loaded(arguments)
     refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:
@@ -63,20 +80,3 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.cli.run_node import run_as_node
 
     return run_as_node(world, duration_ns, arguments)
-
-
-def _repeated(arguments: argparse.Namespace) -> World:
-    """Return the world of a case of a sweep, and set its seed, and its duration if none is given."""
-    from sim_node.sweep.about import repeated
-    from sim_node.sweep.dataset import DatasetFault
-
-    refuse(arguments, "--from", ["world", "allow", "allow_fetch", "seed", "randomised"])
-    if arguments.case is None:
-        raise UsageError("--from needs --case N")
-    try:
-        world, arguments.seed, duration = repeated(arguments.results, arguments.case)
-    except DatasetFault as fault:
-        raise UsageError(str(fault)) from None
-    if arguments.duration is None:
-        arguments.duration = duration
-    return world

@@ -15,14 +15,14 @@ from sim_node.packages import how_to_install
 from sim_node.world import World
 
 if TYPE_CHECKING:
-    from sim_node.nodes.simulation import SimulationNode
+    from sim_node.ros.simulation import SimulationNode
 
 
 def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM. Raises UsageError without ROS 2."""
     try:
-        from sim_node.nodes.simulation import SimulationNode, banner
-        from sim_node.nodes.spin import run_node
+        from sim_node.ros.simulation import SimulationNode, banner
+        from sim_node.ros.spin import run_node
     except ImportError as error:
         raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`, or run with --no-ros") from None
     parameters = _parameters(arguments)

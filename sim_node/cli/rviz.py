@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_world(arguments: argparse.Namespace) -> str:
-    from sim_node.autopilot.topics import BESIDE_SIMULATION, telemetry_of
+    from sim_node.mavlink.topics import BESIDE_SIMULATION, telemetry_of
     from sim_node.viewing.rviz import rviz_config, without_display
     from sim_node.world.autopilots import flown_by_builtin
 

@@ -14,7 +14,7 @@ from sim_node.assembly.assembly_log import as_json, shown
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
 from sim_node.cli.world_arguments import add_world
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world import World, load
 from sim_node.world.problems import counted, quoted

@@ -12,7 +12,7 @@ from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.on_graph import on_graph
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 HELP = """keys:
   w s  ahead, back        a d  turn           q e  to the left, to the right
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     def act(graph: ToolGraph) -> None:
         from functools import partial
 
-        from sim_node.nodes.teleop import ALL_KEYS, driver_of
+        from sim_node.ros.teleop import ALL_KEYS, driver_of
 
         driver = driver_of(graph, arguments.name, arguments.max_wait_time_secs)
         print(f"{driver.what}\n{HELP}", flush=True)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 import numpy as np
 
 from sim_node.cli.colours import coloured
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.plugins import PluginWarning
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.problems import WorldWarning
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sim_node.cli.on_graph import on_graph
 from sim_node.text import printable
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 # How long to wait for a first topic, s.
 PATIENCE_S = 5.0
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a line for each topic; exit with 1 if there is none."""
 
     def act(graph: ToolGraph) -> None:
-        from sim_node.nodes.tool_graph import NotThere
+        from sim_node.ros.tool_graph import NotThere
 
         graph.spin(graph.topics, PATIENCE_S)
         found = graph.discovered_topics(arguments.spin_time)

@@ -27,11 +27,11 @@ from sim_node.cli.world_arguments import (
     no_world_beside_live,
     seen_at,
 )
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.opening import is_bag
 from sim_node.simulation import Snapshot
-from sim_node.tree.describe import lines_in
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree.describe import lines_in
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
 

@@ -35,15 +35,15 @@ from sim_node.cli.world_arguments import (
 )
 from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag, open_bag
-from sim_node.schematic import Schematic, read_schematic
 from sim_node.session import Session
 from sim_node.session.errors import needing
 from sim_node.viewing.ports import PagePortInUse
+from sim_node.viewing.schematic import Schematic, read_schematic
 from sim_node.world.locate import DEFAULT_WORLD, LocateError, locate
 from sim_node.world.readers.files import Roots
 
 if TYPE_CHECKING:
-    from sim_node.nodes.live_view import LiveView
+    from sim_node.ros.live_view import LiveView
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -194,7 +194,7 @@ def _live(arguments: argparse.Namespace) -> int:
 
 def _live_view() -> type[LiveView]:
     try:
-        from sim_node.nodes.live_view import LiveView
+        from sim_node.ros.live_view import LiveView
     except ImportError as error:
         raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
     return LiveView

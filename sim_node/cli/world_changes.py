@@ -14,7 +14,7 @@ from sim_node.cli.on_graph import on_graph
 from sim_node.world.readers.numbers import from_euler
 
 if TYPE_CHECKING:
-    from sim_node.nodes.tool_graph import ToolGraph
+    from sim_node.ros.tool_graph import ToolGraph
 
 POSE = "X,Y,Z in m; X,Y,Z,ROLL,PITCH,YAW with degrees; or X,Y,Z,QX,QY,QZ,QW"
 
@@ -82,7 +82,7 @@ def ask(arguments: argparse.Namespace, verb: str, values: Mapping[str, Any]) -> 
     given = {name: value for name, value in values.items() if value is not None and value != ""}
 
     def act(graph: ToolGraph) -> None:
-        from sim_node.nodes.changes import request_change
+        from sim_node.ros.changes import request_change
 
         print(request_change(graph, arguments.node, {"verb": verb, **given}, arguments.timeout), flush=True)
 

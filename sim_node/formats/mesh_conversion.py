@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.image_files import Colour, mean_colour
 from sim_node.world.image_textures import downwards
 

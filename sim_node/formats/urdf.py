@@ -16,7 +16,7 @@ from sim_node.formats.urdf_inertia import MOMENTS, PRODUCTS, mend_inertials, ref
 from sim_node.formats.urdf_meshes import MeshReader, mesh_folder
 from sim_node.formats.urdf_textures import TextureReader
 from sim_node.formats.xml_roots import XmlFile, xml_reader
-from sim_node.geometry import quaternions
+from sim_node.spatial.geometry import quaternions
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.model import World

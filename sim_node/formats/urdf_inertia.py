@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mujoco_source import Source
 from sim_node.world.problems import Problem, WorldError

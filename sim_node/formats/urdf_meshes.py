@@ -11,8 +11,8 @@ from sim_node.formats.assets import Assets
 from sim_node.formats.mesh_conversion import Part, as_msh, collada_parts, joined, stl_part
 from sim_node.formats.urdf_textures import TextureReader, material_of
 from sim_node.formats.xml_roots import XmlFile
-from sim_node.geometry.arrays import FloatArray
 from sim_node.packages import how_to_install
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
 from sim_node.world.image_files import Colour
 from sim_node.world.locate import LocateError

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.formats.x_xy import AXES_SEED
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.model import World

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from sim_node.messages.topic import Qos
 from sim_node.registry import Registry
 from sim_node.text import MAX_LINE, did_you_mean, shown
-from sim_node.wire.topic import Qos
 
 
 class BagError(Exception):

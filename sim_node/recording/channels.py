@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from sim_node.messages.topic import Qos, Topic
 from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import McapFile
 from sim_node.recording.metadata import TopicInformation, channel_metadata, qos_text
 from sim_node.recording.qos import OFFERED
-from sim_node.wire.topic import Qos, Topic
 
 # How often the publishers of a topic are noted in one file: they may appear with other profiles again and again.
 MAX_NOTES = 16

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, is_message, plain
 from sim_node.recording.message_fields import TIME, ColumnTypes, column_type, leaves_of
-from sim_node.wire.tf_message_reader import Unreadable
 
 # A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
 _MAX_COLUMNS = 64

@@ -10,13 +10,13 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.encoding import encode
+from sim_node.messages.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.changes import change_times
 from sim_node.recording.transforms import TYPE
-from sim_node.wire.encoding import encode
-from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.frame_table import FrameTable, table_of
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
+from sim_node.messages.topic import Qos
 from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
 from sim_node.recording.decompression import HINT, MAX_BYTES
 from sim_node.recording.mcap_chunk import (
@@ -27,7 +28,6 @@ from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, nested_damage, scanned
 from sim_node.recording.merging import UNORDERED, Source, merged, most_held
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
-from sim_node.wire.topic import Qos
 
 _ALL_TIMES = (0, 2**64)
 # Bytes of a metadata record about publishers: some thousand topics with a hundred each.

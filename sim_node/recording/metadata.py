@@ -14,11 +14,11 @@ from typing import Any
 
 import yaml
 
+from sim_node.messages.topic import Qos
 from sim_node.recording.bag import BagError
 from sim_node.recording.definitions import DISTRIBUTION
 from sim_node.recording.qos import profiles
 from sim_node.recording.yaml_text import loaded
-from sim_node.wire.topic import Qos
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
+from sim_node.messages.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.yaml_text import loaded
-from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
 # Maximum length of the profiles of a topic, and of their number: some hundred publishers.
 MAX_TEXT, MAX_PROFILES = 65_536, 1000

@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from sim_node.messages.topic import Qos, Send, Topic
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.changes import WorldChanges
 from sim_node.recording.channels import TopicNumbers
@@ -20,7 +21,6 @@ from sim_node.recording.settings import Settings, is_name, unmatched
 from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
 from sim_node.text import MAX_LINE, did_you_mean, shown
-from sim_node.wire.topic import Qos, Send, Topic
 from sim_node.world import World
 
 # Maximum number of bytes waiting for the disk.

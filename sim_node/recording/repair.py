@@ -12,6 +12,7 @@ from typing import BinaryIO
 from mcap.records import Channel
 from mcap.writer import CompressionType, Writer
 
+from sim_node.messages.topic import Qos
 from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_bag import McapBag
@@ -21,7 +22,6 @@ from sim_node.recording.metadata import BagInformation, FileInformation, TopicIn
 from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag, open_to_repair
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
-from sim_node.wire.topic import Qos
 
 # Called with the number of messages written so far.
 Progress = Callable[[int], None]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage, no_topic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, steps, value_at
-from sim_node.wire.tf_message_reader import Unreadable
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Returns the messages of these topics in a time range.
 Read = Callable[[Collection[str]], Iterable[BagMessage]]

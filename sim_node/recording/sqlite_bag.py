@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from sim_node.messages.topic import INFINITE_NS, Qos
 from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.qos import is_readable
 from sim_node.text import printable
-from sim_node.wire.topic import INFINITE_NS, Qos
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection

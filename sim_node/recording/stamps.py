@@ -13,9 +13,9 @@ from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, TypesysError, get_typestore
 from rosbags.typesys.msg import normalize_msgtype
 
-from sim_node.geometry.arrays import IntArray
+from sim_node.messages.cdr import byte_order
 from sim_node.recording.definitions import types_in
-from sim_node.wire.cdr import byte_order
+from sim_node.spatial.geometry.arrays import IntArray
 
 TIME = "builtin_interfaces/msg/Time"
 MAX_LAYOUTS = 64

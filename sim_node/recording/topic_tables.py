@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, DecodedMessage, no_topic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, plain
@@ -21,7 +22,6 @@ from sim_node.recording.message_fields import (
     row_type,
     table_type,
 )
-from sim_node.wire.tf_message_reader import Unreadable
 
 if TYPE_CHECKING:
     import polars

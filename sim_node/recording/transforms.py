@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import TfMessageReader
 from sim_node.recording.bag import Bag, BagError, BagMessage
-from sim_node.tree import InvalidTransform, TransformError, TransformTree
-from sim_node.wire.tf_message_reader import TfMessageReader
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree import InvalidTransform, TransformError, TransformTree
 
 TYPE = "tf2_msgs/msg/TFMessage"
 # Seconds of transforms kept: how long a lookup waits for slow frames.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.text import MAX_LINE, shown
@@ -14,7 +15,6 @@ from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import ALONE, READERS, Beside, Datum, Lenses, Read, Scope
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
-from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import FrameTable, World
 
 

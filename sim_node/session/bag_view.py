@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.frames import BagEra, BagFrames
@@ -20,13 +20,13 @@ from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_messages import BagMessages
 from sim_node.session.bag_world import shapes_on
 from sim_node.session.topic_fields import TopicFields
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.browser.layers import Layer
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.frames import without_transforms
-from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import World, WorldError
 
 # How far before a seek time transforms and measurements are searched, ns.

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import Bag, BagMessage
 from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.render_requests import PoseSource
 from sim_node.viewing.shapes import shapes_of
-from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import StaticFrame, World

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation
 from sim_node.simulation.run_view import RunView
+from sim_node.spatial.geometry.arrays import FloatArray
 
 
 class RunEditor:

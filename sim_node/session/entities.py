@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
 from sim_node.session.expressions import BadExpression, Expression
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout

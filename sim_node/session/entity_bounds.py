@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.session.entities import Entity, Rejected
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
     from sim_node.simulation import Simulation

@@ -9,9 +9,6 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.truth import FrameState
 from sim_node.session.entities import (
     Category,
     Entity,
@@ -28,6 +25,9 @@ from sim_node.session.entities import (
 from sim_node.session.entity_bounds import Boxes, Region, overlapping, rotation_of
 from sim_node.simulation import Loop, Refused
 from sim_node.simulation.run_view import RunView
+from sim_node.simulation.sensors.truth import FrameState
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.world.bounds import fault
 from sim_node.world.frame_table import FrameTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sim_node.autopilot.topics import (
+from sim_node.mavlink.topics import (
     BESIDE_SIMULATION,
     RESULTS,
     SERVICES,
@@ -13,16 +13,16 @@ from sim_node.autopilot.topics import (
     is_namespace,
     telemetry_of,
 )
+from sim_node.messages.odometry import odometry_topics
+from sim_node.messages.sensor_topics import sensor_messages
+from sim_node.messages.signal_sink import output_topics
+from sim_node.session.run_parts import RUN_PARTS
 from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
 from sim_node.viewing.robots import robots_of
-from sim_node.wire.component_sink import component_topics
-from sim_node.wire.odometry import odometry_topics
-from sim_node.wire.sensor_topics import sensor_messages
-from sim_node.wire.signal_sink import output_topics
 from sim_node.world import World, lay_out
 from sim_node.world.autopilots import flown_by_builtin
 from sim_node.world.bases import Base
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.signals import NamedSignal
 
 NODE = "simulation"
@@ -86,9 +86,9 @@ def graph_names(world: World) -> Iterator[GraphName]:
     outputs = (signal for signal in world.of(NamedSignal) if not signal.input)
     for signal, topic in zip(outputs, output_topics(world), strict=True):
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"the signal {signal.name}", signal.place)
-    for each in component_topics(world):
-        owner = f"component {each.component} of {', '.join(each.entities[:3])}"
-        yield GraphName(each.topic.name, "topic", each.topic.type, owner, Place(Where(world.source)))
+    for part in RUN_PARTS.values():
+        for topic, owner, place in part.topics(world):
+            yield GraphName(topic.name, "topic", topic.type, owner, place)
     for instance, name in flown_by_builtin(world).items():
         yield from _bridged(instance, name, carriers[name])
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sim_node.assembly import assemble
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.names import prefixed
 from sim_node.session.entities import Rejected
 from sim_node.simulation.changes import with_world
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.bases import Base
 from sim_node.world.bodies import Body

@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from sim_node.messages.clock import Stamp, simulation_stamp
+from sim_node.messages.topic import Outlet, Tee
+from sim_node.session.run_parts import RUN_PARTS, Target
 from sim_node.simulation import Sink
-from sim_node.wire.clock import Stamp, simulation_stamp
-from sim_node.wire.topic import Outlet, Tee
 from sim_node.world import World
 
 if TYPE_CHECKING:
+    from sim_node.messages.clock import ClockSink
+    from sim_node.messages.tf_sink import PoseOutlet
     from sim_node.recording.recorder import Recorder
-    from sim_node.wire.clock import ClockSink
-    from sim_node.wire.tf_sink import PoseOutlet
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,19 @@ def published(
     if not outlets:
         return Published()
     # Imported here because a run that publishes nothing does not need them.
+    from sim_node.messages.clock import ClockSink
+    from sim_node.messages.odometry import OdometrySink
+    from sim_node.messages.sensor_topics import SensorSink
+    from sim_node.messages.signal_sink import SignalSink
+    from sim_node.messages.tf_sink import TfSink, serialised, to_all
     from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
-    from sim_node.wire.clock import ClockSink
-    from sim_node.wire.component_sink import ComponentSink
-    from sim_node.wire.odometry import OdometrySink
-    from sim_node.wire.sensor_topics import SensorSink
-    from sim_node.wire.signal_sink import SignalSink
-    from sim_node.wire.tf_sink import TfSink, serialised, to_all
 
     outlet = Tee(*outlets)
     transforms = serialised(outlet)
     if how.transforms is not None:
         transforms = to_all(how.transforms, *(serialised(each) for each in (served, recorder) if each is not None))
     clock = ClockSink(outlet, enabled=how.clock)
+    target = Target(outlet, how.prefix, how.stamp, how.scene_graph_rate)
     sinks: list[Sink] = [
         clock,
         *how.after_clock,
@@ -91,16 +92,13 @@ def published(
         SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
         OdometrySink(outlet, prefix=how.prefix, stamp=how.stamp),
         SignalSink(outlet, prefix=how.prefix, stamp=how.stamp),
-        ComponentSink(outlet, prefix=how.prefix, stamp=how.stamp),
+        *(sink for part in RUN_PARTS.values() for sink in part.sinks(target)),
         *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
     ]
-    if how.scene_graph_rate > 0.0 or how.rotor_frame_rate > 0.0:
-        from sim_node.wire.scene_sinks import RotorFrameSink, SceneGraphSink
+    if how.rotor_frame_rate > 0.0:
+        from sim_node.messages.rotor_frames import RotorFrameSink
 
-        if how.rotor_frame_rate > 0.0:
-            sinks.append(RotorFrameSink(transforms, how.rotor_frame_rate, prefix=how.prefix, stamp=how.stamp))
-        if how.scene_graph_rate > 0.0:
-            sinks.append(SceneGraphSink(outlet, how.scene_graph_rate, prefix=how.prefix, stamp=how.stamp))
+        sinks.append(RotorFrameSink(transforms, how.rotor_frame_rate, prefix=how.prefix, stamp=how.stamp))
     if recorder is not None:
         from sim_node.recording.recording_sink import RecordingSink
 

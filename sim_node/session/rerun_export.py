@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import rerun as rr
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import TfMessageReader, Unreadable
 from sim_node.recording.bag import Bag, BagMessage
 from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.transforms import TYPE, WALL_CLOCK_NS
 from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_world import shapes_on
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import (
     FIXED,
@@ -32,7 +33,6 @@ from sim_node.viewing.messages.drawing import (
     Text,
 )
 from sim_node.viewing.messages.frames import without_transforms
-from sim_node.wire.tf_message_reader import TfMessageReader, Unreadable
 from sim_node.world import FrameTable
 
 # The timeline: seconds of a simulation that began near zero, otherwise the date.

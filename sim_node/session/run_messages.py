@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import NamedTuple
 
+from sim_node.messages.sensor_topics import Write, writers_of
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.definitions import UnknownType, definition_of
 from sim_node.recording.recorder import absolute
-from sim_node.sensors import groups_of
 from sim_node.session.message_text import MessageReader
 from sim_node.simulation import Snapshot
-from sim_node.wire.sensor_topics import Write, writers_of
+from sim_node.simulation.sensors import groups_of
 from sim_node.world import FrameTable, World
 
 

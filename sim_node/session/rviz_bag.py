@@ -10,6 +10,8 @@ import numpy as np
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.messages.topic import Topic
 from sim_node.recording.bag import Bag, BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.frames import BagFrames
@@ -19,8 +21,6 @@ from sim_node.viewing.extent import around
 from sim_node.viewing.rviz import MAX_PICTURES, marker_groups
 from sim_node.viewing.rviz_displays import DEPTH, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, tf
-from sim_node.wire.tf_message_reader import Unreadable
-from sim_node.wire.topic import Topic
 
 _PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from sim_node.messages.sensor_topics import Write, writers_of
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.decoding import Decoder
 from sim_node.recording.definitions import UnknownType, definition_of
 from sim_node.simulation import Simulation
-from sim_node.wire.sensor_topics import Write, writers_of
 
 
 class SensorMessages(Mapping[str, Mapping[str, Any]]):

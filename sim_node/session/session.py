@@ -6,34 +6,36 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from sim_node.autopilot.ports import Instances
-from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
-from sim_node.programs import Supervisor
-from sim_node.programs.processes import follow, programs_of, supervised
+from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.mavlink.ports import Instances
+from sim_node.messages.topic import Outlet, Tee
 from sim_node.recording.settings import Settings
 from sim_node.session.editing import RunEditor
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.session.resources import Resources
+from sim_node.session.run_parts import RUN_PARTS
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
+from sim_node.simulation.programs import Supervisor
+from sim_node.simulation.programs.processes import follow, programs_of, supervised
 from sim_node.text import shown
-from sim_node.wire.topic import Outlet, Tee
 from sim_node.world import World, load
 from sim_node.world.load import randomised as drawn
 
 if TYPE_CHECKING:
+    from sim_node.messages.clock import ClockSink
     from sim_node.recording.recorder import Recorder
-    from sim_node.session.ecs.scripted import Scripted
     from sim_node.session.foxglove_server import FoxgloveServer
+    from sim_node.session.run_parts import Attendant
     from sim_node.session.topic_fields import TopicFields
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
-    from sim_node.wire.clock import ClockSink
 
 _LOG = logging.getLogger("sim_node")
 
@@ -178,10 +180,10 @@ class Session:
             outlet = Tee(*served) if served else None
             sinks, self.clock = published(self._publishing, self.recorder, simulation.world, outlet)
             view = self._make_view(opened, fields)
-            duration_ns, scripted = self._duration_ns, self._scripted(simulation)
-            if scripted is not None:
-                duration_ns = scripted.duration_ns if duration_ns is None else duration_ns
-                sinks = (*sinks, *scripted.sinks(lambda: self.loop.stop()))
+            duration_ns, attendants = self._duration_ns, self._attendants(simulation)
+            for each in attendants:
+                duration_ns = each.duration_ns if duration_ns is None else duration_ns
+                sinks = (*sinks, *each.sinks(lambda: self.loop.stop()))
             loop = Loop(
                 simulation,
                 (*sinks, *self._sinks, *self._make_texts(), *view),
@@ -198,8 +200,8 @@ class Session:
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)
-            if scripted is not None:
-                scripted.let_stop(self.programs)
+            for each in attendants:
+                each.let_stop(self.programs)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)
@@ -245,17 +247,13 @@ class Session:
             self._closed = True
             self._opened.close()
 
-    def _scripted(self, simulation: Simulation) -> Scripted | None:
-        """Return what a world in Python has to say about its run; None for any other world."""
-        if self.world.python is None:
-            return None
-        # Imported here because other worlds do not need it.
-        from sim_node.session.ecs.scripted import Scripted
-
-        scripted = Scripted(self.world.python, simulation, self._view is not False)
-        for note in scripted.notes:
+    def _attendants(self, simulation: Simulation) -> list[Attendant]:
+        """Return what extensions let go with the run, such as the script of a world in Python."""
+        offered = (part.attend(simulation, shown=self._view is not False) for part in RUN_PARTS.values())
+        found = [each for each in offered if each is not None]
+        for note in (note for each in found for note in each.notes):
             self._report(note)
-        return scripted
+        return found
 
     def _follow_processes(self, before: World) -> tuple[()]:
         """Start the processes that a change of the world has added and end those that it removed, or report them."""
@@ -272,18 +270,17 @@ class Session:
             return None
         # Imported here because a run that is not recorded does not need it.
         from sim_node.recording.recorder import Recorder, absolute
-        from sim_node.recording.worlds import Attached, attachments_of, custom_data
+        from sim_node.recording.worlds import attachments_of, custom_data
 
         resolve = self._publishing.resolve or absolute
-        components: tuple[Attached, ...] = ()
-        if self.world.python is not None:
-            from sim_node.session.ecs.attachment import of_session
-
-            components = of_session(self.world, self._publish_rate, self._publishing.prefix, resolve)
+        of_parts = (
+            part.attachments(self.world, self._publish_rate, self._publishing.prefix, resolve)
+            for part in RUN_PARTS.values()
+        )
         return Recorder(
             Path(self._record),
             self._recording,
-            (*attachments_of(self.world, self.seed, self._randomised), *components),
+            (*attachments_of(self.world, self.seed, self._randomised), *chain.from_iterable(of_parts)),
             custom_data(self.world, self.seed),
             warn=self._warn,
             resolve=resolve,

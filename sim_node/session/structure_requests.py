@@ -10,8 +10,7 @@ from typing import TypeVar
 
 import numpy.typing as npt
 
-from sim_node.autopilot.ports import Instances, PortInUse
-from sim_node.geometry.arrays import FloatArray
+from sim_node.mavlink.ports import Instances, PortInUse
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
@@ -20,6 +19,7 @@ from sim_node.session.run_requests import RunRequests
 from sim_node.simulation import Loop, Refused
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.removal import without
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown
 from sim_node.world.autopilots import autopiloted
 from sim_node.world.model import World

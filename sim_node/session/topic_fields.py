@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.messages.topic import Send, Topic
 from sim_node.recording.bag import BagError, BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, value_at
 from sim_node.recording.definitions import UnknownType, definition_of
 from sim_node.recording.message_fields import Numbers, numbers_in
 from sim_node.recording.recorder import absolute
-from sim_node.schematic import UnknownName
-from sim_node.schematic.formulas import POSE_LABELS
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
-from sim_node.wire.tf_message_reader import Unreadable
-from sim_node.wire.topic import Send, Topic
+from sim_node.viewing.schematic import UnknownName
+from sim_node.viewing.schematic.formulas import POSE_LABELS
 
 # Messages that are poses: their fields, in the order of poses in formulas.
 _POSES = {

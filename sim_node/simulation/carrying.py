@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.columns import Array, Columns
+from sim_node.simulation.columns import Array, Columns
 
 
 def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node import names
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, tree_problems

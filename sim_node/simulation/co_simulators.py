@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
-from sim_node.columns import Columns
+from sim_node.simulation.columns import Columns
 from sim_node.simulation.pacing import Ticks
 
 

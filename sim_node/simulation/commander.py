@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sim_node.columns import Columns
-from sim_node.control import Controller
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation.brought import CommandRefused, Newest, Trials, Undone, warn_undone
+from sim_node.simulation.columns import Columns
+from sim_node.simulation.control import Controller
 from sim_node.simulation.simulation import Simulation
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
 from sim_node.world.bounds import fault
 from sim_node.world.commands import BodyCommands, VehicleCommands

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from sim_node.columns import Column, Columns
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import ENGINES
+from sim_node.simulation.columns import Column, Columns
+from sim_node.simulation.physics import ENGINES
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 
 _POSE = "[x y z qx qy qz qw] of each frame in its parent"

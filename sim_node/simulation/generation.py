@@ -8,19 +8,19 @@ from dataclasses import replace
 import numpy as np
 
 from sim_node.assembly import assemble
-from sim_node.columns import Array, Columns
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import ENGINES, Engine, engines_for
-from sim_node.physics.engine import DynamicEngine, Perceived, Releasing, Resumable, records_of
-from sim_node.sensors import Suite
-from sim_node.sensors.context import OPEN_AIR
-from sim_node.sensors.succession import cohorts_of, succeed
-from sim_node.sensors.suite import Split
-from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.carrying import carry
 from sim_node.simulation.co_simulators import Coupled
+from sim_node.simulation.columns import Array, Columns
 from sim_node.simulation.frames import declare_frames, refuse_sensor
+from sim_node.simulation.physics import ENGINES, Engine, engines_for
+from sim_node.simulation.physics.engine import DynamicEngine, Perceived, Releasing, Resumable, records_of
+from sim_node.simulation.sensors import Suite
+from sim_node.simulation.sensors.context import OPEN_AIR
+from sim_node.simulation.sensors.succession import cohorts_of, succeed
+from sim_node.simulation.sensors.suite import Split
+from sim_node.simulation.sensors.truth import DOWN, FrameState
 from sim_node.simulation.truth import Truth
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.gravity import free_fall
 from sim_node.world.layout import lay_out

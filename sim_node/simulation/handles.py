@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from sim_node.physics import BodyHandle, Engine, JointHandles, VehicleHandle
-from sim_node.physics.engine import Signalled, records_of
-from sim_node.physics.handles import Handle, Handles
-from sim_node.physics.signal_handles import SignalHandle
-from sim_node.sensors import SensorType
-from sim_node.sensors.suite import SensorRecord, Suite
+from sim_node.simulation.physics import BodyHandle, Engine, JointHandles, VehicleHandle
+from sim_node.simulation.physics.engine import Signalled, records_of
+from sim_node.simulation.physics.handles import Handle, Handles
+from sim_node.simulation.physics.signal_handles import SignalHandle
+from sim_node.simulation.sensors import SensorType
+from sim_node.simulation.sensors.suite import SensorRecord, Suite
 
 
 class SensorHandle(Handle[SensorRecord]):

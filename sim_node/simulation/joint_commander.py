@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.columns import Columns
-from sim_node.control.joint_trajectory import JointTrajectory
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation.brought import Trials, Undone, warn_undone
+from sim_node.simulation.columns import Columns
+from sim_node.simulation.control.joint_trajectory import JointTrajectory
 from sim_node.simulation.joint_setpoints import Code, Setpoint, types_of
 from sim_node.simulation.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.problems import quoted
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.control.joint_trajectory import JointTrajectory
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import JointHandle
 from sim_node.simulation.brought import CommandRefused
+from sim_node.simulation.control.joint_trajectory import JointTrajectory
+from sim_node.simulation.physics import JointHandle
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import fault
 from sim_node.world.joint_motion import ACTUATOR_TYPES

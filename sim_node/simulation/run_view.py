@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from sim_node.columns import Columns
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import BodyHandle, Engine, JointHandles
-from sim_node.sensors.measurements import SensorSubscription
-from sim_node.sensors.truth import FrameState
+from sim_node.simulation.columns import Columns
 from sim_node.simulation.generation import Generation, observer_of
+from sim_node.simulation.physics import BodyHandle, Engine, JointHandles
+from sim_node.simulation.sensors.measurements import SensorSubscription
+from sim_node.simulation.sensors.truth import FrameState
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sim_node import html
-from sim_node.columns import Array
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import NO_MEASUREMENTS, Measurements
+from sim_node.simulation.columns import Array
+from sim_node.simulation.sensors import NO_MEASUREMENTS, Measurements
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 
 NO_COLUMNS: Mapping[str, Array] = MappingProxyType({})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sim_node.columns import Array
+from sim_node.simulation.columns import Array
 from sim_node.world.model import World
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.columns import AtInstants, Columns
-from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.engine import DynamicEngine, Engine
-from sim_node.sensors.truth import Differences, FrameState
+from sim_node.simulation.columns import AtInstants, Columns
+from sim_node.simulation.physics.engine import DynamicEngine, Engine
+from sim_node.simulation.sensors.truth import Differences, FrameState
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.frame_table import FrameTable
 
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.engine import Merging, records_of
-from sim_node.sensors.truth import FrameState
 from sim_node.simulation import changes
 from sim_node.simulation.generation import Generation
+from sim_node.simulation.physics.engine import Merging, records_of
 from sim_node.simulation.removal import without
 from sim_node.simulation.run_view import RunView
+from sim_node.simulation.sensors.truth import FrameState
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.load import load
 from sim_node.world.model import World
 from sim_node.world.problems import refuse

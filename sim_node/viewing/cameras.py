@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Scope, UnknownName, Viewport, bound, bound_pose
-from sim_node.schematic.binding import problem_of
-from sim_node.schematic.eql import Formula
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.schematic import Scope, UnknownName, Viewport, bound, bound_pose
+from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic.eql import Formula
 
 _UP = np.array([0.0, 0.0, 1.0])
 

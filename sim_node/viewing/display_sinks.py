@@ -7,20 +7,20 @@ from itertools import count
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages import topic
+from sim_node.messages.cdr import stamp
+from sim_node.messages.clock import Stamp, simulation_stamp
+from sim_node.messages.encoding import encode
+from sim_node.messages.layout import MessageLayout
+from sim_node.messages.marker_messages import MarkerArrays
+from sim_node.messages.sensor_topics import topic_of
+from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
 from sim_node.simulation import Sink, Snapshot
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.urdf import UrdfWriter
-from sim_node.wire import topic
-from sim_node.wire.cdr import stamp
-from sim_node.wire.clock import Stamp, simulation_stamp
-from sim_node.wire.encoding import encode
-from sim_node.wire.layout import MessageLayout
-from sim_node.wire.marker_messages import MarkerArrays
-from sim_node.wire.sensor_topics import topic_of
-from sim_node.wire.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
 from sim_node.world import FrameTable, World
 
 

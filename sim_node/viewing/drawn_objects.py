@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import (
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.meshes import PLAIN, Shape
+from sim_node.viewing.schematic import (
     GlbModel,
     LiveEllipsoid,
     Object3d,
@@ -20,10 +21,9 @@ from sim_node.schematic import (
     bound,
     bound_pose,
 )
-from sim_node.schematic.binding import problem_of
-from sim_node.schematic.eql import Formula
-from sim_node.schematic.formulas import euler
-from sim_node.viewing.meshes import PLAIN, Shape
+from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic.eql import Formula
+from sim_node.viewing.schematic.formulas import euler
 
 # A plane has no thickness; this is thin enough, and is seen from below.
 _THIN = 1e-3

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.plans import sampled
 from sim_node.world import World

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # The sides of a cube map in the order of OpenGL (4.6, table 8.19), which is MuJoCo's: the axis of a side and its sign,
 # and the axes along which its columns and its rows run, with their signs.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import groups_of
-from sim_node.sensors.camera import Camera, CameraType
-from sim_node.sensors.context import Lens
+from sim_node.simulation.sensors import groups_of
+from sim_node.simulation.sensors.camera import Camera, CameraType
+from sim_node.simulation.sensors.context import Lens
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.schematic_pictures import ViewportFraming, horizontal, viewport_named

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.keyframes import Motions
+from sim_node.messages.marker_messages import Marker, MarkerType
 from sim_node.registry import Registry
+from sim_node.simulation.physics.keyframes import Motions
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, Shape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import in_urdf
-from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World
 from sim_node.world.model import CURVED, STILL, Motion
 from sim_node.world.problems import WorldWarning

@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.renderer import Renderer
 

@@ -12,9 +12,9 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.compiled import Compiled
-from sim_node.physics.mujoco_model import compile_model
+from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.mujoco_model import compile_model
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, FilePart, Mesh, Shape, capsule, coloured, parts_of
 from sim_node.world.bodies import Geometry

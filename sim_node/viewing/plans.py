@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.keyframes import Motions
+from sim_node.simulation.physics.keyframes import Motions
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World
 from sim_node.world.layout import Layout
 from sim_node.world.vehicles import Multirotor

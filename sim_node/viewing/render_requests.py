@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation, Snapshot
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
 from sim_node.viewing.framing import Content, RenderError, framing_for, framing_of_viewport, size_of
 from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail, write_names, write_time

@@ -8,11 +8,11 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.appearance import compiled_to_draw, dressed
-from sim_node.physics.mujoco_model import compile_model
-from sim_node.physics.scene import HORIZON, own_lights, set_headlight
+from sim_node.simulation.physics.appearance import compiled_to_draw, dressed
+from sim_node.simulation.physics.mujoco_model import compile_model
+from sim_node.simulation.physics.scene import HORIZON, own_lights, set_headlight
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP
 from sim_node.viewing.mujoco_shapes import add_shown
 from sim_node.viewing.shapes import DISC, THICKNESS, discs_of

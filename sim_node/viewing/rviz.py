@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from sim_node.messages.sensor_topics import sensor_messages
+from sim_node.messages.topic import Topic
 from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
 from sim_node.viewing.extent import Extent, around, places_of
 from sim_node.viewing.markers import MARKER_GROUPS, ROBOTS
@@ -15,8 +17,6 @@ from sim_node.viewing.rviz_displays import DISPLAYS, PLUGINS, Properties, robot_
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf
 from sim_node.viewing.rviz_viewports import viewport_views
 from sim_node.viewing.sensor_marks import NAMES
-from sim_node.wire.sensor_topics import sensor_messages
-from sim_node.wire.topic import Topic
 from sim_node.world import World
 from sim_node.world.layout import lay_out
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim_node.messages.topic import Topic
 from sim_node.registry import Registry
-from sim_node.wire.topic import Topic
 
 Properties = dict[str, Any]
 

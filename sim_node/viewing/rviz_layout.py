@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import yaml
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.extent import Extent
 from sim_node.viewing.rviz_displays import PLUGINS, Properties, head
 from sim_node.world import FrameTable

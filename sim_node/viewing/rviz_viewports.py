@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Viewport
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.cameras import Camera, Sight
 from sim_node.viewing.rviz_displays import PLUGINS, Properties
 from sim_node.viewing.rviz_layout import point
+from sim_node.viewing.schematic import Viewport
 from sim_node.viewing.shown_signals import WORLD_POS, ShownSignals
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import Layout

@@ -11,16 +11,16 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Schematic, Viewport
-from sim_node.sensors.context import Lens
+from sim_node.simulation.sensors.context import Lens
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.mujoco_shapes import add_drawn_mesh, compilable_parts
 from sim_node.viewing.renderer import Renderer
+from sim_node.viewing.schematic import Schematic, Viewport
 from sim_node.viewing.shown_signals import ShownSignals
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable, World, WorldError, WorldWarning
@@ -150,7 +150,7 @@ def _parts(shape: Shape, count: int) -> Iterator[_Part]:
         return
     try:
         for number, part in enumerate(compilable_parts(shape.file, shape.scale), count):
-            yield _Part(f"sim_node/schematic/{number}", part.vertices, part.faces, np.array(part.colour))
+            yield _Part(f"sim_node/viewing/schematic/{number}", part.vertices, part.faces, np.array(part.colour))
     except Exception as error:  # trimesh raises nearly anything for damaged files; MuJoCo refuses meshes without area
         message = " ".join(str(error).split()) or type(error).__name__
         warnings.warn(f"not in pictures: {shape.file.name}: {message}", WorldWarning, stacklevel=2)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.marker_messages import Marker, MarkerType
 from sim_node.names import last
 from sim_node.registry import Registry
-from sim_node.sensors import groups_of
+from sim_node.simulation.sensors import groups_of
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import marker_group
-from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World
 
 # The namespaces of these markers.

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.scene.rotors import upwards
+from sim_node.messages.rotor_frames import upwards
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry

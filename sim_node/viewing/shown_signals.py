@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Signal
-from sim_node.schematic.formulas import POSE_LABELS
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
+from sim_node.viewing.schematic import Signal
+from sim_node.viewing.schematic.formulas import POSE_LABELS
 from sim_node.world import FrameTable, World
+from sim_node.world.part import PARTS, Numbers
 
 WORLD_POS = "world_pos"
-COMPONENT = "component/"
 # Before the names of sensors in measurements that are whole: those for views are only what is drawn.
 SENSOR = "sensor/"
 _NO_POSE = np.full(7, np.nan)
@@ -46,7 +46,7 @@ class ShownSignals:
     Args:
         frames: The frames.
         labels: Labels of the numbers of sensors, by name.
-        world: The world, for the components of one in Python.
+        world: The world, for what its kinds of parts name.
         lenient: Whether frames may come later: until then their poses are unknown.
         fields: Fields of topics; None where there are no topics.
 
@@ -69,14 +69,17 @@ class ShownSignals:
         self._in_root = np.full((len(frames), 7), np.nan)
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
         self._lenient, self._fields = lenient, fields
-        self._components = {} if world is None else _components(world)
+        self._columns: dict[str, Numbers] = {}
+        if world is not None:
+            for kind in PARTS.values():
+                self._columns |= kind.columns(world)
         self.columns: set[str] = set()
         self.sensors: set[str] = set()
 
     def find(self, name: str) -> Signal | None:
         """Return the signal of a name, or None."""
         owner, _, component = name.rpartition(".")
-        known = self._components.get(name)
+        known = self._columns.get(name)
         if known is not None:
             column, row, labels = known
             self.columns.add(column)
@@ -98,7 +101,7 @@ class ShownSignals:
 
     def names(self) -> Iterable[str]:
         """Return the names, for messages."""
-        return [*self._components, *(f"{name}.{WORLD_POS}" for name in self._rows), *self._labels]
+        return [*self._columns, *(f"{name}.{WORLD_POS}" for name in self._rows), *self._labels]
 
     def update(self, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
         """Take in an instant.
@@ -118,31 +121,3 @@ class ShownSignals:
 
     def _pose(self, row: int) -> FloatArray:
         return self._in_root[row, _AS_TRANSFORM]
-
-
-def _components(world: World) -> dict[str, tuple[str, int, tuple[str, ...]]]:
-    """Return the components of a world in Python by `ENTITY.COMPONENT`: their column, row and labels."""
-    if world.python is None:
-        return {}
-    # Imported here: only such worlds need JAX.
-    from sim_node.ecs.components import layout_of
-    from sim_node.ecs.pairs import identifier
-
-    structure = world.python.captured.program.structure
-    found: dict[str, tuple[str, int, tuple[str, ...]]] = {}
-    for component, entities in structure.entities.items():
-        of = structure.components[component]
-        size = layout_of(of).size
-        labels = POSE_LABELS if component == WORLD_POS and size == 7 else _labels(of.labels(), size)
-        for row, entity in enumerate(entities):
-            name = structure.names[entity]
-            found[f"{name}.{component}"] = entry = (f"{COMPONENT}{component}", row, labels)
-            found.setdefault(f"{identifier(name)}.{component}", entry)
-    return found
-
-
-def _labels(given: tuple[str, ...], size: int) -> tuple[str, ...]:
-    """Return labels of numbers; three without names are x, y and z."""
-    if size == 3 and given == ("0", "1", "2"):
-        return "x", "y", "z"
-    return given

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape, uri
 from sim_node.viewing.robots import Robot
 from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
@@ -203,7 +203,7 @@ def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
     if not world.bodies and not world.models:
         return {}
     need_mujoco(world)
-    from sim_node.physics.mujoco_model import compile_model
+    from sim_node.simulation.physics.mujoco_model import compile_model
 
     model = compile_model(world, layout).model
     found = {}

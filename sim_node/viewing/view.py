@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.context import Lens
+from sim_node.simulation.sensors.context import Lens
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Default field of view: about that of a 28 mm lens on 35 mm film.
 DEFAULT_FOV = np.radians(60.0)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_node import names
-from sim_node.control.bases import BASE_TYPES, BaseType
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.base_types import BASE_TYPES, BaseType
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import Fault, declared, faults, given, place_of
 from sim_node.world.joint_checks import actuated_joints

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import MIN_TIMESTEP_NS, SHAPES, Body, Geometry, Inertial
 from sim_node.world.bounds import MAX_MASS, fault
 from sim_node.world.checks import UNIT, pose_faults

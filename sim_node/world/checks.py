@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, ORIGIN_RANGES, OUTSIDE, Motion, Sensor, StaticFrame, World

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from sim_node.frames import Frame, convert_transform
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import Frame, convert_transform
+from sim_node.spatial.geometry.arrays import FloatArray
 
 
 def _as_is(pose: FloatArray) -> FloatArray:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Geometry
 from sim_node.world.mesh_files import scaled_triangles
 

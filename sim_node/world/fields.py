@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
 # Vectors whose lengths differ from 1 by no more are unit up to rounding.
 UNIT = 4e-15

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE
 from sim_node.world.declared import (
     Fault,

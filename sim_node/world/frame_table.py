@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
 from sim_node.names import hierarchical_path
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.declared import faults

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_STIFFNESS
 from sim_node.world.declared import Fault, declared, given, place_of, rule
 from sim_node.world.fields import floats

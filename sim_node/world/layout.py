@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sim_node import names
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, VOLUMES, Geometry
 from sim_node.world.mujoco_source import message_of, mujoco_fault
 from sim_node.world.problems import quoted

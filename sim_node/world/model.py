@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from sim_node import html
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
 from sim_node.world.fields import floats, same, whole_nanoseconds
@@ -21,9 +21,7 @@ from sim_node.world.part import PARTS, Mobility, kind_of
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 
 if TYPE_CHECKING:
-    from sim_node.ecs.part import PythonWorld
-    from sim_node.scene.part import Actor, Resource
-    from sim_node.schematic.model import Schematic
+    from sim_node.viewing.schematic.model import Schematic
     from sim_node.world.bases import Base
     from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
     from sim_node.world.commands import BodyCommands, VehicleCommands
@@ -296,10 +294,7 @@ class World:
         ground: The ground.
         lights: Lights in the fixed frame.
         sky: The sky.
-        actors: What scene graphs say of frames.
-        resources: Resources of scene graphs.
         schematic: What the viewer shows of the world.
-        python: The entities and systems of a script.
         kinds: Parts of the kinds that plug-ins add.
 
     Raises:
@@ -344,10 +339,7 @@ class World:
         ground: Ground | Any
         lights: tuple[Light, ...]
         sky: Sky | Any
-        actors: tuple[Actor, ...]
-        resources: tuple[Resource, ...]
         schematic: Schematic | Any
-        python: PythonWorld | Any
 
     def __init__(
         self,
@@ -386,10 +378,7 @@ class World:
         ground: Ground | None = NO_PARTS,
         lights: Iterable[Light] = NO_PARTS,
         sky: Sky | None = NO_PARTS,
-        actors: Iterable[Actor] = NO_PARTS,
-        resources: Iterable[Resource] = NO_PARTS,
         schematic: Schematic | None = NO_PARTS,
-        python: PythonWorld | None = NO_PARTS,
         **kinds: Any,
     ) -> None:
         arguments, defaults = locals(), World.__init__.__kwdefaults__ or {}

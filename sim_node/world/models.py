@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
 from sim_node.world.fields import same
 from sim_node.world.joints import LinkJoint, link_pose

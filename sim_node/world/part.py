@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import declared
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
 from sim_node.world.writers.values import data_of
@@ -22,6 +22,14 @@ P = TypeVar("P")
 Refer = Callable[[Path], str]
 # Whether a frame moves in its parent. A "mountable" frame is static if it is a sensor's mounting and does not move.
 Mobility = Literal["static", "mountable", "dynamic"]
+
+
+class Numbers(NamedTuple):
+    """Numbers of a run that have a name: a row of a column, and a label for each."""
+
+    column: str
+    row: int
+    labels: tuple[str, ...]
 
 
 class Placement(Protocol):
@@ -134,6 +142,10 @@ class Kind(Generic[P]):
         """Return every problem of a world's parts of this kind, except for names and parents of frames."""
         return ()
 
+    def columns(self, world: World) -> Mapping[str, Numbers]:
+        """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""
+        return {}
+
     def renamed(self, part: P, rename: Rename) -> P | None:
         """Return an included world's part as it is in the including world; None to leave it out."""
         changes = {self.frame: rename.frame(getattr(part, self.frame)), **rename.below(part)} if self.frame else {}
@@ -196,9 +208,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
         "sim_node.world.parts.gravity",
         "sim_node.world.parts.signals",
         "sim_node.world.parts.scene",
-        "sim_node.scene.part",
-        "sim_node.schematic.part",
-        "sim_node.ecs.part",
+        "sim_node.viewing.schematic.part",
     ),
     group="sim_node.parts",
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import Fault, declared, given, place_of, rule

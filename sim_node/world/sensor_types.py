@@ -1,4 +1,4 @@
-"""The types of sensors in world files: sim_node.sensors and plug-ins add them."""
+"""The types of sensors in world files: sim_node.simulation.sensors and plug-ins add them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_node.registry import Registry
 SENSOR_TYPES: Registry[str, Any] = Registry(
     "sensor",
     shipped=tuple(
-        f"sim_node.sensors.{name}"
+        f"sim_node.simulation.sensors.{name}"
         for name in (
             *("air_data", "camera", "wrenches", "gps", "odometry", "imu", "joint_states", "lidar", "magnetometer"),
             *("optical_flow", "rangefinder"),

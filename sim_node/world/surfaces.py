@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.problems import Place
 
 CONES = ("pyramidal", "elliptic")

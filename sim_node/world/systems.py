@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
 from sim_node.world.fields import floats, same
 from sim_node.world.joint_motion import UNLIMITED, Stop

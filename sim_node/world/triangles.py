@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.fields import same
 
 MAX_TRIANGLES = 1_000_000

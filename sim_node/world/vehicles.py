@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import Fault, Spread, declared, given, keys_of, place_of, read, rule
 from sim_node.world.problems import NO_PLACE, Place

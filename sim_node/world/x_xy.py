@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joints import JOINTS, JointType, Part
 
 FIXED_FRAME = "world"

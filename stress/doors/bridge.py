@@ -11,19 +11,19 @@ from typing import Any
 
 from rclpy.serialization import deserialize_message
 
-from sim_node.autopilot.axes import Quaternion
-from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.bridge_settings import BridgeSettings
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.commands import Command
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.mission import Clear, Download, Upload
-from sim_node.autopilot.tlog import Playback
-from sim_node.autopilot.topics import Topic
-from sim_node.autopilot.transaction import Result, Transaction
-from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.publishers import message_class
+from sim_node.mavlink.axes import Quaternion
+from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.bridge_settings import BridgeSettings
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.commands import Command
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.mission import Clear, Download, Upload
+from sim_node.mavlink.tlog import Playback
+from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.transaction import Result, Transaction
+from sim_node.mavlink.vehicle import Vehicle
+from sim_node.ros.publishers import message_class
 from stress.door import Stateless
 from stress.mavlink import FROM_VEHICLE, GROUND, anything
 from stress.mutations import broken_bytes

@@ -17,15 +17,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
-from sim_node.autopilot.builtin.dialect import Dialect, Mode
-from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.world import parameters_in
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.parser import Parser
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+from sim_node.autopilots.builtin.dialect import Dialect, Mode
+from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.world import parameters_in
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.parser import Parser
 from sim_node.world import load
 from stress.mavlink import FROM_GROUND, FROM_SIMULATOR, GROUND, SYSTEM, anything
 from stress.mutations import broken_bytes

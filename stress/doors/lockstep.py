@@ -16,11 +16,11 @@ from random import Random
 
 import numpy as np
 
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.lockstep import ArduPilot, LockstepAutopilot, Px4, Sample
-from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
-from sim_node.autopilot.lockstep.ardupilot import PORTS_PER_INSTANCE
-from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
+from sim_node.autopilots.lockstep import ArduPilot, LockstepAutopilot, Px4, Sample
+from sim_node.autopilots.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
+from sim_node.autopilots.lockstep.ardupilot import PORTS_PER_INSTANCE
+from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
+from sim_node.mavlink.codec import frame_bytes
 from stress.mutations import broken_bytes
 
 MOTORS = 4

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.mission.items import KINDS
-from sim_node.autopilot.mission.plan import as_messages, read_plan
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
-from sim_node.frames import Ned
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.mission.items import KINDS
+from sim_node.mavlink.mission.plan import as_messages, read_plan
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
+from sim_node.spatial.frames import Ned
 from sim_node.world import WorldError
 from stress.door import Stateless
 from stress.mutations import broken_bytes, broken_lines, broken_words, count_lines

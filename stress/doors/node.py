@@ -28,7 +28,7 @@ from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.parameter import Parameter
 from rosidl_parser.definition import AbstractSequence, Array, NamespacedType
 
-from sim_node.nodes.message_values import type_named
+from sim_node.ros.message_values import type_named
 
 ANSWER_S, END_S, START_S = 1.0, 2.0, 120.0
 CLIENTS = 4

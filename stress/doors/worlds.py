@@ -13,8 +13,8 @@ from typing import Any, cast
 import numpy as np
 import yaml
 
-from sim_node.sensors import SENSORS
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import SENSORS
 from sim_node.world import Diverged, World, WorldError, WorldWarning, load
 from sim_node.world.joints import JOINTS
 from sim_node.world.locate import shipped_worlds

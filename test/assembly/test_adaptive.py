@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim_node.assembly import assemble, assembly_of
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, WorldError, loads
 from sim_node.world.writers.yaml import to_yaml
 

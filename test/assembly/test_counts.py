@@ -11,7 +11,7 @@ from linkages import bar, four_bar
 from scipy.optimize import brentq, fsolve
 
 from sim_node.assembly import Assembly, assembly_of
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Mate, MateConnector, RigidBody, System, World
 
 

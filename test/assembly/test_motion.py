@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim_node.assembly import assemble, assembly_of
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.rigid_bodies import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import (
     ContactGeometry,
     Geometry,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.autopilot.lockstep import Commands, LockstepAutopilot, Sample
+from sim_node.autopilots.lockstep import Commands, LockstepAutopilot, Sample
 
 
 def take_turns(autopilot: LockstepAutopilot, sample: Sample) -> Commands | None:

@@ -13,7 +13,7 @@ import numpy as np
 from claims import free_instance
 from waiting import PATIENCE
 
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 

@@ -8,8 +8,8 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.transaction import Outgoing, Transaction
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.transaction import Outgoing, Transaction
 
 ACCEPTED, ERROR, INVALID_SEQUENCE, CANCELLED = 0, 1, 13, 15
 SECOND = 1_000_000_000

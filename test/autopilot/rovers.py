@@ -7,14 +7,14 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from sim_node.autopilot.builtin.dialect import Dialect
-from sim_node.autopilot.builtin.flight import Flight
-from sim_node.autopilot.builtin.px4_rover import PX4_ROVER
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.builtin.world import parameters_in
-from sim_node.control.bases.channels import Channels
+from sim_node.autopilots.builtin.dialect import Dialect
+from sim_node.autopilots.builtin.flight import Flight
+from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.simulation import Simulation
 from sim_node.world import World, loads
+from sim_node.world.base_types.channels import Channels
 from sim_node.world.bases import Base
 
 HZ = 50

@@ -10,15 +10,15 @@ from typing import Any
 
 from waiting import PATIENCE
 
-from sim_node.autopilot.axes import Quaternion
-from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.bridge_settings import BridgeSettings
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.signing import Signing
-from sim_node.autopilot.topics import Topic
-from sim_node.autopilot.transaction import Result, Transaction
-from sim_node.autopilot.vehicle import Vehicle
+from sim_node.mavlink.axes import Quaternion
+from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.bridge_settings import BridgeSettings
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.signing import Signing
+from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.transaction import Result, Transaction
+from sim_node.mavlink.vehicle import Vehicle
 
 
 class Running:

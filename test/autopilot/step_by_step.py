@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.autopilot.builtin.autopilot import TICK_NS, BuiltinAutopilot
-from sim_node.autopilot.builtin.dialect import Dialect, Mode
-from sim_node.autopilot.builtin.flight import Flight
-from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.codec import Message, frame_bytes, kind_named
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.parser import Parser
+from sim_node.autopilots.builtin.autopilot import TICK_NS, BuiltinAutopilot
+from sim_node.autopilots.builtin.dialect import Dialect, Mode
+from sim_node.autopilots.builtin.flight import Flight
+from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.mavlink.codec import Message, frame_bytes, kind_named
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import load
 

@@ -16,10 +16,10 @@ from recordings import DATA, EXCERPT, whole_flight
 from scipy.spatial.transform import Rotation, Slerp
 from sensor_msgs.msg import Imu
 
-from sim_node.autopilot.telemetry import Telemetry
-from sim_node.autopilot.tlog import read_tlog
-from sim_node.autopilot.topics import FrameNames
-from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.mavlink.telemetry import Telemetry
+from sim_node.mavlink.tlog import read_tlog
+from sim_node.mavlink.topics import FrameNames
+from sim_node.mavlink.translation import TRANSLATIONS
 
 # Of the axes: north, east, down to east, north, up; forward, right, down to forward, left, up.
 ENU_NED = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.autopilot import axes
-from sim_node.frames import AttitudeNed, YawEnu, YawNed
+from sim_node.mavlink import axes
+from sim_node.spatial.frames import AttitudeNed, YawEnu, YawNed
 
 ANGLE = st.floats(-3.14, 3.14)
 

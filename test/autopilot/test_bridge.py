@@ -24,18 +24,18 @@ from recordings import EXCERPT
 from running import Running, running
 from waiting import PATIENCE
 
-from sim_node.autopilot import commands, setpoints
-from sim_node.autopilot.bridge_settings import BridgeSettings
-from sim_node.autopilot.goto import Goto
-from sim_node.autopilot.links import EndpointFault, endpoint_of
-from sim_node.autopilot.links.endpoint import MAX_READS
-from sim_node.autopilot.links.tcp import Tcp
-from sim_node.autopilot.links.udp import UdpEndpoint
-from sim_node.autopilot.mission import Upload, read_plan
-from sim_node.autopilot.mission.plan import as_messages
-from sim_node.autopilot.setpoints import Limits
-from sim_node.autopilot.tlog import Playback, read_tlog
-from sim_node.autopilot.vehicle import Vehicle
+from sim_node.mavlink import commands, setpoints
+from sim_node.mavlink.bridge_settings import BridgeSettings
+from sim_node.mavlink.goto import Goto
+from sim_node.mavlink.links import EndpointFault, endpoint_of
+from sim_node.mavlink.links.endpoint import MAX_READS
+from sim_node.mavlink.links.tcp import Tcp
+from sim_node.mavlink.links.udp import UdpEndpoint
+from sim_node.mavlink.mission import Upload, read_plan
+from sim_node.mavlink.mission.plan import as_messages
+from sim_node.mavlink.setpoints import Limits
+from sim_node.mavlink.tlog import Playback, read_tlog
+from sim_node.mavlink.vehicle import Vehicle
 
 POSE = "local_position/pose"
 

@@ -13,12 +13,12 @@ from pymavlink import mavutil, mavwp
 from pymavlink.dialects.v20 import all as mavlink
 from step_by_step import ORIGIN, PER_LATITUDE, PER_LONGITUDE, Commanded, item
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Dialect, Mode
-from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.builtin.world import parameters_in
-from sim_node.autopilot.codec import Message
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Dialect, Mode
+from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.world import parameters_in
+from sim_node.mavlink.codec import Message
 from sim_node.world import load
 
 ACCEPTED, REJECTED = 0, 1

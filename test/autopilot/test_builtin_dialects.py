@@ -12,9 +12,9 @@ import pytest
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import all as mavlink
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Dialect, Mode
-from sim_node.autopilot.builtin.px4 import PX4
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Dialect, Mode
+from sim_node.autopilots.builtin.px4 import PX4
 from stress.doors.builtin import Running
 
 NAN = math.nan

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from step_by_step import ORIGIN, Commanded, item
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Dialect, Mode
-from sim_node.autopilot.builtin.fence import AREAS, Fence
-from sim_node.autopilot.builtin.geo_reference import GeoReference
-from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.settings import Settings
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.builtin.world import parameters_in
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Dialect, Mode
+from sim_node.autopilots.builtin.fence import AREAS, Fence
+from sim_node.autopilots.builtin.geo_reference import GeoReference
+from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.settings import Settings
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.world import load
 
 # MAV_RESULT

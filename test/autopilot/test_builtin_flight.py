@@ -11,15 +11,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 from step_by_step import Flown, item
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Mode, Refused
-from sim_node.autopilot.builtin.flight import Flight
-from sim_node.autopilot.builtin.memory import restore, saved
-from sim_node.autopilot.builtin.mission import Mission, fault
-from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Tilt, Track
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters, from_json, to_json
-from sim_node.autopilot.builtin.world import parameters_in
-from sim_node.control import Airframe
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Mode, Refused
+from sim_node.autopilots.builtin.flight import Flight
+from sim_node.autopilots.builtin.memory import restore, saved
+from sim_node.autopilots.builtin.mission import Mission, fault
+from sim_node.autopilots.builtin.tasks import Accelerate, Drift, Go, Tilt, Track
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters, from_json, to_json
+from sim_node.autopilots.builtin.world import parameters_in
+from sim_node.simulation.control import Airframe
 from sim_node.world import load
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from step_by_step import Flown
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Dialect, Mode, Refused
-from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Task, Tilt, Track
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.builtin.world import parameters_in
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Dialect, Mode, Refused
+from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.tasks import Accelerate, Drift, Go, Task, Tilt, Track
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.world import load
 
 STANDS = 0.13

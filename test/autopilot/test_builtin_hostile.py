@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from sim_node.autopilot.codec import frame_bytes
+from sim_node.mavlink.codec import frame_bytes
 from stress.doors.builtin import Running
 
 LEVEL = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))

@@ -22,9 +22,9 @@ from claims import free_instance, free_port
 from pymavlink.dialects.v20 import common as mavlink
 from waiting import PATIENCE, until, until_ended
 
-from sim_node.autopilot.codec import EncodeError
-from sim_node.autopilot.ports import PortInUse
-from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.mavlink.codec import EncodeError
+from sim_node.mavlink.ports import PortInUse
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 from stress.mavlink import FROM_GROUND, anything
@@ -414,8 +414,8 @@ def test_nothing_is_left_behind(run: Callable[..., Run]) -> None:
 
 def test_a_process_without_its_simulation_ends() -> None:
     """Where that was killed, and could not stop it."""
-    from sim_node.autopilot.builtin.vehicle_parameters import to_json
-    from sim_node.autopilot.builtin.world import parameters_in
+    from sim_node.autopilots.builtin.vehicle_parameters import to_json
+    from sim_node.autopilots.builtin.world import parameters_in
 
     world, instance = load("guided"), free_instance()
     process = subprocess.Popen(

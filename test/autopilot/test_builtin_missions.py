@@ -11,14 +11,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 from step_by_step import Flown, item
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Mode
-from sim_node.autopilot.builtin.fence import FENCE, Fence, fence_fault, item_fault
-from sim_node.autopilot.builtin.mission import fault
-from sim_node.autopilot.builtin.settings import Action
-from sim_node.autopilot.builtin.tasks import Drift
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.builtin.world import parameters_in
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Mode
+from sim_node.autopilots.builtin.fence import FENCE, Fence, fence_fault, item_fault
+from sim_node.autopilots.builtin.mission import fault
+from sim_node.autopilots.builtin.settings import Action
+from sim_node.autopilots.builtin.tasks import Drift
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.world import load
 
 NAN = math.nan

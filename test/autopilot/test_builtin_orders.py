@@ -10,10 +10,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 from step_by_step import Commanded
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.dialect import Mode
-from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.autopilot.builtin.world import parameters_in
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.dialect import Mode
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.world import load
 
 ACCEPTED = 0

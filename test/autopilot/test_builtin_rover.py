@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from rovers import Driven
 
-from sim_node.autopilot.builtin.ardupilot_rover import ARDUPILOT_ROVER
-from sim_node.autopilot.builtin.dialect import Denied, Mode, Refused, Unsupported
-from sim_node.autopilot.builtin.mission import fault
-from sim_node.autopilot.builtin.px4_rover import PX4_ROVER
-from sim_node.autopilot.builtin.settings import Action
-from sim_node.autopilot.builtin.vehicle_parameters import Chassis, from_json, to_json
+from sim_node.autopilots.builtin.ardupilot_rover import ARDUPILOT_ROVER
+from sim_node.autopilots.builtin.dialect import Denied, Mode, Refused, Unsupported
+from sim_node.autopilots.builtin.mission import fault
+from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.settings import Action
+from sim_node.autopilots.builtin.vehicle_parameters import Chassis, from_json, to_json
 
 KINEMATIC = ", drive: kinematic"
 # The acceptance radius of its waypoints, m.

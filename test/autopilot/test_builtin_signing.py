@@ -15,10 +15,10 @@ from claims import free_instance, free_port
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from waiting import until
 
-from sim_node.autopilot.builtin.vehicle_parameters import to_json
-from sim_node.autopilot.builtin.world import parameters_in
-from sim_node.autopilot.signing import EPOCH_S
+from sim_node.autopilots.builtin.vehicle_parameters import to_json
+from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.cli.main import main
+from sim_node.mavlink.signing import EPOCH_S
 from sim_node.recording.worlds import attachments_of
 from sim_node.world import load
 

@@ -19,7 +19,7 @@ from claims import free_port
 from flying_clients import ALTITUDE, EAST, GEOID, LATITUDE, LONGITUDE, NORTH, STANDS, Flown
 from strangers import ROOT, Client, environment_of
 
-from sim_node.autopilot.builtin.px4 import PX4
+from sim_node.autopilots.builtin.px4 import PX4
 
 PAGE = (ROOT / "docs" / "autopilot.md").read_text(encoding="utf-8")
 Check = Callable[[Flown, dict[str, Any]], None]

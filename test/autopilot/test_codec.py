@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v10 import all as first_dialect
 from pymavlink.dialects.v20 import all as dialect
 
-from sim_node.autopilot.codec import EncodeError, enum_name, first_frame_bytes, frame_bytes, kind_of
-from sim_node.autopilot.parser import Parser
+from sim_node.mavlink.codec import EncodeError, enum_name, first_frame_bytes, frame_bytes, kind_of
+from sim_node.mavlink.parser import Parser
 
 NUMBERS = sorted(dialect.mavlink_map)
 FIRST_NUMBERS = sorted(first_dialect.mavlink_map)

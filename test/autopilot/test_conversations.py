@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from peer import CoSimulator, peer
 from running import Running, running
 
-from sim_node.autopilot import commands
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.conversations import MAX_WAITING, Conversations
-from sim_node.autopilot.setpoints import Setpoint
-from sim_node.autopilot.transaction import Outgoing, Result, Transaction
-from sim_node.autopilot.vehicle import Vehicle
+from sim_node.mavlink import commands
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.conversations import MAX_WAITING, Conversations
+from sim_node.mavlink.setpoints import Setpoint
+from sim_node.mavlink.transaction import Outgoing, Result, Transaction
+from sim_node.mavlink.vehicle import Vehicle
 
 Make = Callable[[Vehicle], Transaction]
 

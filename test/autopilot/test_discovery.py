@@ -13,9 +13,9 @@ from rclpy.serialization import deserialize_message
 from running import Running
 from sensor_msgs.msg import Range
 
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.links import Address
-from sim_node.autopilot.parser import Parser
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.links import Address
+from sim_node.mavlink.parser import Parser
 
 AUTOPILOT, COMPANION, CAMERA = 1, 191, 100
 PX4, GENERIC, NONE = 12, 0, 8

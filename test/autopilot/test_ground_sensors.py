@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.lockstep import px4_hil
-from sim_node.autopilot.lockstep.samples import OnboardSensors, Sample
-from sim_node.autopilot.parser import Parser
+from sim_node.autopilots.lockstep import px4_hil
+from sim_node.autopilots.lockstep.samples import OnboardSensors, Sample
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import load
 

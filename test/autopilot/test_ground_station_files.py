@@ -15,10 +15,10 @@ from pymavlink import mavwp
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from running import running
 
-from sim_node.autopilot.mission import Upload, read_plan
-from sim_node.autopilot.mission.plan import as_messages, fence_messages, rally_messages
-from sim_node.autopilot.telemetry import Home
-from sim_node.frames import Ned
+from sim_node.mavlink.mission import Upload, read_plan
+from sim_node.mavlink.mission.plan import as_messages, fence_messages, rally_messages
+from sim_node.mavlink.telemetry import Home
+from sim_node.spatial.frames import Ned
 from sim_node.world import WorldError
 
 AT = Home(*HOME, Ned((0.0, 0.0, 0.0)))

@@ -9,16 +9,16 @@ import pytest
 from pymavlink.dialects.v20 import all as dialect
 from rclpy.serialization import deserialize_message
 
-from sim_node.autopilot.commands import Command
-from sim_node.autopilot.links import Address
-from sim_node.autopilot.mission import Clear, Download, Upload
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
-from sim_node.autopilot.topics import FrameNames
-from sim_node.autopilot.transaction import Transaction
-from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.publishers import message_class
+from sim_node.mavlink.commands import Command
+from sim_node.mavlink.links import Address
+from sim_node.mavlink.mission import Clear, Download, Upload
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
+from sim_node.mavlink.topics import FrameNames
+from sim_node.mavlink.transaction import Transaction
+from sim_node.mavlink.translation import TRANSLATIONS
+from sim_node.mavlink.vehicle import Vehicle
+from sim_node.ros.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
 EXTREMES = (b"\0", b"\xff", b"\x7f", b"\x80", b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f")

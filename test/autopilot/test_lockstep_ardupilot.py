@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from waiting import PATIENCE
 
-from sim_node.autopilot.lockstep import ArduPilot, Sample
-from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE, read_servos, reply
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.lockstep import ArduPilot, Sample
+from sim_node.autopilots.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE, read_servos, reply
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, loads
 from sim_node.world.autopilots import autopiloted

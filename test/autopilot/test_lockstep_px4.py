@@ -17,10 +17,10 @@ from claims import free_instance
 from exchanging import take_turns
 from waiting import PATIENCE
 
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.lockstep import Fix, Px4, Sample
-from sim_node.autopilot.lockstep.px4 import FIRST_PORT
-from sim_node.autopilot.parser import Parser
+from sim_node.autopilots.lockstep import Fix, Px4, Sample
+from sim_node.autopilots.lockstep.px4 import FIRST_PORT
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.parser import Parser
 
 EXCHANGE = Path(__file__).parents[1] / "data" / "px4_simulator_exchange.bin"
 EPOCH_US = 1_000_000

@@ -15,8 +15,8 @@ from exchanging import take_turns
 from pymavlink.dialects.v20 import common as mavlink
 from waiting import until
 
-from sim_node.autopilot.lockstep import Sample
-from sim_node.autopilot.lockstep.px4 import Px4Rover
+from sim_node.autopilots.lockstep import Sample
+from sim_node.autopilots.lockstep.px4 import Px4Rover
 
 EPOCH_US, STEP_US, PERIOD_US = 1_000_000, 4_000, 10_000
 LEFT, RIGHT = -0.25, 0.75

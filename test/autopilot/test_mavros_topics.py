@@ -16,14 +16,14 @@ from recordings import EXCERPT
 from scipy.spatial.transform import Rotation
 from test_translation import ARRIVAL, ATTITUDE, Heard, xyz
 
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.other_components import OF_ANY_COMPONENT, OtherComponents
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Telemetry
-from sim_node.autopilot.tlog import read_tlog
-from sim_node.autopilot.topics import TOPICS, FrameNames, Profile
-from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.autopilot.translation.health import STALE_NS, reports
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.other_components import OF_ANY_COMPONENT, OtherComponents
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Telemetry
+from sim_node.mavlink.tlog import read_tlog
+from sim_node.mavlink.topics import TOPICS, FrameNames, Profile
+from sim_node.mavlink.translation import TRANSLATIONS
+from sim_node.mavlink.translation.health import STALE_NS, reports
 
 # MAVROS 2.12: SensorDataQoS, or reliable and keep last 10 (the calibration's: 2).
 RELIABLE = {

@@ -15,12 +15,12 @@ from mission_links import ArduPilotUpload, DelayedLink, Holder, Px4Upload, ack
 from peer import HOME, PX4, peer
 from running import running
 
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
-from sim_node.autopilot.mission.plan import as_messages, from_messages
-from sim_node.autopilot.telemetry import Home
-from sim_node.autopilot.transaction import Outgoing
-from sim_node.frames import Ned
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.mission import Clear, Download, Upload, as_json, read_plan
+from sim_node.mavlink.mission.plan import as_messages, from_messages
+from sim_node.mavlink.telemetry import Home
+from sim_node.mavlink.transaction import Outgoing
+from sim_node.spatial.frames import Ned
 from sim_node.world import WorldError
 
 AT = Home(*HOME, Ned((0.0, 0.0, 0.0)))

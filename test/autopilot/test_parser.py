@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v20 import ardupilotmega
 from recordings import EXCERPT
 
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.tlog import read_tlog, records
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.tlog import read_tlog, records
 
 # Mutated frames in bursts, each of which is followed by a look at the memory.
 BURSTS, BURST, WARM = 30, 500, 10

@@ -14,8 +14,8 @@ import pytest
 from claims import free_instance, free_port
 from running import Running
 
-from sim_node.autopilot.ports import Instances, PortInUse
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
+from sim_node.mavlink.ports import Instances, PortInUse
 from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.world import World, load

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
-from sim_node.autopilot.pose_stream import HISTORY_NS, MAX_GAP_NS, PoseStream
-from sim_node.frames import AttitudeEnu, Enu
+from sim_node.mavlink.pose_stream import HISTORY_NS, MAX_GAP_NS, PoseStream
+from sim_node.spatial.frames import AttitudeEnu, Enu
 
 MS = 1_000_000
 

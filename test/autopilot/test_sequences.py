@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from waiting import until
 
-from sim_node.autopilot.codec import Message
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.sequences import WINDOW, Sequences
-from sim_node.autopilot.signing import Signing
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.sequences import WINDOW, Sequences
+from sim_node.mavlink.signing import Signing
 
 HERE = ("127.0.0.1", 14540)
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as mavlink
 from scipy.spatial.transform import Rotation
 
-from sim_node.autopilot import setpoints
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.commands import takeoff
-from sim_node.autopilot.external_odometry import odometry, vision_pose
-from sim_node.autopilot.setpoints import Limits, SetpointRefused
-from sim_node.autopilot.telemetry import Home, Telemetry
-from sim_node.autopilot.topics import FrameNames
-from sim_node.frames import Ned
+from sim_node.mavlink import setpoints
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.commands import takeoff
+from sim_node.mavlink.external_odometry import odometry, vision_pose
+from sim_node.mavlink.setpoints import Limits, SetpointRefused
+from sim_node.mavlink.telemetry import Home, Telemetry
+from sim_node.mavlink.topics import FrameNames
+from sim_node.spatial.frames import Ned
 
 ENU_NED = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
 FLU_FRD = np.diag([1, -1, -1])
@@ -132,7 +132,7 @@ def test_a_setpoint_that_is_not_sent_says_why(make: Callable[[], object], words:
 
 def vehicle(autopilot: int = 3) -> Telemetry:
     made = Telemetry(1, FrameNames("map", "odom", "base"), lambda topic, data: None)
-    from sim_node.autopilot.telemetry import Heartbeat
+    from sim_node.mavlink.telemetry import Heartbeat
 
     made.heartbeat = Heartbeat(autopilot=autopilot)
     return made

@@ -14,10 +14,10 @@ from peer import peer
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from running import running
 
-from sim_node.autopilot import commands
-from sim_node.autopilot.codec import Message, frame_bytes
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.signing import EPOCH_S, Signing, SigningFault, read_key
+from sim_node.mavlink import commands
+from sim_node.mavlink.codec import Message, frame_bytes
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.signing import EPOCH_S, Signing, SigningFault, read_key
 
 KEY = bytes(range(32))
 NOW = 1_800_000_000.0

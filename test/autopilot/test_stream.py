@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.autopilot.setpoints import Setpoint
-from sim_node.autopilot.vehicle import Instant, Stream
+from sim_node.mavlink.setpoints import Setpoint
+from sim_node.mavlink.vehicle import Instant, Stream
 
 SECOND = 1_000_000_000
 RATE, LIFETIME_S = 20.0, 0.5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.autopilot.timesync import BootClock
+from sim_node.mavlink.timesync import BootClock
 
 MS = 1_000_000
 S = 1_000_000_000

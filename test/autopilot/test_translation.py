@@ -35,15 +35,15 @@ from sensor_msgs.msg import (
 )
 from std_msgs.msg import Bool, Float64, String, UInt8, UInt16, UInt16MultiArray, UInt32
 
-from sim_node.autopilot.modes import mode_name
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.setpoints import Limits, SetpointRefused, goto
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
-from sim_node.autopilot.topics import TOPICS, Deviations, FrameNames
-from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.autopilot.translation.state import publish_overdue_texts
-from sim_node.frames import Ned
-from sim_node.nodes.publishers import message_class
+from sim_node.mavlink.modes import mode_name
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.setpoints import Limits, SetpointRefused, goto
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
+from sim_node.mavlink.topics import TOPICS, Deviations, FrameNames
+from sim_node.mavlink.translation import TRANSLATIONS
+from sim_node.mavlink.translation.state import publish_overdue_texts
+from sim_node.ros.publishers import message_class
+from sim_node.spatial.frames import Ned
 
 ARRIVAL = 1_700_000_000_000_000_000
 MAV = mavlink.MAVLink(None, 1, 1)

@@ -16,11 +16,11 @@ from pymavlink.dialects.v20 import all as mavlink
 from rclpy.serialization import deserialize_message
 from rosidl_parser.definition import AbstractSequence, Array
 
-from sim_node.autopilot.codec import kind_named
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
-from sim_node.autopilot.topics import FrameNames
-from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.nodes.publishers import message_class
+from sim_node.mavlink.codec import kind_named
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
+from sim_node.mavlink.topics import FrameNames
+from sim_node.mavlink.translation import TRANSLATIONS
+from sim_node.ros.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
 UPPER_6, UPPER_9 = (0.5,) * 21, (0.5,) * 45

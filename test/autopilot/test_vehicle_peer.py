@@ -16,12 +16,12 @@ import pytest
 from claims import free_instance
 from waiting import PATIENCE
 
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
-from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.ports import PortInUse
-from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.autopilots.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
+from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
+from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.ports import PortInUse
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
 from sim_node.world.model import StaticFrame

@@ -13,8 +13,8 @@ from pymavlink.dialects.v10 import ardupilotmega as first
 from pymavlink.dialects.v20 import ardupilotmega as second
 from waiting import PATIENCE, until
 
-from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import endpoint_of
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import endpoint_of
 
 ARM = {"target_system": 1, "target_component": 1, "command": 400, "param1": 1.0}
 BEAT = {"type": 6, "autopilot": 8, "mavlink_version": 3}

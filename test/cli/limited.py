@@ -15,7 +15,7 @@ from sim_node.cli.commands import COMMANDS, SHIPPED
 from sim_node.cli.main import main
 
 # What many commands import when they run.
-_LATER = ("mujoco", "rclpy", "rosbags.typesys", "sim_node.session.session", "sim_node.nodes.participant")
+_LATER = ("mujoco", "rclpy", "rosbags.typesys", "sim_node.session.session", "sim_node.ros.participant")
 _AT_ONCE = 2
 
 

@@ -59,7 +59,7 @@ for row, moment in enumerate(json.load(sys.stdin)):
         started(moment, f"{sys.argv[1]}/{row}")
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-WORKING = "sim_node.physics.rigid_bodies"
+WORKING = "sim_node.simulation.physics.rigid_bodies"
 MOMENTS = (
     *(("import", name) for name in ("sim_node.lazy", "sim_node.cli.commands", "sim_node.cli.tree", WORKING)),
     ("swallowed", WORKING),

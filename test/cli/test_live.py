@@ -24,7 +24,7 @@ pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 
-from sim_node.nodes.participant import participant
+from sim_node.ros.participant import participant
 
 PUBLISHER = Path(__file__).parents[1] / "nodes" / "tf_publisher.py"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.control.airframe import Airframe
+from sim_node.simulation.control.airframe import Airframe
 
 # CA_ROTORn_PX, PY, KM: x forward, y right, KM above zero for counter-clockwise.
 PX4_10016 = np.array(

@@ -10,8 +10,8 @@ from airframes import PX4_10016, iris
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.control.airframe import Airframe, allocation, effectiveness, gains
-from sim_node.control.controller import Controller
+from sim_node.simulation.control.airframe import Airframe, allocation, effectiveness, gains
+from sim_node.simulation.control.controller import Controller
 
 
 def test_a_rotor_of_10016_does_what_px4_says() -> None:

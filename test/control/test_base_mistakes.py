@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from sim_node.control.bases import BASE_TYPES, BaseType, dimension, kinematics_of
+from sim_node.world.base_types import BASE_TYPES, BaseType, dimension, kinematics_of
 
 
 class Rolling:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import signal
 from scipy.spatial.transform import Rotation
 
-from sim_node.control.airframe import effectiveness
-from sim_node.control.controller import Controller
-from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.control.airframe import effectiveness
+from sim_node.simulation.control.controller import Controller
+from sim_node.spatial.geometry.arrays import FloatArray
 
 PERIOD, GRAVITY = 0.004, 9.81
 ON = np.array([1])

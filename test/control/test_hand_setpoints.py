@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.control.by_hand import MEMORY, TAKEN_OVER, fly_by_hand
-from sim_node.control.trajectories import MEMORY as MISSION_MEMORY
-from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.control.by_hand import MEMORY, TAKEN_OVER, fly_by_hand
+from sim_node.simulation.control.trajectories import MEMORY as MISSION_MEMORY
+from sim_node.spatial.geometry.arrays import FloatArray
 
 PERIOD = 0.004
 axis = st.floats(-20.0, 20.0)

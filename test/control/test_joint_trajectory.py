@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly, CubicHermiteSpline, interp1d
 
-from sim_node.control.joint_trajectory import JointTrajectory
+from sim_node.simulation.control.joint_trajectory import JointTrajectory
 
 VALUES = st.floats(-10.0, 10.0)
 SPANS = st.lists(st.floats(0.05, 5.0), min_size=1, max_size=5)

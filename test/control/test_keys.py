@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.control.keys import Axes, HeldKeys
+from sim_node.simulation.control.keys import Axes, HeldKeys
 
 
 class Clock:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.control.trajectories import MEMORY, Phase, fly_missions, profile
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.simulation.control.trajectories import MEMORY, Phase, fly_missions, profile
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
 PERIOD = 0.01
 some = st.floats(1e-2, 1e2)

@@ -9,9 +9,9 @@ from airframes import iris
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.control.airframe import effectiveness
-from sim_node.control.controller import _mixer_rows, mix
-from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.control.airframe import effectiveness
+from sim_node.simulation.control.controller import _mixer_rows, mix
+from sim_node.spatial.geometry.arrays import FloatArray
 
 MAX_SHOWN = 5.84e-6 * 1100**2
 moments = st.integers(-20_000, 20_000).map(lambda thousandths: thousandths / 1000)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.control.trajectories import approach, glide, turn_to
+from sim_node.simulation.control.trajectories import approach, glide, turn_to
 
 PERIOD = 0.004
 places = st.tuples(*[st.floats(-20.0, 20.0)] * 3)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilot.builtin.ardupilot_rover import ARDUPILOT_ROVER
-from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.builtin.mission import DO_JUMP, ITEMS, SKIPPED
-from sim_node.autopilot.builtin.px4 import PX4
-from sim_node.autopilot.builtin.px4_rover import PX4_ROVER
-from sim_node.autopilot.builtin.streams import MESSAGES
-from sim_node.autopilot.codec import enum_name
+from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilots.builtin.ardupilot_rover import ARDUPILOT_ROVER
+from sim_node.autopilots.builtin.commands import COMMANDS
+from sim_node.autopilots.builtin.mission import DO_JUMP, ITEMS, SKIPPED
+from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
+from sim_node.autopilots.builtin.streams import MESSAGES
+from sim_node.mavlink.codec import enum_name
 
 PAGE = (Path(__file__).parents[2] / "docs" / "autopilot.md").read_text(encoding="utf-8")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.autopilot import translation
-from sim_node.autopilot.codec import kind_named
-from sim_node.autopilot.mission import read_plan
-from sim_node.autopilot.topics import TOPICS, Profile
-from sim_node.nodes.bridge_parameters import SPECS
+from sim_node.mavlink import translation
+from sim_node.mavlink.codec import kind_named
+from sim_node.mavlink.mission import read_plan
+from sim_node.mavlink.topics import TOPICS, Profile
+from sim_node.ros.bridge_parameters import SPECS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
 SHORT = {Profile.SENSOR: "sensor", Profile.RELIABLE: "reliable", Profile.LATCHED: "latched"}

@@ -117,7 +117,7 @@ def read(file):
     "a sensor": Example(
         """
 from dataclasses import dataclass
-from sim_node.sensors import Message, SensorType, channels, parameter, sensor
+from sim_node.simulation.sensors import Message, SensorType, channels, parameter, sensor
 @sensor("altimeter")
 @dataclass(frozen=True)
 class Altimeter(SensorType):
@@ -143,8 +143,8 @@ assert simulation.snapshot().measurements["a"].values.tolist() == [[7.0]]
         """
 from dataclasses import dataclass
 import numpy as np
-from sim_node.columns import Column
-from sim_node.physics import engine
+from sim_node.simulation.columns import Column
+from sim_node.simulation.physics import engine
 from sim_node.world.part import Entry, Kind, part
 from sim_node.world.problems import NO_PLACE
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ assert simulation.snapshot().poses[simulation.frames.index("cabin"), 2] == 3.0
     "something that pushes bodies": Example(
         """
 from dataclasses import dataclass
-from sim_node.physics import Force, force, force_element, forces_of
+from sim_node.simulation.physics import Force, force, force_element, forces_of
 @dataclass(frozen=True, slots=True, eq=False)
 class Kick(Force):
     def data(self): return {"type": "kick", "body": self.body}
@@ -211,7 +211,7 @@ assert abs(simulation.snapshot().poses[simulation.frames.index("a"), 0] - 1.0) <
         """
 from dataclasses import dataclass
 import numpy as np
-from sim_node.control.bases import BaseType, LinearKinematics, base, dimension
+from sim_node.world.base_types import BaseType, LinearKinematics, base, dimension
 @base("unicycle")
 @dataclass(frozen=True)
 class Unicycle(BaseType):
@@ -266,7 +266,7 @@ assert dict(zip(layout.frames.names, layout.poses[:, 2]))["s/b"] == 7.0
     ),
     "a loop closure, which holds a loop of mates": Example(
         """
-from sim_node.physics.loop_closures import loop_closure
+from sim_node.simulation.physics.loop_closures import loop_closure
 from sim_node.world.joints import Z, slide
 from sim_node.world.mate_types import MateType, register
 register(MateType("rope", (slide(Z),), "slide", ("length",)))
@@ -290,8 +290,8 @@ assert thing.HELD == ["l"]
     ),
     "an autopilot that flies vehicles": Example(
         """
-from sim_node.autopilot.lockstep.ardupilot import ArduPilot
-from sim_node.autopilot.lockstep.autopilot import autopilot
+from sim_node.autopilots.lockstep.ardupilot import ArduPilot
+from sim_node.autopilots.lockstep.autopilot import autopilot
 from sim_node.world.vehicles import AUTOPILOT_TYPES, AutopilotType
 AUTOPILOT_TYPES.add("still")(AutopilotType((), 8))
 @autopilot("still")
@@ -302,7 +302,7 @@ class Still(ArduPilot):
     def close(self): ...
 """,
         """
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world.locate import shipped_worlds
 text = shipped_worlds()["ardupilot"].read_text()
@@ -314,8 +314,8 @@ simulation.close()
     ),
     "a MAVLink message to read": Example(
         """
-from sim_node.autopilot.topics import Profile, topic
-from sim_node.autopilot.translation.registry import translates
+from sim_node.mavlink.topics import Profile, topic
+from sim_node.mavlink.translation.registry import translates
 SHAKEN = topic("shaken", "std_msgs/Float64", Profile.SENSOR, "none", "vibration along x (m/s^2)")
 @translates("VIBRATION")
 def vibration(fields, vehicle):
@@ -324,9 +324,9 @@ def vibration(fields, vehicle):
         """
 from types import SimpleNamespace
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
-from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.topics import TOPICS
-from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.mavlink.parser import Parser
+from sim_node.mavlink.topics import TOPICS
+from sim_node.mavlink.translation import TRANSLATIONS
 sent = mavlink.MAVLink_vibration_message(0, 1.5, 0.0, 0.0, 0, 0, 0)
 [message] = Parser(datagrams=True).feed(sent.pack(mavlink.MAVLink(None, 1, 1)))
 said = []
@@ -336,9 +336,9 @@ assert said == [(TOPICS["shaken"], 1.5)]
     ),
     "a message, a command or a mission item of the built-in autopilot": Example(
         """
-from sim_node.autopilot.builtin.commands import command
-from sim_node.autopilot.builtin.mission import item
-from sim_node.autopilot.builtin.streams import message
+from sim_node.autopilots.builtin.commands import command
+from sim_node.autopilots.builtin.mission import item
+from sim_node.autopilots.builtin.streams import message
 @message("PING", 2.0)
 def ping(autopilot): return {"seq": 7}
 @command(31000)
@@ -347,16 +347,16 @@ def whistle(autopilot, order): print("whistles")
 def wave(entry, flight): return None
 """,
         """
-from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.builtin.mission import ITEMS
-from sim_node.autopilot.builtin.streams import MESSAGES, Streams
+from sim_node.autopilots.builtin.commands import COMMANDS
+from sim_node.autopilots.builtin.mission import ITEMS
+from sim_node.autopilots.builtin.streams import MESSAGES, Streams
 assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].make(None) == {"seq": 7}
 assert COMMANDS[31000].__name__ == "whistle" and ITEMS[31001](None, None) is None
 """,
     ),
     "a kind of link": Example(
         """
-from sim_node.autopilot.links.endpoint import endpoint
+from sim_node.mavlink.links.endpoint import endpoint
 @endpoint("nobody")
 class Nobody:
     datagrams, connecting = True, False
@@ -368,7 +368,7 @@ class Nobody:
     def read(self): return []
     def write(self, data, to): ...
 """,
-        "from sim_node.autopilot.links import endpoint_of\nassert endpoint_of('nobody:there').url == 'nobody:there'",
+        "from sim_node.mavlink.links import endpoint_of\nassert endpoint_of('nobody:there').url == 'nobody:there'",
     ),
     "a storage of bags": Example(
         """
@@ -467,7 +467,7 @@ assert line.points[1, 2] == 3.0
     "markers of a world": Example(
         """
 from sim_node.viewing.markers import marker_group
-from sim_node.wire.marker_messages import Marker, MarkerType
+from sim_node.messages.marker_messages import Marker, MarkerType
 @marker_group("flags")
 def flags(world, frames):
     return [Marker(world.fixed_frame, "flags", MarkerType.CUBE)]
@@ -494,23 +494,23 @@ assert "Class: rviz_imu_plugin/Imu" in text and "Enable acceleration: true" in t
     ),
     "a measure of sweeps": Example(
         """
-from sim_node.sweep import Measure, measure
+from sim_node.extensions.sweep import Measure, measure
 @measure("steps")
 def steps(name, inside):
     return Measure(name, lambda run: {name: run.simulation.steps})
 """,
         """
-from sim_node.sweep.runner import Runner
-from sim_node.sweep.study import Study, prepare
+from sim_node.extensions.sweep.runner import Runner
+from sim_node.extensions.sweep.study import Study, prepare
 prepared = prepare(Study(world("time: {step: 0.01}"), 0.5, runs=1, measures=("steps()",)))
 assert [outcome.measures for outcome in Runner(prepared.job).run(prepared.cases)] == [{"steps()": 50}]
 """,
     ),
     "where the cases of a sweep run": Example(
         """
-from sim_node.sweep import sweep_engine
-from sim_node.sweep.engine import Finished
-from sim_node.sweep.runner import Runner
+from sim_node.extensions.sweep import sweep_engine
+from sim_node.extensions.sweep.engine import Finished
+from sim_node.extensions.sweep.runner import Runner
 class Here:
     workers = 1
     def __init__(self, job):
@@ -526,7 +526,7 @@ def open_here(job, workers, options):
     return Here(job)
 """,
         """
-from sim_node import sweep
+from sim_node.extensions import sweep
 rows = sweep.run(world("time: {step: 0.01}"), duration=0.1, runs=3, measures=["divergence()"], engine="here")
 assert rows["status"].to_list() == ["ok"] * 3
 """,
@@ -545,14 +545,14 @@ def run(arguments):
     "a tool for AI assistants": Example(
         """
 from typing import Annotated
-from sim_node.tools import Call, tool
+from sim_node.extensions.assistants import Call, tool
 @tool("double")
 def double(call: Call, *, number: Annotated[float, "to double"]) -> dict[str, float]:
     \"\"\"Double a number.\"\"\"
     return {"doubled": 2.0 * number}
 """,
         """
-from sim_node.tools import TOOLS
+from sim_node.extensions.assistants import TOOLS
 assert TOOLS["double"].run(None, number=21.0) == {"doubled": 42.0}
 assert TOOLS.plugin_of("double").package == "thing"
 """,

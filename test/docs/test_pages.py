@@ -13,12 +13,12 @@ from page_blocks import BLOCK, COMMAND, Printed, run, shows
 
 from sim_node.cli.commands import COMMANDS
 from sim_node.cli.main import main
-from sim_node.control.bases import BASE_TYPES
-from sim_node.physics.engine import ENGINES
-from sim_node.physics.force_elements import FORCE_ELEMENTS
+from sim_node.extensions.assistants.registry import TOOLS
 from sim_node.registry import Registry
-from sim_node.sensors.registry import SENSORS
-from sim_node.tools.registry import TOOLS
+from sim_node.simulation.physics.engine import ENGINES
+from sim_node.simulation.physics.force_elements import FORCE_ELEMENTS
+from sim_node.simulation.sensors.registry import SENSORS
+from sim_node.world.base_types import BASE_TYPES
 from sim_node.world.joints import JOINTS
 from sim_node.world.part import PARTS
 from sim_node.world.readers.registry import READERS
@@ -67,8 +67,8 @@ def test_a_world_on_a_page_is_valid(block: Block, tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize("block", SPECS, ids=str)
 def test_an_environment_on_a_page_opens(block: Block, tmp_path: Path) -> None:
-    from sim_node.gym.spec_file import load_spec
-    from sim_node.gym.task import Task
+    from sim_node.extensions.gym.spec_file import load_spec
+    from sim_node.extensions.gym.task import Task
 
     path = tmp_path / "environment.yaml"
     path.write_text(block.text, encoding="utf-8")

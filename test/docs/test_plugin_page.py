@@ -80,9 +80,9 @@ CALL = """
 import io, sys, anyio
 from pathlib import Path
 from mcp.client import Client
-from sim_node.tools import Access
-from sim_node.tools.journal import Journal
-from sim_node.tools.server import server_of
+from sim_node.extensions.assistants import Access
+from sim_node.extensions.assistants.journal import Journal
+from sim_node.extensions.assistants.server import server_of
 async def call():
     async with Client(server_of(Access(Path()), lambda: None, Journal(io.StringIO()), "1")) as client:
         result = await client.call_tool("count_frames", {})

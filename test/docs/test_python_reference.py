@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 ROOT = Path(__file__).parents[2]
 _spec = importlib.util.spec_from_file_location("python_reference", ROOT / "tools" / "python_reference.py")

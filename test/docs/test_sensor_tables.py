@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sim_node.sensors import SENSORS, Noise, RangeNoise
-from sim_node.sensors.parameters import spec_of
+from sim_node.simulation.sensors import SENSORS, Noise, RangeNoise
+from sim_node.simulation.sensors.parameters import spec_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
 

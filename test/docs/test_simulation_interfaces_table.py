@@ -17,8 +17,8 @@ ROWS = dict(re.findall(r"^\| `([^`]+)`(?: \(action\))? \| (.+) \|$", PAGE, re.MU
 
 def test_every_service_and_no_other_is_on_the_page() -> None:
     pytest.importorskip("rclpy", reason="needs rclpy")
-    from sim_node.nodes.simulation_interfaces.services import SERVICES, name_of
-    from sim_node.nodes.simulation_interfaces.serving import REGISTERING
+    from sim_node.ros.simulation_interfaces.services import SERVICES, name_of
+    from sim_node.ros.simulation_interfaces.serving import REGISTERING
 
     assert REGISTERING  # the table is filled by these modules
     names = {name_of(type_name) for type_name in SERVICES} | {"simulate_steps"}

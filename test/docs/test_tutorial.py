@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from page_blocks import BLOCK, COMMAND, run, shows
 
-from sim_node.physics.engine import ENGINES
-from sim_node.sensors.registry import SENSORS
+from sim_node.simulation.physics.engine import ENGINES
+from sim_node.simulation.sensors.registry import SENSORS
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "tutorial").glob("*.md"))
 FILE = re.compile(r"# (?P<name>[\w./]+\.(?:yaml|py|toml))(?P<more>, continued)?\b.*\n")

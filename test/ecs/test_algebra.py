@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.ecs import rows
-from sim_node.ecs.algebra import (
+from sim_node.extensions.elodin import rows
+from sim_node.extensions.elodin.algebra import (
     SpatialForce,
     SpatialInertia,
     SpatialMotion,
     SpatialTransform,
     skew,
 )
-from sim_node.ecs.conversions import poses_of, swapped, transforms_of
-from sim_node.ecs.quaternion import Quaternion
+from sim_node.extensions.elodin.conversions import poses_of, swapped, transforms_of
+from sim_node.extensions.elodin.quaternion import Quaternion
 
 TURNS = Rotation.random(5, random_state=1)
 A, B = (Quaternion(turn.as_quat()) for turn in TURNS[:2])

@@ -9,13 +9,13 @@ import jax
 import numpy as np
 import pytest
 
-from sim_node.ecs.algebra import SpatialForce, SpatialMotion, SpatialTransform
-from sim_node.ecs.archetypes import Archetype, C
-from sim_node.ecs.components import Component, Edge, EntityId, carrier_of
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.errors import EcsError
-from sim_node.ecs.layouts import ComponentType, PrimitiveType
-from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldAccel, WorldPos, WorldVel
+from sim_node.extensions.elodin.algebra import SpatialForce, SpatialMotion, SpatialTransform
+from sim_node.extensions.elodin.archetypes import Archetype, C
+from sim_node.extensions.elodin.components import Component, Edge, EntityId, carrier_of
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.errors import EcsError
+from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
+from sim_node.extensions.elodin.standard import Body, Force, Inertia, SimulationTick, WorldAccel, WorldPos, WorldVel
 
 F64, U64 = PrimitiveType.F64, PrimitiveType.U64
 Wind = Annotated[

@@ -22,18 +22,18 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
 from sim_node.cli.main import main
-from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
-from sim_node.ecs.dynamics import NewtonEuler, six_dof
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.errors import EcsError
-from sim_node.ecs.live import Live
-from sim_node.ecs.program import compiled
-from sim_node.ecs.standard import Body, Force, Inertia
-from sim_node.ecs.systems import map as each
+from sim_node.extensions.elodin.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
+from sim_node.extensions.elodin.dynamics import NewtonEuler, six_dof
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.errors import EcsError
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.program import compiled
+from sim_node.extensions.elodin.session.recorded import open_recording
+from sim_node.extensions.elodin.session.recording import Recording
+from sim_node.extensions.elodin.session.world import World
+from sim_node.extensions.elodin.standard import Body, Force, Inertia
+from sim_node.extensions.elodin.systems import map as each
 from sim_node.recording.bag import BagError
-from sim_node.session.ecs.recorded import open_recording
-from sim_node.session.ecs.recording import Recording
-from sim_node.session.ecs.world import World
 
 GRAVITY, STEP, TICKS = 9.81, 1 / 100, 150
 SECOND = 1_000_000_000
@@ -319,7 +319,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 sys.path.insert(0, {shared!r})
 from ecs_structures import component, structure_of
 from sim_node.recording.bag import RecordingStopped
-from sim_node.session.ecs.recording import Recording
+from sim_node.extensions.elodin.session.recording import Recording
 
 recording = Recording({path!r}, structure_of(component("x", shape=(3,))), 0, 0.001)
 at = 0

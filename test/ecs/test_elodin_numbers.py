@@ -17,21 +17,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
-from sim_node.ecs.archetypes import Archetype
-from sim_node.ecs.components import Component, Edge
-from sim_node.ecs.dynamics import six_dof
-from sim_node.ecs.elodin_numerics import ElodinNumerics
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.graphs import GraphQuery
-from sim_node.ecs.layouts import ComponentType
-from sim_node.ecs.live import Live
-from sim_node.ecs.numerics import Integrator
-from sim_node.ecs.program import compiled
-from sim_node.ecs.quaternion import Quaternion
-from sim_node.ecs.queries import Query
-from sim_node.ecs.standard import Body, Force, Inertia, WorldPos, WorldVel
-from sim_node.ecs.systems import System, map, system
+from sim_node.extensions.elodin.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
+from sim_node.extensions.elodin.archetypes import Archetype
+from sim_node.extensions.elodin.components import Component, Edge
+from sim_node.extensions.elodin.dynamics import six_dof
+from sim_node.extensions.elodin.elodin_numerics import ElodinNumerics
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.graphs import GraphQuery
+from sim_node.extensions.elodin.layouts import ComponentType
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.numerics import Integrator
+from sim_node.extensions.elodin.program import compiled
+from sim_node.extensions.elodin.quaternion import Quaternion
+from sim_node.extensions.elodin.queries import Query
+from sim_node.extensions.elodin.standard import Body, Force, Inertia, WorldPos, WorldVel
+from sim_node.extensions.elodin.systems import System, map, system
 
 REFERENCE: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "ecs" / "elodin_0_16_2.json").read_text(encoding="utf-8")

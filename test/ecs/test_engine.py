@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim_node.extensions.elodin.component_sink import component_topics
+from sim_node.extensions.elodin.session.exec import Exec
 from sim_node.recording.opening import open_bag
-from sim_node.sensors.truth import FrameState
 from sim_node.session import Session
-from sim_node.session.ecs.exec import Exec
 from sim_node.simulation import Simulation
-from sim_node.wire.component_sink import component_topics
+from sim_node.simulation.sensors.truth import FrameState
 from sim_node.world import World, load
 from sim_node.world.model import Sensor, StaticFrame
 from sim_node.world.problems import Diverged
@@ -24,7 +24,7 @@ from sim_node.world.problems import Diverged
 SCRIPT = """
 import jax.numpy as jnp
 import numpy as np
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 @el.map
 def gravity(force: el.Force, inertia: el.Inertia) -> el.Force:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 from sim_node.session import MissingExtra
 
 X = Annotated[jax.Array, el.Component("x", el.ComponentType.F64)]

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from mcap_ros2.reader import read_ros2_messages
 
-import sim_node.ecs as el
-from sim_node.ecs.capture import Captured
-from sim_node.ecs.part import PythonWorld
+import sim_node.extensions.elodin as el
+from sim_node.extensions.elodin.capture import Captured
+from sim_node.extensions.elodin.part import PythonWorld
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Inertial, Physics, Sensor, TimeGrid, World
 from sim_node.world.load import load

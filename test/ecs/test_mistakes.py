@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.ecs.errors import EcsError
+from sim_node.extensions.elodin.errors import EcsError
 
 PRELUDE = """\
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Annotated
 import jax
 import jax.numpy as jnp
 import numpy as np
-from sim_node.ecs import standard as el
-from sim_node.ecs.algebra import *
-from sim_node.ecs.quaternion import *
-from sim_node.ecs.archetypes import *
-from sim_node.ecs.components import *
-from sim_node.ecs.layouts import *
-from sim_node.ecs.dynamics import *
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.program import compiled
-from sim_node.ecs.graphs import *
-from sim_node.ecs.queries import *
-from sim_node.ecs.systems import *
+from sim_node.extensions.elodin import standard as el
+from sim_node.extensions.elodin.algebra import *
+from sim_node.extensions.elodin.quaternion import *
+from sim_node.extensions.elodin.archetypes import *
+from sim_node.extensions.elodin.components import *
+from sim_node.extensions.elodin.layouts import *
+from sim_node.extensions.elodin.dynamics import *
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.program import compiled
+from sim_node.extensions.elodin.graphs import *
+from sim_node.extensions.elodin.queries import *
+from sim_node.extensions.elodin.systems import *
 
 Wind = Annotated[jax.Array, Component("wind", ComponentType(PrimitiveType.F64, (3,)))]
 Speed = Annotated[jax.Array, Component("speed", ComponentType.F64)]
@@ -85,7 +85,7 @@ MISTAKES = {
         def push(w: Wind) -> el.Forse:  # <-
             return el.Force()
         """,
-        "module 'sim_node.ecs.standard' has no attribute 'Forse'; did you mean Force?",
+        "module 'sim_node.extensions.elodin.standard' has no attribute 'Forse'; did you mean Force?",
     ),
     "a misspelt annotation of an archetype": (
         """

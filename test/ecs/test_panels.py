@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from page_graphs import graphs
 
-from sim_node.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, formula
 from sim_node.session import Session
+from sim_node.viewing.schematic import GlbModel, GraphPanel, Solid, Split, Viewport, formula
 from sim_node.world import World, WorldError, load
 
 pytest.importorskip("jax", reason="JAX is not installed: pip install 'sim_node[elodin]'")
 
 START = """
 import jax.numpy as jnp
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 world = el.World()
 """

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
-from sim_node.ecs.archetypes import C
-from sim_node.ecs.blocks import MAX_SHARED_BYTES, Blocks
-from sim_node.ecs.components import Component, Edge
-from sim_node.ecs.dynamics import NewtonEuler, six_dof
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.graphs import GraphQuery
-from sim_node.ecs.layouts import ComponentType, PrimitiveType
-from sim_node.ecs.live import Live
-from sim_node.ecs.program import CHUNK, RECORD_BYTES, Program, compiled
-from sim_node.ecs.queries import Query
-from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
-from sim_node.ecs.systems import map, map_seq, system
+from sim_node.extensions.elodin.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
+from sim_node.extensions.elodin.archetypes import C
+from sim_node.extensions.elodin.blocks import MAX_SHARED_BYTES, Blocks
+from sim_node.extensions.elodin.components import Component, Edge
+from sim_node.extensions.elodin.dynamics import NewtonEuler, six_dof
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.graphs import GraphQuery
+from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.program import CHUNK, RECORD_BYTES, Program, compiled
+from sim_node.extensions.elodin.queries import Query
+from sim_node.extensions.elodin.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
+from sim_node.extensions.elodin.systems import map, map_seq, system
 
 Wind = Annotated[jax.Array, Component("wind", ComponentType(PrimitiveType.F64, (3,)))]
 Gain = Annotated[jax.Array, Component("gain", ComponentType.F64)]

@@ -1,4 +1,4 @@
-"""What `import sim_node.ecs as el` gives, and what it costs."""
+"""What `import sim_node.extensions.elodin as el` gives, and what it costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 X64 = "JAX_ENABLE_X64"
 # Everything that the Elodin Python API documents, except panels.
@@ -42,7 +42,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_importing_the_package_imports_neither_jax_nor_what_runs_worlds() -> None:
     code = """
 import sys
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 el.dataclass, el.Annotated
 print([name for name in ("jax", "numpy", "polars", "mujoco", "sim_node.session") if name in sys.modules])
 el.World
@@ -54,14 +54,20 @@ print([name for name in ("polars", "mujoco", "sim_node.session.session", "sim_no
 @pytest.mark.parametrize(
     ("imports", "expected"),
     [
-        ("import sim_node.ecs as el\nimport jax.numpy as jnp", "float64"),
-        ("import jax.numpy as jnp\nimport sim_node.ecs as el", "float64"),
+        ("import sim_node.extensions.elodin as el\nimport jax.numpy as jnp", "float64"),
+        ("import jax.numpy as jnp\nimport sim_node.extensions.elodin as el", "float64"),
         # The package imports it for any world: others' JAX stays as it is, until a script runs.
-        ("import jax.numpy as jnp\nexec('import sim_node.ecs.engine', {'__name__': 'sim_node.x'})", "float32"),
+        (
+            "import jax.numpy as jnp\nexec('import sim_node.extensions.elodin.engine', {'__name__': 'sim_node.x'})",
+            "float32",
+        ),
     ],
 )
 def test_scripts_compute_with_doubles_from_their_first_line_on(imports: str, expected: str) -> None:
-    code = f"{imports}\nprint(jnp.ones(2).dtype)\nimport os, sim_node.ecs.jax_setup\nprint(os.environ.get('{X64}'))"
+    code = (
+        f"{imports}\nprint(jnp.ones(2).dtype)\n"
+        f"import os, sim_node.extensions.elodin.jax_setup\nprint(os.environ.get('{X64}'))"
+    )
     environment = {name: value for name, value in os.environ.items() if name != X64}
     found = subprocess.check_output([sys.executable, "-c", code], text=True, env=environment)
     assert found == f"{expected}\nNone\n"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, until
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 from sim_node.cli.main import main
 from sim_node.recording.opening import open_bag
 from sim_node.recording.worlds import recorded_world
@@ -23,7 +23,7 @@ from sim_node.world import World, WorldError, load, loads
 from sim_node.world.locate import LocateError, locate, shipped_worlds
 from sim_node.world.writers.yaml import to_yaml
 
-IMPORTS = "import jax.numpy as jnp\nimport numpy as np\nimport sim_node.ecs as el\n"
+IMPORTS = "import jax.numpy as jnp\nimport numpy as np\nimport sim_node.extensions.elodin as el\n"
 # Without a system: nothing to compile.
 BALL = IMPORTS + "w = el.World()\nw.spawn(el.Body(), name='ball')\n"
 FALLING = (
@@ -273,7 +273,7 @@ FAULTS: dict[str, tuple[str | bytes, str]] = {
     "syntax": ("x = 1\ny = (\n", "rocket.py:2:5: SyntaxError: '(' was never closed"),
     "name": ("import math\n\nmath.sqrtt(2)\n", "rocket.py:3:1: AttributeError: module 'math' has no attribute 'sqrtt'"),
     "import": ("import no_such_module\n", "rocket.py:1:1: ModuleNotFoundError: No module named 'no_such_module'"),
-    "elodin": ("import elodin as el\n", "No module named 'elodin'; write `import sim_node.ecs as el`"),
+    "elodin": ("import elodin as el\n", "No module named 'elodin'; write `import sim_node.extensions.elodin as el`"),
     "exit": (
         "import sys\nsys.exit(3)\n",
         "rocket.py:2:1: ended by sys.exit(3) before World.run; a world in Python ends",

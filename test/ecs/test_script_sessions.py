@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from waiting import until
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 from sim_node.session import Session
 
 STEP = 0.01
@@ -18,7 +18,7 @@ SCRIPT = """
 import sys
 import jax, jax.numpy as jnp, numpy as np
 from typing import Annotated
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 Throttle = Annotated[jax.Array, el.Component("throttle", el.ComponentType.F64)]
 Heard = Annotated[jax.Array, el.Component("heard", el.ComponentType.F64, metadata={"wait_for_write": "true"})]

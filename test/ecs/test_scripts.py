@@ -12,7 +12,7 @@ from typing import Any
 
 from waiting import PATIENCE
 
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 # Written for Elodin: only its import line is another one. A drone hovers under a flight controller that is a stub, in
 # lockstep, as the examples of the Elodin Python API do it.
@@ -109,7 +109,7 @@ world.run(sys_, SIM_TIME_STEP, max_ticks=MAX_TICKS, post_step=post_step, interac
 print("height", done)
 '''
 HERE = """\
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 import sys, time
 import jax.numpy as jnp
 
@@ -150,7 +150,7 @@ def test_a_script_with_a_mistake_prints_its_message_alone(tmp_path: Path) -> Non
 
 def test_a_script_for_elodin_runs_with_its_import_line_changed(tmp_path: Path) -> None:
     """The loop is a second-order system of a natural frequency of 8^0.5 rad/s that settles at 3 m."""
-    text = HOVER.replace("import elodin as el", "import sim_node.ecs as el")
+    text = HOVER.replace("import elodin as el", "import sim_node.extensions.elodin as el")
     assert len(set(text.splitlines()) ^ set(HOVER.splitlines())) == 2
     process = started(tmp_path, text, "run")
     output, errors = process.communicate()

@@ -48,7 +48,7 @@ def test_the_rocket_flies_as_high_as_its_equations_say() -> None:
 def test_the_middle_axis_flips() -> None:
     """Rotation about the middle axis is unstable (Euler); the energy is the work of the motor."""
     of = script("spinning_cuboid")
-    import sim_node.ecs as el
+    import sim_node.extensions.elodin as el
 
     run = of["world"].build(el.six_dof(sys=of["motor"]), sim_time_step=1 / 240)
     run.run(4800)

@@ -16,21 +16,21 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 from scipy.special import ellipj
 
-from sim_node.ecs.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
-from sim_node.ecs.archetypes import C
-from sim_node.ecs.components import Component, Edge
-from sim_node.ecs.dynamics import NewtonEuler, SixDof, six_dof
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.errors import EcsError
-from sim_node.ecs.graphs import GraphQuery
-from sim_node.ecs.layouts import ComponentType
-from sim_node.ecs.live import Live
-from sim_node.ecs.numerics import Integrator
-from sim_node.ecs.program import compiled
-from sim_node.ecs.quaternion import Quaternion
-from sim_node.ecs.queries import Query
-from sim_node.ecs.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
-from sim_node.ecs.systems import map, system
+from sim_node.extensions.elodin.algebra import SpatialForce, SpatialInertia, SpatialMotion, SpatialTransform
+from sim_node.extensions.elodin.archetypes import C
+from sim_node.extensions.elodin.components import Component, Edge
+from sim_node.extensions.elodin.dynamics import NewtonEuler, SixDof, six_dof
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.errors import EcsError
+from sim_node.extensions.elodin.graphs import GraphQuery
+from sim_node.extensions.elodin.layouts import ComponentType
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.numerics import Integrator
+from sim_node.extensions.elodin.program import compiled
+from sim_node.extensions.elodin.quaternion import Quaternion
+from sim_node.extensions.elodin.queries import Query
+from sim_node.extensions.elodin.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
+from sim_node.extensions.elodin.systems import map, system
 
 RK4, SEMI_IMPLICIT = Integrator.Rk4, Integrator.SemiImplicit
 Pull = Annotated[Edge, Component("pull", ComponentType.Edge)]

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sim_node.ecs as el
-from sim_node.ecs.live import Live
-from sim_node.ecs.pairs import identifier
-from sim_node.ecs.step_context import Callback, StepContext, Stepper
+import sim_node.extensions.elodin as el
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.pairs import identifier
+from sim_node.extensions.elodin.step_context import Callback, StepContext, Stepper
 
 X = Annotated[jax.Array, el.Component("x", el.ComponentType.F64)]
 Force3 = Annotated[jax.Array, el.Component("push", el.ComponentType(el.PrimitiveType.F64, (3,)))]

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.ecs.algebra import SpatialForce
-from sim_node.ecs.archetypes import Archetype, C
-from sim_node.ecs.components import Component, Edge, RevEdge
-from sim_node.ecs.dynamics import NewtonEuler
-from sim_node.ecs.entities import Entities
-from sim_node.ecs.errors import EcsError
-from sim_node.ecs.graphs import GraphQuery, TotalEdge
-from sim_node.ecs.layouts import ComponentType, PrimitiveType
-from sim_node.ecs.live import Live
-from sim_node.ecs.program import compiled
-from sim_node.ecs.queries import Query
-from sim_node.ecs.standard import Body, Force, Inertia, Seed, SimulationTick, SimulationTimeStep
-from sim_node.ecs.systems import Pipe, System, map, map_seq, system, system_of
+from sim_node.extensions.elodin.algebra import SpatialForce
+from sim_node.extensions.elodin.archetypes import Archetype, C
+from sim_node.extensions.elodin.components import Component, Edge, RevEdge
+from sim_node.extensions.elodin.dynamics import NewtonEuler
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.errors import EcsError
+from sim_node.extensions.elodin.graphs import GraphQuery, TotalEdge
+from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.program import compiled
+from sim_node.extensions.elodin.queries import Query
+from sim_node.extensions.elodin.standard import Body, Force, Inertia, Seed, SimulationTick, SimulationTimeStep
+from sim_node.extensions.elodin.systems import Pipe, System, map, map_seq, system, system_of
 
 X = Annotated[jax.Array, Component("x", ComponentType.F64)]
 Y = Annotated[jax.Array, Component("y", ComponentType.F64)]

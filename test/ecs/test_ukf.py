@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from sim_node.ecs import ukf
+from sim_node.extensions.elodin import ukf
 
 WEIGHTS = np.array([0.4, 0.1, 0.1])
 POINTS = np.array([[1.0, 2.0], [2.0, 4.0], [5.0, 4.0]])

@@ -11,10 +11,10 @@ import jax
 import numpy as np
 import pytest
 
-import sim_node.ecs as el
-from sim_node.ecs import capture
-from sim_node.session.ecs.run import Run
-from sim_node.session.ecs.settings import Settings
+import sim_node.extensions.elodin as el
+from sim_node.extensions.elodin import capture
+from sim_node.extensions.elodin.session.run import Run
+from sim_node.extensions.elodin.session.settings import Settings
 
 X = Annotated[jax.Array, el.Component("x", el.ComponentType.F64)]
 Command = Annotated[jax.Array, el.Component("command", el.ComponentType.F64)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node.frames import (
+from sim_node.spatial.frames import (
     Altitude,
     InvalidCoordinates,
     VerticalDatum,
@@ -145,7 +145,7 @@ def test_an_empty_egm96_package_counts_as_none(tmp_path: Path) -> None:
     """egm96 0.1, which pip gives to Pythons before 3.12, has no grid and no function."""
     (tmp_path / "egm96").mkdir()
     (tmp_path / "egm96" / "__init__.py").write_text("")
-    code = "from sim_node.frames import altitudes; raise SystemExit(altitudes._package() is not None)"
+    code = "from sim_node.spatial.frames import altitudes; raise SystemExit(altitudes._package() is not None)"
     environment = {"PYTHONPATH": f"{tmp_path}:{root()}"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 

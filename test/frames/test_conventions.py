@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sim_node.frames import Frame, FrameKind
+from sim_node.spatial.frames import Frame, FrameKind
 
 DIRECTIONS = {  # REP 103's words as unit vectors of ENU and FLU
     **{"east": (1, 0, 0), "north": (0, 1, 0), "up": (0, 0, 1), "down": (0, 0, -1)},

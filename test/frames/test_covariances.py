@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sim_node.frames import AttitudeRequired, Frame, OriginRequired, convert_covariance, convert_velocity
-from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.spatial.frames import AttitudeRequired, Frame, OriginRequired, convert_covariance, convert_velocity
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 ORIGIN = (47.4, 8.5, 400.0)

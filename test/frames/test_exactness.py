@@ -8,8 +8,8 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pytest
 
-from sim_node.frames import Frame, convert_position
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import Frame, convert_position
+from sim_node.spatial.geometry.arrays import FloatArray
 
 getcontext().prec = 50
 PI = Decimal("3.14159265358979323846264338327950288419716939937511")

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.frames import goto_from_ned, goto_to_ned
+from sim_node.spatial.frames import goto_from_ned, goto_to_ned
 
 metres = st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=3)
 

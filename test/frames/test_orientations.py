@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.frames import (
+from sim_node.spatial.frames import (
     AttitudeRequired,
     Frame,
     OriginRequired,
@@ -19,7 +19,7 @@ from sim_node.frames import (
     yaw_enu_from_ned,
     yaw_ned_from_enu,
 )
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 AUTOPILOT, HOUSE = (NED, FRD), (ENU, FLU)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
+from sim_node.spatial.geometry.arrays import FloatArray
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 ZURICH = (47.397742, 8.545594, 488.0)  # where PX4's simulated vehicles stand
@@ -325,5 +325,5 @@ def test_a_wrong_shape_and_a_wrong_frame() -> None:
 
 def test_importing_the_room_does_not_import_numba() -> None:
     """Two seconds of compiling, or half a second of loading, are for those who convert."""
-    code = "import sys, sim_node.frames; sys.exit('numba' in sys.modules)"
+    code = "import sys, sim_node.spatial.frames; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

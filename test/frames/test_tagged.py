@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.frames import (
+from sim_node.spatial.frames import (
     Altitude,
     Frame,
     FrameMismatch,

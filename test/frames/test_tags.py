@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from typing_extensions import assert_type
 
-from sim_node import frames
-from sim_node.frames import (
+from sim_node.spatial import frames
+from sim_node.spatial.frames import (
     Altitude,
     AttitudeEnu,
     AttitudeFlu,

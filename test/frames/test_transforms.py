@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.frames import AttitudeRequired, Frame, convert_position, convert_transform
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import AttitudeRequired, Frame, convert_position, convert_transform
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 ORIGIN = (47.397742, 8.545594, 488.0)

@@ -12,9 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.autopilot.setpoints import Limits, goto
-from sim_node.autopilot.telemetry import Home
-from sim_node.frames import (
+from sim_node.mavlink.setpoints import Limits, goto
+from sim_node.mavlink.telemetry import Home
+from sim_node.spatial.frames import (
     AttitudeEnu,
     AttitudeFlu,
     AttitudeFrd,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.frames import AttitudeRequired, Frame, OriginRequired, convert_velocity
+from sim_node.spatial.frames import AttitudeRequired, Frame, OriginRequired, convert_velocity
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 vectors = st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=3, max_size=3)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.frames import (
+from sim_node.spatial.frames import (
     AttitudeEnu,
     Flu,
     FrameMismatch,

@@ -9,9 +9,9 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.interpolation import hermite, hermite_pose, hermite_rotation
-from sim_node.geometry.tangents import catmull_rom_tangents, pchip_tangents
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.interpolation import hermite, hermite_pose, hermite_rotation
+from sim_node.spatial.geometry.tangents import catmull_rom_tangents, pchip_tangents
 
 TIMES = np.array([0.0, 0.2, 1.5, 1.8, 4.0, 4.1, 7.0])
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation, Slerp
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.interpolation import interpolate, slerp
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.interpolation import interpolate, slerp
 
 units = (
     arrays(np.float64, 4, elements=st.floats(-1, 1))

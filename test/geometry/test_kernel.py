@@ -13,7 +13,7 @@ import pytest
 KERNELS = """
 from numba import types
 
-from sim_node.geometry.kernel import kernel
+from sim_node.spatial.geometry.kernel import kernel
 
 
 @kernel(nogil=True)
@@ -37,7 +37,7 @@ LINEAR_ALGEBRA = """
 import sys
 
 import numpy as np
-from sim_node.geometry.kernel import kernel
+from sim_node.spatial.geometry.kernel import kernel
 
 
 @kernel()
@@ -122,7 +122,7 @@ def test_a_full_disk_stops_no_kernel(script: Path, tmp_path: Path) -> None:
 
 
 ALGEBRA = """
-from sim_node.geometry.kernel import kernel
+from sim_node.spatial.geometry.kernel import kernel
 
 SHIFT = {shift}
 
@@ -133,7 +133,7 @@ def scaled(x):
 """
 MIDDLE = """
 from algebra import scaled
-from sim_node.geometry.kernel import kernel
+from sim_node.spatial.geometry.kernel import kernel
 
 
 @kernel()
@@ -144,7 +144,7 @@ USER = """
 import algebra
 from middle import twice
 from numba import types
-from sim_node.geometry.kernel import kernel
+from sim_node.spatial.geometry.kernel import kernel
 {named}
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.interpolation import hermite_pose, hermite_rotation
-from sim_node.geometry.tangents import pchip_tangents
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.interpolation import hermite_pose, hermite_rotation
+from sim_node.spatial.geometry.tangents import pchip_tangents
 
 # Times (K,) and values (K,).
 Course = tuple[FloatArray, FloatArray]

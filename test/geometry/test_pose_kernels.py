@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.pose_kernels import (
+from sim_node.spatial.geometry.pose_kernels import (
     IDENTITY,
     as_pose,
     axes,

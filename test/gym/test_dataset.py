@@ -11,7 +11,7 @@ import polars
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.gym import (
+from sim_node.extensions.gym import (
     BodyAction,
     Dataset,
     FrameSignal,
@@ -22,7 +22,7 @@ from sim_node.gym import (
     simulate,
     write_dataset,
 )
-from sim_node.gym.dataset import Recorded
+from sim_node.extensions.gym.dataset import Recorded
 from sim_node.world import World, WorldError, load, loads
 from sim_node.world.locate import share
 

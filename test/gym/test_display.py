@@ -10,7 +10,7 @@ import pytest
 
 gymnasium = pytest.importorskip("gymnasium", reason="needs gymnasium")
 
-from sim_node.gym import Environment  # noqa: E402
+from sim_node.extensions.gym import Environment  # noqa: E402
 from sim_node.viewing import NoOpenGL  # noqa: E402
 
 

@@ -16,9 +16,9 @@ gymnasium = pytest.importorskip("gymnasium", reason="needs gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from scipy.integrate import solve_ivp  # noqa: E402
 
-import sim_node.gym  # noqa: E402
-from sim_node.gym import Environment, FrameSignal, Spec, VehicleAction, load_spec  # noqa: E402
-from sim_node.gym.shipped import ANY, SHIPPED  # noqa: E402
+import sim_node.extensions.gym  # noqa: E402
+from sim_node.extensions.gym import Environment, FrameSignal, Spec, VehicleAction, load_spec  # noqa: E402
+from sim_node.extensions.gym.shipped import ANY, SHIPPED  # noqa: E402
 from sim_node.simulation import Simulation  # noqa: E402
 from sim_node.world import load  # noqa: E402
 from sim_node.world.problems import RunFailed  # noqa: E402
@@ -267,8 +267,8 @@ def test_an_expression_that_fails_in_a_run_is_named() -> None:
 def test_any_spec_can_be_made_by_id() -> None:
     environment = gymnasium.make(ANY, spec=load_spec("cart_pole"), duration=1.0)
     assert environment.unwrapped.task.spec.duration == 1.0
-    assert gymnasium.make("sim_node.gym:sim_node/CartPole-v0").spec.id == "sim_node/CartPole-v0"
-    assert sim_node.gym.load_spec("cart_pole") == load_spec("cart_pole")
+    assert gymnasium.make("sim_node.extensions.gym:sim_node/CartPole-v0").spec.id == "sim_node/CartPole-v0"
+    assert sim_node.extensions.gym.load_spec("cart_pole") == load_spec("cart_pole")
 
 
 @pytest.mark.parametrize("action", [[0.0, 0.0], [math.nan], [[0.0]]])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.gym.expressions import Expression, ExpressionError, before
+from sim_node.extensions.gym.expressions import Expression, ExpressionError, before
 
 NUMBERS = st.floats(-100.0, 100.0)
 

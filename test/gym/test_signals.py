@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.gym import (
+from sim_node.extensions.gym import (
     BodyAction,
     ColumnSignal,
     FrameSignal,
@@ -20,8 +20,8 @@ from sim_node.gym import (
     VehicleSignal,
     load_spec,
 )
-from sim_node.gym.interface import Action, Signal
-from sim_node.gym.task import Task
+from sim_node.extensions.gym.interface import Action, Signal
+from sim_node.extensions.gym.task import Task
 from sim_node.world import World, WorldError, load, loads
 
 SPACE = """\

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.gym.shipped import shipped_specs
-from sim_node.gym.spec_file import load_spec
-from sim_node.gym.task import Task
+from sim_node.extensions.gym.shipped import shipped_specs
+from sim_node.extensions.gym.spec_file import load_spec
+from sim_node.extensions.gym.task import Task
 from sim_node.world import WorldError
 
 SPEC = """\

@@ -19,7 +19,7 @@ def strategy() -> dict[str, Any]:
     assert block is not None
     assert len(block[1].splitlines()) <= 60
     names: dict[str, Any] = {}
-    exec("import gymnasium\nimport numpy as np\nimport sim_node.gym\n" + block[1], names)
+    exec("import gymnasium\nimport numpy as np\nimport sim_node.extensions.gym\n" + block[1], names)
     return names
 
 

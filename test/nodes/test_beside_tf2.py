@@ -14,7 +14,7 @@ from hypothesis import given
 from rclpy.duration import Duration
 from rclpy.time import Time
 
-from sim_node.nodes.tf2 import Buffer, ConnectivityException, ExtrapolationException, TransformException
+from sim_node.ros.tf2 import Buffer, ConnectivityException, ExtrapolationException, TransformException
 
 pytestmark = pytest.mark.upstream("tf2_py", "tf2_ros")
 

@@ -26,7 +26,7 @@ from rclpy.duration import Duration
 from rclpy.time import Time
 from sensor_msgs.msg import PointCloud2, PointField
 
-from sim_node.nodes.tf2 import (
+from sim_node.ros.tf2 import (
     Buffer,
     ConnectivityException,
     ExtrapolationException,
@@ -34,7 +34,7 @@ from sim_node.nodes.tf2 import (
     LookupException,
     TransformException,
 )
-from sim_node.tree import Extrapolation
+from sim_node.spatial.tree import Extrapolation
 
 # Exceptions, conversions and registered types are upstream's own where it is.
 pytestmark = pytest.mark.upstream

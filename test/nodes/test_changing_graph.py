@@ -25,11 +25,11 @@ from rclpy.time import Time
 from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import MarkerArray
 
-from sim_node.nodes.participant import start_spinning
-from sim_node.nodes.publishers import profile
-from sim_node.nodes.simulation import SimulationNode
-from sim_node.nodes.tf2 import Buffer, TransformListener
-from sim_node.wire.topic import LATCHED
+from sim_node.messages.topic import LATCHED
+from sim_node.ros.participant import start_spinning
+from sim_node.ros.publishers import profile
+from sim_node.ros.simulation import SimulationNode
+from sim_node.ros.tf2 import Buffer, TransformListener
 
 COMMANDS = """
 joint_commands: [{name: hands, joints: [arm], accept: [joint_state]}]

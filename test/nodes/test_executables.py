@@ -13,7 +13,7 @@ pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 # Held up on its way out, where it says so.
 HELD_UP = """
 import atexit, sys
-from sim_node.nodes.executables import simulation
+from sim_node.ros.executables import simulation
 
 atexit.register(lambda: (print("exiting", flush=True), sys.stdin.readline()))
 print("started", flush=True)

@@ -12,8 +12,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
-from sim_node.nodes.graph_clock import GraphClock
-from sim_node.wire.clock import clock_writer
+from sim_node.messages.clock import clock_writer
+from sim_node.ros.graph_clock import GraphClock
 
 SECOND = 1_000_000_000
 TURNS = 600

@@ -24,11 +24,11 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from sim_node.nodes import publishers
-from sim_node.nodes.graph_clock import GraphClock
-from sim_node.nodes.tf2 import Buffer, TransformListener
-from sim_node.nodes.tf_statistics import TfStatistics
-from sim_node.tree import TransformTree
+from sim_node.ros import publishers
+from sim_node.ros.graph_clock import GraphClock
+from sim_node.ros.tf2 import Buffer, TransformListener
+from sim_node.ros.tf_statistics import TfStatistics
+from sim_node.spatial.tree import TransformTree
 
 MUTANTS = 20_000
 

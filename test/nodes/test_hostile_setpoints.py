@@ -14,13 +14,13 @@ pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
-from sim_node.autopilot import commands
-from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.setpoints import Limits, SetpointRefused, checked_thrust
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
-from sim_node.autopilot.topics import FrameNames
-from sim_node.frames import Ned
-from sim_node.nodes.vehicle_setpoints import ESTIMATES, SETPOINTS, TURNS
+from sim_node.mavlink import commands
+from sim_node.mavlink.codec import frame_bytes
+from sim_node.mavlink.setpoints import Limits, SetpointRefused, checked_thrust
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
+from sim_node.mavlink.topics import FrameNames
+from sim_node.ros.vehicle_setpoints import ESTIMATES, SETPOINTS, TURNS
+from sim_node.spatial.frames import Ned
 
 HOME = Home(47.0, 8.0, 400.0, Ned((3.0, -2.0, 0.5)))
 LIMITS = Limits()

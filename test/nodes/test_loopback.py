@@ -13,13 +13,13 @@ from waiting import PATIENCE
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
-from sim_node.nodes import environment
+from sim_node.ros import environment
 
 # Publishes on a topic and waits for the other's, says when it has it, and goes on until it is stopped.
 PEER = """
 import sys
 if sys.argv[1] == "ours":
-    from sim_node.nodes.environment import prepare
+    from sim_node.ros.environment import prepare
     prepare()
 import rclpy
 from std_msgs.msg import String

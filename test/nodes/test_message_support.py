@@ -8,7 +8,7 @@ import sys
 # A message goes through rclpy's support of its type and comes back; the generator can be imported afterwards.
 PROGRAM = """
 import sys
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 prepare()
 from geometry_msgs.msg import Point
 from rclpy.serialization import deserialize_message, serialize_message

@@ -17,7 +17,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import Imu, JointState, LaserScan, NavSatFix, PointCloud2, PointField
 from std_msgs.msg import Bool, ByteMultiArray, Float32, Header, Int8, String, UInt64
 
-from sim_node.nodes.message_values import BadValue, as_csv, as_yaml, check_field, filled, parsed, type_named
+from sim_node.ros.message_values import BadValue, as_csv, as_yaml, check_field, filled, parsed, type_named
 
 NUMBERS = st.floats(allow_nan=False)
 

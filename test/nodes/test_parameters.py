@@ -13,7 +13,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sim_node.nodes.parameters import ParameterFault, ParameterSpec, declare
+from sim_node.ros.parameters import ParameterFault, ParameterSpec, declare
 
 SPECS = {"rate": ParameterSpec(60.0, "A number.", low=0.1, high=100.0), "count": ParameterSpec(3, "A whole number.")}
 

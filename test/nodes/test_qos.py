@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.qos import QoSProfile
 
-from sim_node.nodes.publishers import profile, qos_of
-from sim_node.wire.topic import INFINITE_NS, Qos
+from sim_node.messages.topic import INFINITE_NS, Qos
+from sim_node.ros.publishers import profile, qos_of
 
 DURATIONS = st.one_of(st.just(INFINITE_NS), st.integers(1, 2**62))
 

@@ -9,7 +9,7 @@ import pytest
 import rclpy
 from rclpy.node import Node
 
-from sim_node.nodes.ros_arguments import overrides, without_effect
+from sim_node.ros.ros_arguments import overrides, without_effect
 
 FILE = """
 simulation: {ros__parameters: {bare: 1, nested: {name: 2}}}

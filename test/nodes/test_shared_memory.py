@@ -16,7 +16,7 @@ from xml.etree.ElementTree import parse
 import pytest
 from waiting import PATIENCE
 
-from sim_node.nodes import environment
+from sim_node.ros import environment
 from sim_node.world.locate import PACKAGE, share
 
 PICTURES = 40
@@ -24,7 +24,7 @@ PICTURES = 40
 # Each large one is sent once, when the one before it has arrived: a hearer that is late loses none by it.
 SENDER = f"""
 import sys
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -48,7 +48,7 @@ for number in range({PICTURES}):
 sys.stdin.read()
 """
 HEARER = f"""
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -72,7 +72,7 @@ print("all")
 # Pictures one after the other until a line comes on standard input, whether or not they arrive.
 FLOOD = """
 import select, sys, time
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -229,7 +229,7 @@ def test_what_a_live_recording_misses_is_reported_by_topic(ros_domain: int, tmp_
 
 
 NODE = """
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 prepare()
 import rclpy
 rclpy.init()

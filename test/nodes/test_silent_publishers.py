@@ -24,8 +24,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from sim_node.nodes.participant import start_spinning
-from sim_node.nodes.simulation import SimulationNode
+from sim_node.ros.participant import start_spinning
+from sim_node.ros.simulation import SimulationNode
 from sim_node.simulation import Simulation
 from sim_node.world.load import loads
 

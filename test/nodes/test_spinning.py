@@ -19,7 +19,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from waiting import PATIENCE
 
-from sim_node.nodes.participant import start_spinning
+from sim_node.ros.participant import start_spinning
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from rclpy.time import Time
 
-from sim_node.nodes.tf2 import Buffer, ExtrapolationException, TransformListener
+from sim_node.ros.tf2 import Buffer, ExtrapolationException, TransformListener
 
 LONG = Duration(seconds=PATIENCE)
 
@@ -234,7 +234,7 @@ def test_a_listening_process_ends_by_itself(ros_domain: int) -> None:
     """Neither a listener that nobody unregistered nor a context that nobody shut down holds it or makes it crash."""
     program = """
 import rclpy
-from sim_node.nodes.tf2 import Buffer, TransformListener
+from sim_node.ros.tf2 import Buffer, TransformListener
 rclpy.init()
 node = rclpy.create_node("short")
 buffer = Buffer(node=node)

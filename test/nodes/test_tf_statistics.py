@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sim_node.nodes.tf_statistics import TfStatistics
-from sim_node.wire.tf_message_reader import TransformBatch, TransformNames
+from sim_node.messages.tf_message_reader import TransformBatch, TransformNames
+from sim_node.ros.tf_statistics import TfStatistics
 
 MILLI = 1_000_000
 

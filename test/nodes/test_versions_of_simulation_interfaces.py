@@ -15,10 +15,10 @@ from rclpy.context import Context
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from sim_node import Loop, Simulation, loads
-from sim_node.autopilot.ports import Instances
-from sim_node.nodes.preparing import Preparing
-from sim_node.nodes.simulation_interfaces.services import SERVICES, Requests
-from sim_node.nodes.simulation_interfaces.serving import REGISTERING
+from sim_node.mavlink.ports import Instances
+from sim_node.ros.preparing import Preparing
+from sim_node.ros.simulation_interfaces.services import SERVICES, Requests
+from sim_node.ros.simulation_interfaces.serving import REGISTERING
 from sim_node.session.entities import Rejected
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.resources import Resources

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import WorldError, loads
 from sim_node.world.load import load
 from sim_node.world.writers.yaml import to_yaml

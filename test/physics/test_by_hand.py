@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, loads
 
 AIR = """

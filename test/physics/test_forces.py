@@ -11,9 +11,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.rigid_bodies import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Inertial, Physics, TimeGrid, World, WorldError, lay_out
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Force, Gusts, Wind
 

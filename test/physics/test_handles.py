@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Drag, Geometry, Inertial, Motion, Physics, TimeGrid, World, load
 
 MS = 1_000_000

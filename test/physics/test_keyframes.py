@@ -16,9 +16,9 @@ from pose_columns import pose_columns
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation, Slerp
 
-from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics import ENGINES, KeyframeEngine, engine, engines_for
-from sim_node.physics.keyframes import Motions
+from sim_node.simulation.physics import ENGINES, KeyframeEngine, engine, engines_for
+from sim_node.simulation.physics.keyframes import Motions
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, lay_out
 from sim_node.world.model import CURVED, INTERPOLATIONS, OUTSIDE
 

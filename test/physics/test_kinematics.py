@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Drag, Geometry, Physics, StaticFrame, World, load
 
 UTM = np.array([500_000.0, 4_600_000.0, 300.0])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.rigid_bodies import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics.rigid_bodies import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Motion, Physics, StaticFrame, TimeGrid, Wind, World
 
 MS = 1_000_000

@@ -19,9 +19,9 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipk
 from waiting import PATIENCE
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import (
     Body,
     Diverged,

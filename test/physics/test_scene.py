@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy.interpolate import RegularGridInterpolator
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World, load
 from sim_node.world.scene import Ground, Heightmap
 from sim_node.world.surfaces import Surface

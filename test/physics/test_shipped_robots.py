@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import loads
 
 YARD = """

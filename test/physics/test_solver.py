@@ -10,8 +10,8 @@ import pytest
 
 from sim_node.cli.system_checks import physics
 from sim_node.packages import WRONG_VERSIONS
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import Body, Geometry, Ground, Physics, TimeGrid, World, WorldError
 from sim_node.world.mujoco_source import mujoco_fault
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Physics, TimeGrid, World, WorldError
 from sim_node.world.layers import MAX_BITS, CollisionFilter, TooManyLayers, masks_of
 from sim_node.world.load import loads

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.signal import welch
 from scipy.special import gamma, gammainc
 
-from sim_node.columns import Columns
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.gusts import _moments
-from sim_node.physics.wind import WindField
+from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.gusts import _moments
+from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.forces import Gusts, Wind
 
 SIGMA, LENGTH, SPEED = [1.5, 1.2, 0.8], [60.0, 40.0, 20.0], 10.0

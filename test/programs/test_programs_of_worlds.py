@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from waiting import PATIENCE
 
-from sim_node.programs.processes import programs_of, supervised
+from sim_node.simulation.programs.processes import programs_of, supervised
 from sim_node.world import World, WorldError, load
 
 

@@ -16,8 +16,8 @@ import psutil
 import pytest
 from waiting import PATIENCE, has_ended, until, until_ended
 
-from sim_node.programs import Program, ProgramFault, Supervisor
-from sim_node.programs.program import log_folder
+from sim_node.simulation.programs import Program, ProgramFault, Supervisor
+from sim_node.simulation.programs.program import log_folder
 
 
 class Reported:
@@ -153,7 +153,7 @@ def test_what_does_not_heed_sigterm_is_killed_two_seconds_later(
 
 def test_all_are_asked_at_once(supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three programs that do not heed SIGTERM: each has it before the time of any is over, here an hour."""
-    monkeypatch.setattr("sim_node.programs.supervisor.PATIENCE_S", 3600.0)
+    monkeypatch.setattr("sim_node.simulation.programs.supervisor.PATIENCE_S", 3600.0)
     logs = [tmp_path / f"{number}.txt" for number in range(3)]
     for number, log in enumerate(logs):
         supervisor.start(python(f"p{number}", STUBBORN, log=log))
@@ -170,7 +170,7 @@ def test_all_are_asked_at_once(supervisor: Supervisor, tmp_path: Path, monkeypat
 
 def test_sigterm_comes_first(supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that heeds it is not waited for any longer: here SIGKILL would come after an hour."""
-    monkeypatch.setattr("sim_node.programs.supervisor.PATIENCE_S", 3600.0)
+    monkeypatch.setattr("sim_node.simulation.programs.supervisor.PATIENCE_S", 3600.0)
     script = """
         import signal, sys, time
         signal.signal(signal.SIGTERM, lambda *_: (print("landed", flush=True), sys.exit(0)))
@@ -208,7 +208,7 @@ def test_nothing_outlives_a_kill(victim: str, tmp_path: Path) -> None:
     script = f"""
         import sys, time
         from pathlib import Path
-        from sim_node.programs import Program, Supervisor
+        from sim_node.simulation.programs import Program, Supervisor
         command = ({sys.executable!r}, "-c", {textwrap.dedent(STUBBORN)!r})
         one = Supervisor().start(Program("one", command, log=Path({str(log)!r})))
         while one.pid is None:

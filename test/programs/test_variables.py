@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.programs.processes import VariableFault, expanded
+from sim_node.simulation.programs.processes import VariableFault, expanded
 
 VALUES = {"SET": "value", "SPACED": "two words", "EMPTY": "", "DOLLAR": "$SET"}
 PLAIN = st.text("abc-:/.{ ", max_size=6)

@@ -13,6 +13,7 @@ import pytest
 from recorded_runs import record
 from waiting import PATIENCE
 
+from sim_node.messages.topic import Topic
 from sim_node.recording.bag import Bag
 from sim_node.recording.decoding import Decoder
 from sim_node.recording.definitions import Definition
@@ -21,7 +22,6 @@ from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.topic import Topic
 from sim_node.world.locate import shipped_worlds
 
 SECONDS = 0.5

@@ -24,6 +24,8 @@ from rosbags.rosbag2 import Reader
 from test_memory import chunk, with_chunk
 
 from sim_node.cli.main import main
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.messages.topic import Qos, Topic
 from sim_node.recording import decoding, mcap_chunk, metadata
 from sim_node.recording.bag import BagError
 from sim_node.recording.definitions import definition_of
@@ -34,8 +36,6 @@ from sim_node.recording.qos import profiles
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
 from sim_node.recording.settings import Settings
-from sim_node.wire.tf_message_reader import Unreadable
-from sim_node.wire.topic import Qos, Topic
 
 SECOND = 10**9
 BYTES = "std_msgs/msg/UInt8MultiArray"

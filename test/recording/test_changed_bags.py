@@ -17,7 +17,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from sim_node.assembly import assemble
 from sim_node.cli.main import main
-from sim_node.physics.mujoco_model import compile_model
+from sim_node.messages.tf_message_reader import Unreadable
+from sim_node.messages.topic import SENSOR_DATA, Topic
 from sim_node.recording.bag import Bag
 from sim_node.recording.changes import WorldChanges, change_times, recorded_worlds
 from sim_node.recording.frames import BagFrames
@@ -30,9 +31,8 @@ from sim_node.session import Session
 from sim_node.session.bag_world import sources_of_bag
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
+from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.viewing.shapes import shapes_of
-from sim_node.wire.tf_message_reader import Unreadable
-from sim_node.wire.topic import SENSOR_DATA, Topic
 from sim_node.world import World, lay_out, load
 from sim_node.world.bodies import Body, Geometry, Marker
 from sim_node.world.locate import shipped_worlds

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from robot_bag import RATE, header, make, robot, tf, transform, vector, write
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import BagError
 from sim_node.recording.exporting import export_csv, export_parquet
 from sim_node.recording.opening import open_bag
-from sim_node.wire.tf_message_reader import Unreadable
 
 
 def exported(bag_path: Path, folder: Path, parquet: bool = False) -> list[Path]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sim_node.cli.main import main
+from sim_node.messages.topic import Qos
 from sim_node.recording.opening import open_bag
-from sim_node.wire.topic import Qos
 
 # rosbag2_storage_default_plugins, sqlite_storage.cpp of those versions.
 TABLES = """

@@ -28,8 +28,8 @@ from pathlib import Path
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.topic import LATCHED, Qos
-from sim_node.wire.topic import Topic
+from sim_node.messages.topic import LATCHED, Qos
+from sim_node.messages.topic import Topic
 
 MAP, NUMBERS = Topic("/map", "std_msgs/msg/String", LATCHED), Topic("/numbers", "std_msgs/msg/UInt64", Qos())
 definition_of(MAP.type), definition_of(NUMBERS.type)

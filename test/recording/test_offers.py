@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim_node.messages.topic import INFINITE_NS, Qos
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.qos import offer, profiles
-from sim_node.wire.topic import INFINITE_NS, Qos
 
 PROFILES = st.builds(
     Qos,

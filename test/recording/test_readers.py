@@ -17,9 +17,9 @@ from mcap_ros2.decoder import DecoderFactory
 from recorded_runs import files, messages, record
 from rosbags.highlevel import AnyReader
 
-from sim_node.sensors import groups_of
+from sim_node.messages.sensor_topics import sensor_messages
 from sim_node.simulation import Snapshot
-from sim_node.wire.sensor_topics import sensor_messages
+from sim_node.simulation.sensors import groups_of
 from sim_node.world import FrameTable, World
 
 WORLDS = ("sensor_rig", "quadrotor", "lidar_room", "arm_on_cart", "two_vehicles")

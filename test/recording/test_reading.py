@@ -18,9 +18,9 @@ from robot_bag import STORE, Entry, robot, write
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 
 from sim_node.cli.main import main
+from sim_node.messages.topic import INFINITE_NS, Qos
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import is_bag, open_bag
-from sim_node.wire.topic import INFINITE_NS, Qos
 
 SAMPLES = samples()
 COMPRESSIONS = [CompressionType.NONE, CompressionType.ZSTD, CompressionType.LZ4]

@@ -23,6 +23,7 @@ from waiting import PATIENCE
 
 from sim_node.cli.recording import snapshots_on_signal
 from sim_node.interrupt import Interrupt
+from sim_node.messages.topic import LATCHED, Qos, Topic
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.channels import MAX_NOTES, RecordedTopic
 from sim_node.recording.definitions import definition_of
@@ -36,7 +37,6 @@ from sim_node.recording.settings import Settings
 from sim_node.recording.writer import BagWriter
 from sim_node.session.publishing import Publishing, published, sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.wire.topic import LATCHED, Qos, Topic
 from sim_node.world import load
 from sim_node.world.locate import shipped_worlds
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from PIL import Image
 from robot_bag import RATE, robot, write
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import open_bag
 from sim_node.recording.series import Series, Signal, draw, read_series, signals, thinned, unit
-from sim_node.wire.tf_message_reader import Unreadable
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import pytest
 from mcap.writer import Writer
 from robot_bag import RATE, header, make, robot, text, tf, transform, write
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording import BagError, open_bag
 from sim_node.recording.exporting import export_parquet
-from sim_node.wire.tf_message_reader import Unreadable
 
 TIMES = [i * 10**9 // RATE for i in range(RATE + 1)]
 

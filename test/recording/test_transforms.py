@@ -14,7 +14,7 @@ from written import T0, Row, tf_message, write_bag
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import BagTransforms, Found
-from sim_node.tree import FutureExtrapolation, PastExtrapolation, UnknownFrame
+from sim_node.spatial.tree import FutureExtrapolation, PastExtrapolation, UnknownFrame
 
 
 def matrix(xyz: tuple[float, float, float], yaw: float) -> np.ndarray:

@@ -19,11 +19,11 @@ import pytest
 from mcap.reader import make_reader
 from waiting import PATIENCE, until
 
+from sim_node.messages.topic import Qos, Send, Topic
 from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.mcap_file import CHUNK_BYTES
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.topic import Qos, Send, Topic
 
 NUMBERS = Topic("/numbers", "std_msgs/msg/Float64", Qos())
 STEP_NS = 10_000_000

@@ -14,12 +14,12 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from sim_node.assembly import assemble
-from sim_node.scene.live import FollowedScene
-from sim_node.scene.rotors import RotorAngles, RotorFrames
+from sim_node.extensions.aerosim.live import FollowedScene
+from sim_node.extensions.aerosim.scene_sinks import SceneGraphSink
+from sim_node.messages.rotor_frames import RotorAngles, RotorFrames, RotorFrameSink
+from sim_node.messages.tf_sink import serialised
+from sim_node.messages.topic import Send, Topic
 from sim_node.simulation import Simulation, Snapshot
-from sim_node.wire.scene_sinks import RotorFrameSink, SceneGraphSink
-from sim_node.wire.tf_sink import serialised
-from sim_node.wire.topic import Send, Topic
 from sim_node.world import World, WorldError, load
 from sim_node.world.model import StaticFrame
 from sim_node.world.vehicles import Rotor

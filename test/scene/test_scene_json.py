@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.scene import consistent, load_scene_graph, scene_graph, to_json
-from sim_node.scene.json_text import compose_json, json_text, plain_of
+from sim_node.extensions.aerosim import consistent, load_scene_graph, scene_graph, to_json
+from sim_node.extensions.aerosim.json_text import compose_json, json_text, plain_of
 from sim_node.world import WorldError
 from sim_node.world.readers.report import Report
 

@@ -19,13 +19,13 @@ from tf2_msgs.msg import TFMessage
 
 from sim_node.assembly import assemble
 from sim_node.cli.main import main
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.extensions.aerosim import load_scene_graph, scene_graph, scene_graph_of, to_json, world_of
 from sim_node.recording.opening import open_bag
-from sim_node.scene import load_scene_graph, scene_graph, scene_graph_of, to_json, world_of
 from sim_node.session import Session
 from sim_node.session.publishing import Publishing
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import UrdfWriter

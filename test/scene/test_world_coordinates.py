@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import Transformer
 
-from sim_node.frames import Frame, Position
-from sim_node.scene import Entity, SceneGraph, WorldCoordinate, consistent
-from sim_node.scene.coordinates import origin_of, world_coordinates
+from sim_node.extensions.aerosim import Entity, SceneGraph, WorldCoordinate, consistent
+from sim_node.extensions.aerosim.coordinates import origin_of, world_coordinates
+from sim_node.spatial.frames import Frame, Position
 
 ECEF_OF_LLA = Transformer.from_crs("EPSG:4979", "EPSG:4978")
 near = st.floats(-5e4, 5e4)

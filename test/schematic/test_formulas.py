@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.schematic import EqlFault, Signal, UnknownName, bound, bound_pose, formula
-from sim_node.schematic.formulas import POSE_LABELS
+from sim_node.viewing.schematic import EqlFault, Signal, UnknownName, bound, bound_pose, formula
+from sim_node.viewing.schematic.formulas import POSE_LABELS
 
 POSITION = np.array([3.0, -2.0, 7.0])
 TURN = Rotation.from_euler("ZYX", [50.0, -20.0, 35.0], degrees=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.schematic.kdl import KdlFault, KdlNode, parse
+from sim_node.viewing.schematic.kdl import KdlFault, KdlNode, parse
 
 ckdl = pytest.importorskip("ckdl", reason="ckdl is not installed: make setup")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.schematic import GlbModel, GraphPanel, LiveEllipsoid, Solid, Split, Tabs, Viewport, read_schematic
+from sim_node.viewing.schematic import GlbModel, GraphPanel, LiveEllipsoid, Solid, Split, Tabs, Viewport, read_schematic
 from sim_node.world import World, WorldError, load
 from sim_node.world.writers.yaml import to_yaml
 

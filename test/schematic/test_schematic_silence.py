@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sim_node.schematic import read_schematic
+from sim_node.viewing.schematic import read_schematic
 from sim_node.world import WorldError
 
 # Every node and property that schematics may have, and what Elodin's editor has besides.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_node.sensors import air_data
-from sim_node.sensors.air_data import impact_pressure
+from sim_node.simulation.sensors import air_data
+from sim_node.simulation.sensors.air_data import impact_pressure
 
 # U.S. Standard Atmosphere, 1976 (NOAA-S/T 76-1562), table I, by geometric altitude: m, K, Pa, kg/m³.
 TABLE = [

@@ -18,10 +18,10 @@ import psutil
 import pytest
 from waiting import PATIENCE, has_ended, until_ended
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import Camera
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import Camera
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Sensor, TimeGrid, World, WorldWarning
 
 HANGING = Body(

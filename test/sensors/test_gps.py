@@ -7,8 +7,8 @@ import pymap3d
 import pytest
 
 from sim_node.randomness import stream
-from sim_node.sensors import FrameState, Gps, Noise, NoiseBank
-from sim_node.sensors.context import SensorContext
+from sim_node.simulation.sensors import FrameState, Gps, Noise, NoiseBank
+from sim_node.simulation.sensors.context import SensorContext
 from sim_node.world import Origin, World
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.sensors import Imu
-from sim_node.sensors.context import SensorContext
-from sim_node.sensors.truth import FrameState
+from sim_node.simulation.sensors import Imu
+from sim_node.simulation.sensors.context import SensorContext
+from sim_node.simulation.sensors.truth import FrameState
 from sim_node.world import World
 
 G = 9.80665

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry import poses
-from sim_node.physics.placing import joint_reader
-from sim_node.sensors import JointStates, groups_of
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics.placing import joint_reader
+from sim_node.simulation.sensors import JointStates, groups_of
+from sim_node.spatial.geometry import poses
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World, WorldError, load
 
 PERFECT = {"position": "none", "velocity": "none", "effort": "none", "rate": 1000.0}

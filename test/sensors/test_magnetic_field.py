@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_node.frames import Frame, convert_position, convert_velocity
-from sim_node.sensors.magnetometer import field, field_around
+from sim_node.simulation.sensors.magnetometer import field, field_around
+from sim_node.spatial.frames import Frame, convert_position, convert_velocity
 from sim_node.world import Origin
 
 # Chulliat et al., The US/UK World Magnetic Model for 2025-2030, NOAA NCEI, 2024, table of test values:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
-from sim_node.sensors import Noise, NoiseBank
+from sim_node.simulation.sensors import Noise, NoiseBank
+from sim_node.spatial.geometry.arrays import FloatArray
 
 RATE = 100.0
 TEN_MINUTES = 60_000  # readings at 100 Hz

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
-from sim_node.sensors import FrameState, Noise, NoiseBank, Odometry
-from sim_node.sensors.context import SensorContext
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import FrameState, Noise, NoiseBank, Odometry
+from sim_node.simulation.sensors.context import SensorContext
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World
 
 MS = 1_000_000

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import FrameState, OpticalFlow, SensorContext
-from sim_node.sensors.context import Echoes, OpenAir
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import FrameState, OpticalFlow, SensorContext
+from sim_node.simulation.sensors.context import Echoes, OpenAir
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load
 
 MOMENT = 1e-6

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import SENSORS, Lidar2d, Lidar3d, RangeNoise
-from sim_node.sensors.rays import RangeNoiseBank, directions
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import SENSORS, Lidar2d, Lidar3d, RangeNoise
+from sim_node.simulation.sensors.rays import RangeNoiseBank, directions
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Sensor, TimeGrid, World, WorldError
 
 # Half the inside of a room, m.

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import SENSORS, Noise
-from sim_node.sensors.camera import CameraType
-from sim_node.sensors.rays import RangeNoise
-from sim_node.sensors.registry import Channels
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import SENSORS, Noise
+from sim_node.simulation.sensors.camera import CameraType
+from sim_node.simulation.sensors.rays import RangeNoise
+from sim_node.simulation.sensors.registry import Channels
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import loads
 
 # Those that can be at a link of a standing vehicle without more.

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.sensors.measurements import Schedule
+from sim_node.simulation.sensors.measurements import Schedule
 
 MS = 1_000_000
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim_node.sensors import Imu, groups_of
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import Imu, groups_of
 from sim_node.world import Origin, Sensor, World, WorldError, load
 
 WORLD = """\

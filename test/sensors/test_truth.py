@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.sensors.truth import CENTRAL, FORWARD, Differences, FrameState, state_of
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensors.truth import CENTRAL, FORWARD, Differences, FrameState, state_of
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world import Motion, Sensor, StaticFrame, TimeGrid, World, lay_out
 
 SPAN = 1e-3

@@ -8,11 +8,11 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from sim_node.sensors import SENSORS, Airspeed, Barometer, FrameState, GroundTruth, Magnetometer, sensor
-from sim_node.sensors.camera import CameraType
-from sim_node.sensors.context import SensorContext
-from sim_node.sensors.magnetometer import field
-from sim_node.sensors.parameters import spec_of
+from sim_node.simulation.sensors import SENSORS, Airspeed, Barometer, FrameState, GroundTruth, Magnetometer, sensor
+from sim_node.simulation.sensors.camera import CameraType
+from sim_node.simulation.sensors.context import SensorContext
+from sim_node.simulation.sensors.magnetometer import field
+from sim_node.simulation.sensors.parameters import spec_of
 from sim_node.world import Origin, World
 
 ZURICH = World("zurich", origin=Origin(47.397742, 8.545594, 488.0))

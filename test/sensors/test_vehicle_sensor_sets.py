@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
-from sim_node.sensors import Gps, Imu, NoiseBank, groups_of
-from sim_node.sensors.noise import Noise
+from sim_node.simulation.sensors import Gps, Imu, NoiseBank, groups_of
+from sim_node.simulation.sensors.noise import Noise
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import load
 from sim_node.world.locate import shipped_vehicles
 

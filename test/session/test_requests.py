@@ -20,9 +20,10 @@ from scipy.spatial.transform import Rotation
 from waiting import PATIENCE
 
 from sim_node import Loop, Simulation, loads
-from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
-from sim_node.autopilot.ports import Instances
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
+from sim_node.mavlink.ports import Instances
+from sim_node.messages.odometry import odometry_topics
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
 from sim_node.session.entity_requests import EntityRequests
@@ -30,7 +31,6 @@ from sim_node.session.graph_names import graph_names
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests, RunState
 from sim_node.session.structure_requests import StructureRequests
-from sim_node.wire.odometry import odometry_topics
 from sim_node.world import World
 
 YARD = """

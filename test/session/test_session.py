@@ -21,16 +21,16 @@ from claims import free_instance, free_port
 from mcap.reader import make_reader
 from waiting import PATIENCE, until, until_ended
 
-from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
-from sim_node.autopilot.ports import PortInUse
+from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.cli.main import main
+from sim_node.mavlink.ports import PortInUse
+from sim_node.messages.topic import Send, Topic
 from sim_node.recording.bag import BagError
 from sim_node.recording.recorder import absolute
 from sim_node.recording.settings import Settings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot
 from sim_node.viewing.ports import PagePortInUse
-from sim_node.wire.topic import Send, Topic
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.load import loads
 

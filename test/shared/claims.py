@@ -80,7 +80,7 @@ def free_port(kind: socket.SocketKind = _UDP) -> int:
 
 
 def free_instance() -> int:
-    """An instance of an autopilot, with the ports that go by it: see sim_node.autopilot.lockstep."""
+    """An instance of an autopilot, with the ports that go by it: see sim_node.autopilots.lockstep."""
 
     def is_free(instance: int) -> bool:
         ports = [(_TCP, 4560 + instance), (_UDP, 14540 + instance), (_UDP, 14800 + instance)]

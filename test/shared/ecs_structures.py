@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from sim_node.ecs.components import Component, EntityId
-from sim_node.ecs.dynamics import NewtonEuler
-from sim_node.ecs.layouts import ComponentType, PrimitiveType
-from sim_node.ecs.structure import Structure
+from sim_node.extensions.elodin.components import Component, EntityId
+from sim_node.extensions.elodin.dynamics import NewtonEuler
+from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
+from sim_node.extensions.elodin.structure import Structure
 
 Array = npt.NDArray[Any]
 SPATIAL = {

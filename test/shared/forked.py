@@ -20,9 +20,8 @@ from importlib import import_module
 for name in json.loads(sys.argv[1]):
     import_module(name)
 from sim_node.cli.main import main
-from sim_node.plugins import offered
+from sim_node import plugins
 
-assert not offered.cache_info().misses, "no plug-in has been looked for yet"
 gc.freeze()
 for line in sys.stdin:
     order = json.loads(line)
@@ -34,6 +33,7 @@ for line in sys.stdin:
         os.environ.clear()
         os.environ.update(order["environment"])
         sys.path[:0] = [order["site"]]
+        plugins.points.cache_clear()
         sys.argv[1:] = order["words"]
         if order["code"]:
             sys.exit(exec(order["code"], {"__name__": "__main__"}))
@@ -46,9 +46,9 @@ IMPORTED = (
     "numpy.ma",
     "sim_node.cli.check",
     "sim_node.cli.run",
-    "sim_node.physics.force_kernels",
-    "sim_node.physics.mujoco_model",
-    "sim_node.sensors.kernels",
+    "sim_node.simulation.physics.force_kernels",
+    "sim_node.simulation.physics.mujoco_model",
+    "sim_node.simulation.sensors.kernels",
     "sim_node.simulation",
     "sim_node.world.body_checks",
     "sim_node.world.parts.bodies",

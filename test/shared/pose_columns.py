@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim_node.columns import Column, Columns
+from sim_node.simulation.columns import Column, Columns
 
 
 def pose_columns(names: Sequence[str]) -> Columns:

@@ -12,10 +12,10 @@ import polars as pl
 import psutil
 
 import sim_node
-from sim_node.sweep import read
-from sim_node.sweep.engine import Finished
-from sim_node.sweep.job import Cases, Job
-from sim_node.sweep.worker import Worker
+from sim_node.extensions.sweep import read
+from sim_node.extensions.sweep.engine import Finished
+from sim_node.extensions.sweep.job import Cases, Job
+from sim_node.extensions.sweep.worker import Worker
 
 SIM_NODE = (sys.executable, "-m", "sim_node.cli.main")
 WORLD = """\

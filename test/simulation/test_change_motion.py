@@ -10,8 +10,8 @@ import pytest
 from boxes import GRID, WEIGHTLESS, box
 
 from sim_node import Simulation, World
-from sim_node.geometry import quaternions
 from sim_node.simulation.changes import with_part
+from sim_node.spatial.geometry import quaternions
 from sim_node.world import Body, Geometry
 from sim_node.world.bodies import Physics
 from sim_node.world.model import Motion

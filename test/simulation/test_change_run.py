@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node import Loop, Simulation, Snapshot, State, World, WorldError, load, loads
-from sim_node.physics import ENGINES
 from sim_node.simulation import Refused
 from sim_node.simulation.changes import with_part
+from sim_node.simulation.physics import ENGINES
 from sim_node.world import FrameTable, Geometry
 from sim_node.world.model import Sensor, StaticFrame, TimeGrid
 from sim_node.world.scene import Ground

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from waiting import PATIENCE
 
-from sim_node.sensors.measurements import SensorSubscription
 from sim_node.simulation import Loop, Simulation
+from sim_node.simulation.sensors.measurements import SensorSubscription
 from sim_node.world import load
 
 MS = 1_000_000

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.columns import Array, AtInstants, Column, Columns
-from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics import ENGINES
-from sim_node.sensors import Noise, NoiseBank
 from sim_node.simulation import Simulation
+from sim_node.simulation.columns import Array, AtInstants, Column, Columns
+from sim_node.simulation.physics import ENGINES
+from sim_node.simulation.sensors import Noise, NoiseBank
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world import Body, Drag, Geometry, Motion, Sensor, TimeGrid, World, load
 from sim_node.world.layout import Layout
 

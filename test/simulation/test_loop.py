@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, until
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Loop, Refused, Simulation, Snapshot
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import FrameTable, Motion, TimeGrid, World
 
 SECOND = 1_000_000_000

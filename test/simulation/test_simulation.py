@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import groups_of
 from sim_node.simulation import Simulation, Snapshot, State
+from sim_node.simulation.sensors import groups_of
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, WorldError, load
 from sim_node.world.locate import shipped_worlds
 

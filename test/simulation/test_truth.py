@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from mujoco import MjData
 from scipy.spatial.transform import Rotation
 
-from sim_node.columns import Array, Column, Columns
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.force_elements import FORCE_ELEMENTS
-from sim_node.sensors.truth import state_of
 from sim_node.simulation import Simulation
+from sim_node.simulation.columns import Array, Column, Columns
+from sim_node.simulation.physics.force_elements import FORCE_ELEMENTS
+from sim_node.simulation.sensors.truth import state_of
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Geometry, Inertial, Motion, Physics, Sensor, StaticFrame, TimeGrid, World
 
 G = 9.81

@@ -15,9 +15,9 @@ os.environ["RAY_raylet_start_wait_time_s"] = "240"  # noqa: SIM112  its own spel
 import ray
 from ray.cluster_utils import Cluster
 
-from sim_node.sweep.driver import execute
-from sim_node.sweep.study import Study
-from sim_node.sweep.variations import variation
+from sim_node.extensions.sweep.driver import execute
+from sim_node.extensions.sweep.study import Study
+from sim_node.extensions.sweep.variations import variation
 
 RUNS = 60
 

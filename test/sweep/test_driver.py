@@ -14,14 +14,14 @@ from strangers import environment_of
 from sweeping import WORLD, Here, environment
 
 from sim_node import loads
-from sim_node.sweep import SWEEP_ENGINES, DatasetFault, read, run
-from sim_node.sweep.components import BLOCK
-from sim_node.sweep.job import Case, Outcome
-from sim_node.sweep.payload import payload_of
-from sim_node.sweep.plots import plot
-from sim_node.sweep.study import Study, prepare
-from sim_node.sweep.variations import variation
-from sim_node.sweep.worker import Worker
+from sim_node.extensions.sweep import SWEEP_ENGINES, DatasetFault, read, run
+from sim_node.extensions.sweep.components import BLOCK
+from sim_node.extensions.sweep.job import Case, Outcome
+from sim_node.extensions.sweep.payload import payload_of
+from sim_node.extensions.sweep.plots import plot
+from sim_node.extensions.sweep.study import Study, prepare
+from sim_node.extensions.sweep.variations import variation
+from sim_node.extensions.sweep.worker import Worker
 from sim_node.world import Body, Geometry, World, WorldError
 
 HOSTILE = """\
@@ -97,7 +97,7 @@ def check_hostile(folder: Path, rows: pl.DataFrame, statuses: list[str]) -> None
 
 SCRIPT = """\
 import jax.numpy as jnp
-import sim_node.ecs as el
+import sim_node.extensions.elodin as el
 
 @el.map
 def weight(f: el.Force, i: el.Inertia) -> el.Force:
@@ -172,7 +172,7 @@ def test_rows_of_other_types_can_be_joined(tmp_path: Path) -> None:
     """A measure may be null in one part, a number in the next, a text in a third."""
     from contextlib import closing
 
-    from sim_node.sweep.dataset import Dataset
+    from sim_node.extensions.sweep.dataset import Dataset
 
     about = {"world": "w", "runs": 4, "duration": 1.0, "vary": {}}
     with closing(Dataset(tmp_path / "out", about, 4)) as dataset:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from sim_node import Simulation, World, WorldError, loads
-from sim_node.sweep.functions import measure_of
-from sim_node.sweep.job import Cases, Outcome
-from sim_node.sweep.measures import MEASURES, Measure
-from sim_node.sweep.runner import Runner
-from sim_node.sweep.signals import MeasureFault
-from sim_node.sweep.study import Study, prepare
-from sim_node.sweep.variations import variation
+from sim_node.extensions.sweep.functions import measure_of
+from sim_node.extensions.sweep.job import Cases, Outcome
+from sim_node.extensions.sweep.measures import MEASURES, Measure
+from sim_node.extensions.sweep.runner import Runner
+from sim_node.extensions.sweep.signals import MeasureFault
+from sim_node.extensions.sweep.study import Study, prepare
+from sim_node.extensions.sweep.variations import variation
 
 G, UP = 10.0, 5.0
 BALL = """\
@@ -86,7 +86,7 @@ def test_a_run_that_diverges_has_its_time_and_no_other_measure() -> None:
 
 
 FUNCTIONS = """\
-from sim_node.sweep import records
+from sim_node.extensions.sweep import records
 
 @records("pose")
 def landing(run):

@@ -16,9 +16,9 @@ from sweeping import Here, arguments, contents, family, parts, start, workers_of
 from waiting import has_ended, until, until_ended
 
 from sim_node import Simulation
+from sim_node.extensions.sweep import SWEEP_ENGINES, read
+from sim_node.extensions.sweep.about import repeated
 from sim_node.recording import open_bag
-from sim_node.sweep import SWEEP_ENGINES, read
-from sim_node.sweep.about import repeated
 
 RUNS = 60
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sim_node.sweep.variations import SAMPLINGS, Variation, points_of, seeds_of, values_of, variation
+from sim_node.extensions.sweep.variations import SAMPLINGS, Variation, points_of, seeds_of, values_of, variation
 from sim_node.world import WorldError
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)

@@ -8,8 +8,8 @@ import threading
 from typing import Any
 
 from sim_node.interrupt import ExitInterrupt
-from sim_node.nodes.bridge import BridgeNode
-from sim_node.nodes.spin import run_node
+from sim_node.ros.bridge import BridgeNode
+from sim_node.ros.spin import run_node
 
 
 def main() -> None:

@@ -21,9 +21,9 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from real_kinds import ALTITUDE, LATITUDE, LONGITUDE, ROVER, Kind
 from waiting import until
 
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
-from sim_node.frames.altitudes import coarse_geoid_undulation
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
+from sim_node.spatial.frames.altitudes import coarse_geoid_undulation
 from sim_node.world import load
 
 # Metres per degree there, by WGS84's radii of curvature.

@@ -35,7 +35,7 @@ def test_share_has_every_file_that_ships(installed: Installation) -> None:
 
 
 def test_modules_come_from_the_installation(installed: Installation, tmp_path: Path) -> None:
-    for module in ("sim_node", "sim_node.nodes.simulation"):
+    for module in ("sim_node", "sim_node.ros.simulation"):
         query = f"import {module} as m; print(m.__file__)"
         where = run([installed.python, "-c", query], cwd=tmp_path, env=installed.environment)
         assert Path(where.strip()).is_relative_to(installed.modules)

@@ -22,7 +22,7 @@ from processes import Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from waiting import PATIENCE
 
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 

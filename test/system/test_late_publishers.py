@@ -14,9 +14,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import serialize_message
 from std_msgs.msg import UInt32
 
-from sim_node.nodes.late_publishers import LatePublishers
-from sim_node.nodes.publishers import profile
-from sim_node.wire.topic import Qos, Topic
+from sim_node.messages.topic import Qos, Topic
+from sim_node.ros.late_publishers import LatePublishers
+from sim_node.ros.publishers import profile
 
 MANY = Qos(depth=5000, durability="transient_local")
 

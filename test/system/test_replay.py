@@ -37,9 +37,9 @@ from waiting import PATIENCE, until
 from written import LATCHED, T0, TYPES, Row, header, make, pose_stamped, qos, serialised, text, tf_message, write_bag
 from written import time as stamp
 
-from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.recording.opening import open_bag
-from sim_node.tree import TransformTree
+from sim_node.ros.tf2 import Buffer, TransformListener
+from sim_node.spatial.tree import TransformTree
 
 MS = 10**6
 POSE, TF, STRING = "geometry_msgs/msg/PoseStamped", "tf2_msgs/msg/TFMessage", "std_msgs/msg/String"

@@ -21,10 +21,10 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool
 
-from sim_node.nodes.bridge import BridgeNode
-from sim_node.nodes.participant import start_spinning
-from sim_node.nodes.vehicle_commands import GOTO
-from sim_node.nodes.vehicle_setpoints import ESTIMATES, SETPOINTS, THRUST, TURNS
+from sim_node.ros.bridge import BridgeNode
+from sim_node.ros.participant import start_spinning
+from sim_node.ros.vehicle_commands import GOTO
+from sim_node.ros.vehicle_setpoints import ESTIMATES, SETPOINTS, THRUST, TURNS
 
 RELIABLE = QoSProfile(depth=100)
 RATE, TIMEOUT_S = 20.0, 0.5

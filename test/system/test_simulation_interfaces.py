@@ -31,8 +31,8 @@ from simulation_interfaces.msg import (
 )
 from simulation_interfaces.srv import ResetSimulation
 
-from sim_node.nodes.simulation_interfaces.services import SERVICES, name_of
-from sim_node.nodes.simulation_interfaces.serving import REGISTERING
+from sim_node.ros.simulation_interfaces.services import SERVICES, name_of
+from sim_node.ros.simulation_interfaces.serving import REGISTERING
 
 pytestmark = pytest.mark.peers
 

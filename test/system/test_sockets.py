@@ -18,7 +18,7 @@ from processes import Program, program, sim_node
 from waiting import until
 
 from sim_node.cli.commands import SHIPPED
-from sim_node.nodes.bridge_parameters import SPECS
+from sim_node.ros.bridge_parameters import SPECS
 from sim_node.session import Session
 
 PAGE = (Path(__file__).parents[2] / "SECURITY.md").read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ TLOG = Path(__file__).parents[1] / "data" / "ardupilot_flight.tlog"
 # What DDS opens by itself: a node with the profile that ours have, and nothing else.
 BARE = """
 import signal, sys
-from sim_node.nodes.environment import prepare
+from sim_node.ros.environment import prepare
 prepare(sys.argv[1])
 import rclpy
 rclpy.init()

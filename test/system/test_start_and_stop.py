@@ -20,7 +20,7 @@ from in_process import exit_code
 from processes import EXECUTABLE, SIM_NODE, Program, handles, program, sim_node
 from waiting import PATIENCE, until, until_ended
 
-from sim_node.nodes import executables
+from sim_node.ros import executables
 
 # Seeded, so that a failure can be looked at again. From the first line of the command on, while it imports, until well
 # into the run.

@@ -16,7 +16,7 @@ from rclpy.time import Time
 from scipy.spatial.transform import Rotation
 from std_srvs.srv import Trigger
 
-from sim_node.nodes.tf2 import Buffer, TransformListener
+from sim_node.ros.tf2 import Buffer, TransformListener
 
 pytestmark = pytest.mark.upstream("tf2_py", "tf2_ros")
 

@@ -20,7 +20,7 @@ from sim_node.cli.commands import SHIPPED
 pytestmark = pytest.mark.wheel
 ROOT = Path(__file__).parents[2]
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
-SCRIPT = "import sim_node.ecs as el\nworld = el.World()\nworld.run(None)\n"
+SCRIPT = "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n"
 # Each command as it is run, and the extras that it needs, in the order in which it misses them. They run in this order,
 # in one folder.
 COMMANDS: tuple[tuple[str, str], ...] = (

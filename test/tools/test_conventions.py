@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from sim_node.extensions.assistants import Access, Call, Graph, Patience
+from sim_node.extensions.assistants.flight import target_of
+from sim_node.extensions.assistants.transforms import query_tf_tree
 from sim_node.names import convention
-from sim_node.tools import Access, Call, Graph, Patience
-from sim_node.tools.flight import target_of
-from sim_node.tools.transforms import query_tf_tree
-from sim_node.tree import TransformTree
+from sim_node.spatial.tree import TransformTree
 
 HALF = np.sqrt(0.5)
 METRES = st.tuples(*[st.floats(-100.0, 100.0)] * 3)

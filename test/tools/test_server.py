@@ -19,16 +19,16 @@ from jsonschema import Draft7Validator
 from mcp.client import Client
 from PIL import Image
 
+from sim_node.extensions.assistants import TOOLS, Access, Graph, Limits, ToolRefused
+from sim_node.extensions.assistants.commands import MAX_JSON, fitted
+from sim_node.extensions.assistants.journal import Journal
+from sim_node.extensions.assistants.server import server_of
+from sim_node.messages.topic import Qos
 from sim_node.recording.channels import RecordedTopic
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
 from sim_node.recording.settings import Settings
 from sim_node.recording.writer import BagWriter
-from sim_node.tools import TOOLS, Access, Graph, Limits, ToolRefused
-from sim_node.tools.commands import MAX_JSON, fitted
-from sim_node.tools.journal import Journal
-from sim_node.tools.server import server_of
-from sim_node.wire.topic import Qos
 
 
 def no_graph() -> Graph:

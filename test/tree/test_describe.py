@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from sim_node.tree import TransformTree, UnknownFrame
-from sim_node.tree.describe import as_text
+from sim_node.spatial.tree import TransformTree, UnknownFrame
+from sim_node.spatial.tree.describe import as_text
 
 SECOND = 1_000_000_000
 IDENTITY = [0, 0, 0, 0, 0, 0, 1]

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from sim_node.tree import (
+from sim_node.spatial.tree import (
     CyclicTree,
     Disconnected,
     Extrapolation,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.tree import FutureExtrapolation, InvalidTransform, PastExtrapolation, TransformTree
+from sim_node.spatial.tree import FutureExtrapolation, InvalidTransform, PastExtrapolation, TransformTree
 
 SECOND = 1_000_000_000
 MILLI = 1_000_000
@@ -99,7 +99,7 @@ def test_a_batch_older_than_all_history_restarts_its_frames_where_jumps_are_dete
     tree.set_transform("car", "roof", 0, at(7), static=True)
     for stamp in range(30, 61):
         tree.set_transform("map", "car", stamp * SECOND, at(stamp))
-    with caplog.at_level(logging.WARNING, "sim_node.tree"):
+    with caplog.at_level(logging.WARNING, "sim_node.spatial.tree"):
         tree.set_transform("map", "car", 30 * SECOND, at(-30))
     assert "time went back to 30 s" in caplog.text
     tree.set_transform("map", "car", 31 * SECOND, at(-31))

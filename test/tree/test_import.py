@@ -9,11 +9,11 @@ from waiting import PATIENCE
 
 PROGRAM = """
 import sys
-import sim_node.geometry.poses, sim_node.frames, sim_node.world, sim_node.wire.tf_message_reader
+import sim_node.spatial.geometry.poses, sim_node.spatial.frames, sim_node.world, sim_node.messages.tf_message_reader
 assert "numba" not in sys.modules
-import sim_node.tree
+import sim_node.spatial.tree
 assert "numba" not in sys.modules
-sim_node.tree.TransformTree
+sim_node.spatial.tree.TransformTree
 assert "numba" in sys.modules
 assert "rclpy" not in sys.modules
 """

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sim_node.tree import InvalidTransform, TransformTree
+from sim_node.spatial.tree import InvalidTransform, TransformTree
 
 IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 # What one frame that never moved may take, all in all.

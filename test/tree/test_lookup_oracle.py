@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.tree import (
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree import (
     Disconnected,
     Extrapolation,
     FutureExtrapolation,

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.tree import InvalidTransform, TransformTree
+from sim_node.spatial.tree import InvalidTransform, TransformTree
 
 FRAMES = "abcde"
 STAMPS = 12

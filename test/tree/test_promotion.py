@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim_node.tree import PastExtrapolation, TransformTree
+from sim_node.spatial.tree import PastExtrapolation, TransformTree
 
 SECOND = 1_000_000_000
 
@@ -65,7 +65,7 @@ def test_a_promoted_frame_that_moves_is_dynamic_again_and_says_so_once(caplog: p
     tree = TransformTree(tolerance=0.0)
     for stamp in (1, 2, 3):
         tree.set_transform("base_link", "CAM_GIMBAL", stamp * SECOND, at(2))
-    with caplog.at_level(logging.WARNING, "sim_node.tree"):
+    with caplog.at_level(logging.WARNING, "sim_node.spatial.tree"):
         for stamp in (4, 5):
             tree.set_transform("base_link", "CAM_GIMBAL", stamp * SECOND, at(stamp - 1))
     assert caplog.text.count("CAM_GIMBAL was stored as static because of its name, but it moves") == 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.tree import FutureExtrapolation, TransformTree
+from sim_node.spatial.tree import FutureExtrapolation, TransformTree
 
 SECOND = 1_000_000_000
 MILLI = 1_000_000

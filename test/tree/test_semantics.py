@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sim_node.tree import (
+from sim_node.spatial.tree import (
     Disconnected,
     FutureExtrapolation,
     InvalidTransform,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from waiting import PATIENCE
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.tree import Extrapolation, TransformTree
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree import Extrapolation, TransformTree
 
 TICK = 1_000_000
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from waiting import PATIENCE
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.tree import Disconnected, FutureExtrapolation, TransformTree, UnknownFrame
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.tree import Disconnected, FutureExtrapolation, TransformTree, UnknownFrame
 
 SECOND = 1_000_000_000
 # A wait that misses its data looks once more when its time is over, and would find them then: not in these tests.
@@ -124,7 +124,7 @@ def test_a_refused_batch_wakes_those_whose_transform_it_held(tree: TransformTree
 def test_a_waiting_thread_does_not_keep_the_process_alive() -> None:
     program = """
 import threading
-from sim_node.tree import TransformTree
+from sim_node.spatial.tree import TransformTree
 tree = TransformTree()
 threading.Thread(target=tree.wait_for_transform, args=("a", "b"), kwargs={"timeout": 3600}, daemon=True).start()
 while not tree._waits:

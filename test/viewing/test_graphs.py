@@ -11,10 +11,10 @@ from page import opened
 from page_graphs import graphs
 from robot_topics import a, header, pose, stamped, written
 
-from sim_node.schematic import read_schematic
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.schematic import read_schematic
 from sim_node.world import WorldError
 from sim_node.world.frame_table import table_of
 

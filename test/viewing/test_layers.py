@@ -18,11 +18,11 @@ from scipy.spatial.transform import Rotation
 from waiting import until
 
 from sim_node.assembly import assemble
-from sim_node.schematic import read_schematic
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.layers import Layers
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.schematic import read_schematic
 from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World, load
 from sim_node.world.frame_table import table_of
@@ -178,7 +178,7 @@ def test_the_graph_is_above_a_bag_and_a_world(world: World, bag: Path) -> None:
     from geometry_msgs.msg import PoseStamped, TransformStamped
     from tf2_msgs.msg import TFMessage
 
-    from sim_node.nodes.live_view import LiveView
+    from sim_node.ros.live_view import LiveView
 
     moved = TransformStamped(child_frame_id="drone")
     moved.header.frame_id, moved.transform.translation.x = "map", 7.0

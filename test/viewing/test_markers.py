@@ -12,9 +12,9 @@ from rclpy.serialization import deserialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
 from sim_node.assembly import assemble
+from sim_node.messages.marker_messages import marker_array
 from sim_node.simulation import Simulation
 from sim_node.viewing.markers import markers_of
-from sim_node.wire.marker_messages import marker_array
 from sim_node.world import World, load
 from sim_node.world.layout import lay_out
 from sim_node.world.locate import shipped_worlds

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from sim_node.assembly import assemble
-from sim_node.autopilot.topics import telemetry_of
 from sim_node.cli.main import main
+from sim_node.mavlink.topics import telemetry_of
 from sim_node.simulation import Simulation
 from sim_node.viewing.rviz import rviz_config
 from sim_node.world import load

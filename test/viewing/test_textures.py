@@ -11,7 +11,7 @@ import pytest
 import trimesh
 from PIL import Image
 
-from sim_node.geometry import poses
+from sim_node.spatial.geometry import poses
 from sim_node.viewing.browser.textured import plane_glb, textured_glb
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.render_requests import RenderRequest, draw

@@ -14,8 +14,8 @@ from urdf_parser_py.urdf import URDF
 
 from sim_node.assembly import assemble
 from sim_node.cli.main import main
-from sim_node.geometry.poses import IDENTITY
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.poses import IDENTITY
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.urdf import UrdfWriter
 from sim_node.world import World, load

@@ -11,11 +11,11 @@ from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
+from sim_node.messages.odometry import OdometrySink
+from sim_node.messages.tf_sink import TfSink, serialised
+from sim_node.messages.topic import Send, Topic
 from sim_node.session.graph_names import clashes
 from sim_node.simulation import Simulation
-from sim_node.wire.odometry import OdometrySink
-from sim_node.wire.tf_sink import TfSink, serialised
-from sim_node.wire.topic import Send, Topic
 from sim_node.world import loads
 
 WORLD = """

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from rosgraph_msgs.msg import Clock
 
-from sim_node.wire.cdr import first_stamp
-from sim_node.wire.clock import clock_writer
+from sim_node.messages.cdr import first_stamp
+from sim_node.messages.clock import clock_writer
 
 SECOND = 1_000_000_000
 EARLIEST_NS, MAX_STAMP_NS = -(2**31) * SECOND, 2**31 * SECOND - 1

@@ -16,10 +16,10 @@ from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_typestore
 from sensor_msgs.msg import Imu, PointCloud2
 
-from sim_node.wire import definitions
-from sim_node.wire.definitions import fields_of
-from sim_node.wire.encoding import LayoutFault
-from sim_node.wire.layout import MessageLayout
+from sim_node.messages import definitions
+from sim_node.messages.definitions import fields_of
+from sim_node.messages.encoding import LayoutFault
+from sim_node.messages.layout import MessageLayout
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 # rosbags' Jazzy is of before nav_msgs 5.3.6 took over three messages.

@@ -15,8 +15,8 @@ from rosbags.typesys import Stores, get_typestore
 from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
+from sim_node.messages.marker_messages import Marker, MarkerType, marker_array
 from sim_node.viewing.display_sinks import PathMessage
-from sim_node.wire.marker_messages import Marker, MarkerType, marker_array
 
 # Marker has not changed since Humble.
 TYPES = [get_typestore(store) for store in (Stores.ROS2_HUMBLE, Stores.ROS2_JAZZY)]

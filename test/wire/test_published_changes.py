@@ -17,12 +17,12 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
+from sim_node.messages.marker_messages import Marker, MarkerArrays, MarkerType
+from sim_node.messages.tf_message_reader import TfMessageReader
+from sim_node.messages.topic import Send, Tee, Topic
 from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Refusing, Simulation, Sink
-from sim_node.tree import TransformTree
-from sim_node.wire.marker_messages import Marker, MarkerArrays, MarkerType
-from sim_node.wire.tf_message_reader import TfMessageReader
-from sim_node.wire.topic import Send, Tee, Topic
+from sim_node.spatial.tree import TransformTree
 from sim_node.world import World
 
 

@@ -30,11 +30,11 @@ from sensor_msgs.msg import (
     Range,
 )
 
-from sim_node import sensors
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import Channels, Message, Noise, channels
-from sim_node.wire.encoding import LayoutFault
-from sim_node.wire.sensor_topics import writer
+from sim_node.messages.encoding import LayoutFault
+from sim_node.messages.sensor_topics import writer
+from sim_node.simulation import sensors
+from sim_node.simulation.sensors import Channels, Message, Noise, channels
+from sim_node.spatial.geometry.arrays import FloatArray
 
 # Of any length modulo the alignments of 2, 4 and 8, ASCII or not; CDR strings end with a zero, so hold none.
 NAMES = st.one_of(

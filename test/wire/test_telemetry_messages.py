@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import BatteryState, FluidPressure, Imu, MagneticField, NavSatFix, Temperature
 
-from sim_node.wire import telemetry_messages as wire
-from sim_node.wire.encoding import encode
+from sim_node.messages import telemetry_messages as wire
+from sim_node.messages.encoding import encode
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=24)
 STAMPS = st.integers(-(2**31) * SECOND, 2**31 * SECOND - 1)

@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 from rclpy.serialization import deserialize_message, serialize_message
 from tf2_msgs.msg import TFMessage
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.wire.tf_sink import TfMessageBytes
+from sim_node.messages.tf_sink import TfMessageBytes
+from sim_node.spatial.geometry.arrays import FloatArray
 
 SECOND = 1_000_000_000
 MAX_STAMP_NS = (2**31 - 1) * SECOND + 999_999_999

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.wire.tf_message_reader import MAX_LAYOUTS, TfMessageReader, TransformBatch
+from sim_node.messages.tf_message_reader import MAX_LAYOUTS, TfMessageReader, TransformBatch
 
 FINITE = st.floats(allow_nan=False, width=64)
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)

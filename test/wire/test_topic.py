@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from sim_node.messages import topic
+from sim_node.messages.clock import ClockSink
+from sim_node.messages.sensor_topics import SensorSink
+from sim_node.messages.tf_sink import TfSink, serialised
+from sim_node.messages.topic import Send, Tee, Topic
 from sim_node.simulation import Loop, Simulation
-from sim_node.wire import topic
-from sim_node.wire.clock import ClockSink
-from sim_node.wire.sensor_topics import SensorSink
-from sim_node.wire.tf_sink import TfSink, serialised
-from sim_node.wire.topic import Send, Tee, Topic
 from sim_node.world import load
 
 
@@ -64,7 +64,7 @@ def test_messages_are_laid_out_without_ros() -> None:
     """Neither rclpy nor message packages are loaded."""
     code = """
 import sys
-from sim_node.wire import clock, sensor_topics, tf_sink
+from sim_node.messages import clock, sensor_topics, tf_sink
 found = {name.partition(".")[0] for name in sys.modules}
 print(found & {"rclpy", "sensor_msgs", "geometry_msgs", "tf2_msgs", "nav_msgs", "rosgraph_msgs"})
 """

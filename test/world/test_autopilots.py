@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.autopilot.links import endpoint_of
-from sim_node.autopilot.links.tcp import Tcp
-from sim_node.autopilot.links.udp import UdpEndpoint
-from sim_node.autopilot.lockstep import AUTOPILOTS
+from sim_node.autopilots.lockstep import AUTOPILOTS
+from sim_node.mavlink.links import endpoint_of
+from sim_node.mavlink.links.tcp import Tcp
+from sim_node.mavlink.links.udp import UdpEndpoint
 from sim_node.world import Autopilot, World, WorldError, lay_out, load
 from sim_node.world.vehicle_checks import link_fault
 from sim_node.world.vehicles import AUTOPILOT_TYPES

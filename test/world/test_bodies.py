@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import Body, Geometry, Inertial, Physics, TimeGrid, World, WorldError, lay_out, load
 from sim_node.world.joints import JOINTS, JointType, register_joint_types
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.geometry import quaternions
+from sim_node.spatial.geometry import quaternions
 from sim_node.world.bodies import Geometry
 from sim_node.world.depths import depth_below
 

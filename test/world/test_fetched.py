@@ -15,7 +15,7 @@ import trimesh
 
 from sim_node.cli.main import main
 from sim_node.recording.worlds import files_below
-from sim_node.schematic.model import GlbModel
+from sim_node.viewing.schematic.model import GlbModel
 from sim_node.world import World, WorldError, fetching, load
 
 GLB = "model/gltf-binary"
@@ -139,7 +139,7 @@ def test_worlds_in_python_ask_for_it_themselves(site: Site, tmp_path: Path) -> N
     pytest.importorskip("jax")
     script = tmp_path / "shown.py"
     text = (
-        "from sim_node import ecs as el\nworld = el.World()\n"
+        "from sim_node.extensions import elodin as el\nworld = el.World()\n"
         f"world.spawn([el.Body(), world.glb({site.url('/box.glb')!r}, FETCH)], 'drone')\nworld.run(None, max_ticks=1)\n"
     )
     script.write_text(text.replace("FETCH", "False"), encoding="utf-8")

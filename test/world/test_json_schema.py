@@ -14,7 +14,7 @@ import yaml
 from jsonschema import Draft7Validator
 
 from sim_node.cli.main import main
-from sim_node.wire.sensor_topics import lay_out_messages
+from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.world import World, WorldError
 from sim_node.world.locate import shipped_vehicles, shipped_worlds
 from sim_node.world.readers.yaml_forces import FORCE_KEYS, FORCES

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import (
     FrameNotFound,
     Motion,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mujoco import MjModel
 
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import World, WorldError, load
 
 # A unit cube with a face left out, its corner at the origin.

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.display_sinks import description_topic
 from sim_node.viewing.robots import robots_of
 from sim_node.world import WorldError, WorldWarning, lay_out, load

@@ -6,9 +6,9 @@ import pytest
 
 from sim_node import World, WorldError, loads
 from sim_node.assembly import assemble
-from sim_node.sensors.suite import groups_of
 from sim_node.simulation.changes import with_include
 from sim_node.simulation.removal import without
+from sim_node.simulation.sensors.suite import groups_of
 
 YARD = "origin: {latitude: 1, longitude: 2, altitude: 3}\ntime: {step: 0.004}\nphysics: {}\n"
 DIFFERENTIAL = "package://sim_node/config/models/differential.yaml"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
 from sim_node.cli.main import main
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, load

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 from mujoco_schema import Choice
 
-from sim_node.physics.mujoco_model import compile_model
+from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.world import World, WorldError, lay_out, load, loads
 from sim_node.world.models import Model
 

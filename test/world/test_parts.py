@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Drag, Motion, Sensor, StaticFrame, Wind, World, WorldError, lay_out, load
 from sim_node.world.part import PARTS, Entry, Kind, Mobility
 from sim_node.world.problems import NO_PLACE, Place, Problem

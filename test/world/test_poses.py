@@ -11,9 +11,9 @@ import scipy.linalg
 import transforms3d
 from scipy.spatial.transform import Rotation
 
-from sim_node.frames import Frame, convert_transform
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import Frame, convert_transform
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, WorldWarning
 
 # Columns are the axes of NED in ENU (north is ENU's y, east its x, down its -z), and of FRD in FLU.

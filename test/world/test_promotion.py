@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node.tree import TransformTree
+from sim_node.spatial.tree import TransformTree
 from sim_node.world import World, lay_out, load
 
 STILL = "keyframes: [{t: 0, position: [1, 2, 3]}, {t: 5, position: [1, 2, 3]}]"

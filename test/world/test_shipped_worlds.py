@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.assembly import assemble
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Motion, lay_out, load
 from sim_node.world.locate import shipped_worlds
 

@@ -16,8 +16,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from strangers import environment_of
 
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.models import Start
 

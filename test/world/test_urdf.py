@@ -15,9 +15,9 @@ from transforms3d.affines import compose
 from transforms3d.axangles import axangle2mat
 from transforms3d.euler import euler2mat
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import FrameTable, World, WorldError, WorldWarning, lay_out, load
 from sim_node.world.locate import share
 

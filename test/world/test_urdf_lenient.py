@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, WorldError, WorldWarning, lay_out, load
 
 # A tetrahedron of 1 x 2 x 3 units, in centimetres, moved by its node, in a file whose up axis is Y.

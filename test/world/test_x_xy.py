@@ -13,8 +13,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.formats.x_xy_writer import to_x_xy
-from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
+from sim_node.simulation.physics import RigidBodyEngine
 from sim_node.world import (
     Body,
     Drag,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import trimesh
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
 from sim_node.viewing.meshes import Mesh, Shape, linear
 

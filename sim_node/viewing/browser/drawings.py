@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.overlays import Edges, Names, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Picture as Frustum

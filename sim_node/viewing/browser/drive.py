@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sim_node.physics.handles import VehicleHandle
-from sim_node.physics.joint_handles import JointHandle
 from sim_node.plugins import blamed
 from sim_node.simulation import Loop, Refused
+from sim_node.simulation.physics.handles import VehicleHandle
+from sim_node.simulation.physics.joint_handles import JointHandle
 from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
 

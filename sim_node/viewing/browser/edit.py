@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.plugins import blamed
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.look import NOTHING
 from sim_node.viewing.browser.scene import ROOT, Scene

@@ -13,9 +13,9 @@ from threading import RLock
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Schematic
+from sim_node.messages.sensor_topics import lay_out_messages
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.viewing.browser.messages_tab import MessageTexts
 from sim_node.viewing.browser.scene import NO_PLACES
@@ -27,9 +27,9 @@ from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.readers import Beside
 from sim_node.viewing.plans import plans_of
+from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import Fields
-from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import FrameTable, World
 from sim_node.world.frame_table import table_of
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import BoolArray, FloatArray, IntArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray, IntArray
 from sim_node.viewing.browser.batches import MAX_NODES, WXYZ, place
 from sim_node.viewing.meshes import Shape, linear
 from sim_node.viewing.view import View

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
 from sim_node.plugins import blamed
-from sim_node.sensors import SensorType, groups_of
+from sim_node.simulation.sensors import SensorType, groups_of
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import Scene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.browser.transport import SPEEDS, Transport

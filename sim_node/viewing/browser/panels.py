@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 import viser
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
-from sim_node.schematic.binding import problem_of
-from sim_node.schematic.model import Panel
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
@@ -23,6 +20,9 @@ from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.cameras import Camera, pose_of
 from sim_node.viewing.drawn_objects import Drawing, drawing_of
+from sim_node.viewing.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
+from sim_node.viewing.schematic.binding import problem_of
+from sim_node.viewing.schematic.model import Panel
 from sim_node.viewing.shown_signals import Fields, ShownSignals
 from sim_node.world import FrameTable, World
 

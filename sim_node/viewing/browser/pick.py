@@ -5,11 +5,11 @@ from __future__ import annotations
 from threading import RLock
 from typing import Any
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.messages.sensor_topics import lay_out_messages
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.panel import described
 from sim_node.viewing.browser.scene import Scene
 from sim_node.viewing.meshes import Shape
-from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import World
 from sim_node.world.massless import CARRIER_MASS
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, place
 from sim_node.viewing.browser.drawings import Drawings
 from sim_node.viewing.browser.overlays import Axes, Names, Plans, Trails, lengths, main_rows

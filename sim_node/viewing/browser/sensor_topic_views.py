@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sim_node.sensors import Channels, groups_of
-from sim_node.sensors.registry import Index
+from sim_node.messages.sensor_topics import messages_of
+from sim_node.simulation.sensors import Channels, groups_of
+from sim_node.simulation.sensors.registry import Index
 from sim_node.viewing.browser.sensor_views import VIEWS
-from sim_node.wire.sensor_topics import messages_of
 from sim_node.world import FrameTable, World
 
 

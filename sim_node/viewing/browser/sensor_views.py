@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import place
 
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.

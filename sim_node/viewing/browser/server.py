@@ -11,7 +11,7 @@ import viser
 from viser._messages import SetOrientationMessage, SetPositionMessage, SetSceneNodeVisibilityMessage
 from websockets.asyncio.server import ServerConnection
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.gamepad_page import GamepadPage
 from sim_node.viewing.browser.page_messages import refusal
 from sim_node.viewing.browser.panels_page import PanelsPage

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.view import View, fitted
 
 # Vertical field of view of the page, rad.

@@ -10,9 +10,9 @@ import numpy as np
 import trimesh
 from PIL import Image
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.scene import HORIZON, ZENITH
+from sim_node.simulation.physics.scene import HORIZON, ZENITH
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.textured import plane_glb
 from sim_node.viewing.extent import Extent

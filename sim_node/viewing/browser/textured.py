@@ -8,7 +8,7 @@ import numpy as np
 import trimesh
 from PIL import Image
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, cube_uv, flat_uv, plane_uv
 from sim_node.viewing.meshes import Shape, linear
 

@@ -8,9 +8,8 @@ from threading import RLock
 
 import viser
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.schematic import Schematic
 from sim_node.simulation import Loop, Snapshot
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Edit, Editor
 from sim_node.viewing.browser.images_tab import ImagesTab
@@ -34,6 +33,7 @@ from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
+from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.shapes import layout_of, shapes_of
 from sim_node.viewing.shown_signals import SENSOR, Fields
 from sim_node.world import FrameTable, World

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.frames import Frame, convert_orientation
+from sim_node.spatial.frames import Frame, convert_orientation
 from sim_node.viewing.messages.drawing import Attitude, Drawing
 from sim_node.viewing.messages.readers import reader, stateless
 

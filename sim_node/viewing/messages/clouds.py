@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Colours, Drawing, Points
 from sim_node.viewing.messages.readers import reader, stateless
 

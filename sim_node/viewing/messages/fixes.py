@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.frames import Frame, convert_position
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.frames import Frame, convert_position
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, Points, in_one_colour, strip
 from sim_node.viewing.messages.readers import Read, Scope, reader
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 
 _HALF = np.sqrt(0.5)
 # Turns (7,) of frames with these endings in the frames without them: NED in ENU, FRD in FLU.

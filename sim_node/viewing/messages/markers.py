@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import SHAPES
 from sim_node.viewing.meshes import Mesh, Shape
 from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, Text, strip

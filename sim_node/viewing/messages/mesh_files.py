@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture
 from sim_node.viewing.meshes import FilePart, Mesh, Shape, parts_of
 from sim_node.world.image_files import colours_of, image_fault

@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element, ParseError
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import PLAIN, Shape, capsule
 from sim_node.viewing.messages.mesh_files import finish_of, image_path, mesh_shapes
 from sim_node.world import FrameTable

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing, Item, Lines, Poses, in_one_colour, strip
 from sim_node.viewing.messages.readers import Read, Scope, reader, stateless
 

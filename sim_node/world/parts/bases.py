@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bases import Base, base_problems, kind_of
 from sim_node.world.declared import data_of
 from sim_node.world.model import World

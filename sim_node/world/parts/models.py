@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joint_checks import actuator_problems
 from sim_node.world.joint_commands import JointCommands, command_problems
 from sim_node.world.joint_motion import Actuator

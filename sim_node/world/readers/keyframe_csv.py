@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.problems import counted, quoted, shown_key

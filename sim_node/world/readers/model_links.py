@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.coupled_positions import coupled
 from sim_node.world.joints import Q_SIZES, QD_SIZES, LinkJoint
 from sim_node.world.models import Link, Model, Start
@@ -149,7 +149,7 @@ def mujoco_warnings(report: Report, source: Source) -> Iterator[None]:
             warnings.simplefilter("always")
             yield
     finally:
-        mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
+        mujoco.set_mju_user_warning(logging.getLogger("sim_node.simulation.physics").info)
     for message in dict.fromkeys([*reported, *(str(warning.message) for warning in caught)]):
         report.warnings.append(source.problem(message.removeprefix("WARNING: ")))
 

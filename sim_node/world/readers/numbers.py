@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray, as_rows
+from sim_node.spatial.geometry.arrays import FloatArray, as_rows
 from sim_node.world.bounds import MAX_STAMP_NS
 
 NON_FINITE = {".nan", ".inf", "-.inf", "+.inf", "nan", "inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"}

@@ -20,9 +20,6 @@ _SHIPPED = (
     "sim_node.world.readers.yaml_world",
     "sim_node.formats.xml_roots",
     "sim_node.formats.urdf_files",
-    "sim_node.formats.openplx",
-    "sim_node.scene.reader",
-    "sim_node.ecs.reader",
 )
 READERS: Registry[str, Reader] = Registry("reader", shipped=_SHIPPED, group="sim_node.readers")
 # Registers a reader for file suffixes such as ".yaml".

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sim_node import names
-from sim_node.control.bases import BASE_TYPES, BaseType
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.base_types import BASE_TYPES, BaseType
 from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
 from sim_node.world.declared import keys_of, read_fields

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import SHAPES, Body, Geometry, Inertial, Physics
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS, MAX_RATE
 from sim_node.world.declared import BAD, keys_of, plan_of, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
 from sim_node.world.model import MIN_STEP_NS, ORIGIN_RANGES, Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import KeyPlace, quoted

@@ -45,7 +45,9 @@ class IncludeReader(NamedTuple):
 
 
 INCLUDE_READERS: Registry[str, IncludeReader] = Registry(
-    "reader of includes", shipped=("sim_node.formats.urdf_files", "sim_node.scene.reader"), group="sim_node.readers"
+    "reader of includes",
+    shipped=("sim_node.formats.urdf_files",),
+    group="sim_node.readers",
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import keys_of, read
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import UNLIMITED, Actuator, Mimic, Stop, beyond, limit_fault

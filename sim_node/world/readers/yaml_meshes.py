@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.mesh_files import mesh_fault
 from sim_node.world.readers.keys import Keys, either, listing, text, vector

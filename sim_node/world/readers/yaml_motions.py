@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.model import INTERPOLATIONS, OUTSIDE, Motion

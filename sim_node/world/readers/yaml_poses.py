@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sim_node.geometry import poses, quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.readers import numbers

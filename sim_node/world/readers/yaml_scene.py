@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import BAD, keys_of, read
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import quoted

@@ -130,8 +130,7 @@ SECTIONS: Registry[str, Section] = Registry(
         "sim_node.world.commands",
         "sim_node.world.readers.yaml_processes",
         "sim_node.world.readers.yaml_scene",
-        "sim_node.scene.part",
-        "sim_node.schematic.part",
+        "sim_node.viewing.schematic.part",
     ),
     group="sim_node.parts",
 )

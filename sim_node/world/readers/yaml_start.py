@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.joints import Q_SIZES, QD_SIZES

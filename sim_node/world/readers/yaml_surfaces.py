@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import BAD
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place, quoted

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import SHAPES
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.problems import Place, shown_key

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sim_node import names
-from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.declared import BAD, keys_of, read, read_fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.joint_motion import UNLIMITED
 from sim_node.world.part import Refer

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Problem, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Mobility, Refer, part
 from sim_node.world.readers.yaml_poses import read_pose

@@ -9,7 +9,7 @@ import numpy as np
 
 from conveyor.belt import Belt
 from sim_node.formats import read_text, reader
-from sim_node.geometry import quaternions
+from sim_node.spatial.geometry import quaternions
 from sim_node.world import Place, Where, World
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report

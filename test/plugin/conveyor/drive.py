@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.columns import Columns
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.force_elements import force_element
-from sim_node.physics.force_geometry import forces_of, pushed_bodies
-from sim_node.physics.wind import WindField
+from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.force_elements import force_element
+from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
+from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Layout, World
 from sim_node.world.fields import floats
 from sim_node.world.forces import Force
@@ -22,7 +22,7 @@ from sim_node.world.readers.yaml_values import Value
 if TYPE_CHECKING:
     from mujoco import MjData
 
-    from sim_node.physics.compiled import Compiled
+    from sim_node.simulation.physics.compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from conveyor.belt import Pallet
-from sim_node.columns import AtInstants, Column, Columns
-from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics import engine
+from sim_node.simulation.columns import AtInstants, Column, Columns
+from sim_node.simulation.physics import engine
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world import Layout, World
 
 

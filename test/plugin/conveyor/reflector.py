@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim_node.sensors import (
+from sim_node.simulation.sensors import (
     Measure,
     Message,
     Noise,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sim_node.autopilot.links.endpoint import READ_SIZE, Address, EndpointFault, endpoint
+from sim_node.mavlink.links.endpoint import READ_SIZE, Address, EndpointFault, endpoint
 
 
 @endpoint("unix")

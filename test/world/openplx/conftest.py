@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sim_node.formats.openplx.library import SEARCH_PATH
-from sim_node.formats.openplx.reader import read_objects
+from sim_node.extensions.openplx.library import SEARCH_PATH
+from sim_node.extensions.openplx.reader import read_objects
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 

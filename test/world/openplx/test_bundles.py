@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.formats.openplx.evaluate import evaluate
-from sim_node.formats.openplx.library import BUILT_IN, Definition, Library, Namespace
-from sim_node.formats.openplx.models import Models
-from sim_node.formats.openplx.objects import Instances, Object
-from sim_node.formats.openplx.parse import parse
-from sim_node.formats.openplx.reader import check
+from sim_node.extensions.openplx.evaluate import evaluate
+from sim_node.extensions.openplx.library import BUILT_IN, Definition, Library, Namespace
+from sim_node.extensions.openplx.models import Models
+from sim_node.extensions.openplx.objects import Instances, Object
+from sim_node.extensions.openplx.parse import parse
+from sim_node.extensions.openplx.reader import check
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.formats.openplx import objects
+from sim_node.extensions.openplx import objects
 from sim_node.world import WorldError, WorldWarning, load
 
 

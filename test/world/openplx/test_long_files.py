@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.formats.openplx.library import Library
-from sim_node.formats.openplx.models import MAX_INHERITED, MAX_LINEAGE_DEPTH, Fault, Models
+from sim_node.extensions.openplx.library import Library
+from sim_node.extensions.openplx.models import MAX_INHERITED, MAX_LINEAGE_DEPTH, Fault, Models
 from sim_node.world import WorldError, load
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from sim_node.assembly import assemble
+from sim_node.messages import MarkerType
 from sim_node.simulation import Simulation
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.shapes import shapes_of
-from sim_node.wire import MarkerType
 from sim_node.world import World, WorldError, WorldWarning, lay_out, load
 from sim_node.world.bodies import Body
 

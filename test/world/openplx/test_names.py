@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sim_node.formats.openplx.library import Library
-from sim_node.formats.openplx.renamed import TYPES
-from sim_node.formats.openplx.values import Vec3
+from sim_node.extensions.openplx.library import Library
+from sim_node.extensions.openplx.renamed import TYPES
+from sim_node.extensions.openplx.values import Vec3
 from sim_node.world import WorldError, WorldWarning, load
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report

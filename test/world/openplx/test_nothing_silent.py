@@ -12,10 +12,10 @@ from zlib import crc32
 
 import pytest
 
-from sim_node.formats.openplx.library import Library, Namespace
-from sim_node.formats.openplx.models import Fault
-from sim_node.formats.openplx.objects import Object
-from sim_node.formats.openplx.values import Undefined, members
+from sim_node.extensions.openplx.library import Library, Namespace
+from sim_node.extensions.openplx.models import Fault
+from sim_node.extensions.openplx.objects import Object
+from sim_node.extensions.openplx.values import Undefined, members
 from sim_node.world import World, WorldError, WorldWarning, load
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report

@@ -10,10 +10,10 @@ import pytest
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64
 
+from sim_node.messages.signal_sink import SignalSink
+from sim_node.messages.topic import Send, Topic
 from sim_node.session.graph_names import graph_names
 from sim_node.simulation import Simulation
-from sim_node.wire.signal_sink import SignalSink
-from sim_node.wire.topic import Send, Topic
 from sim_node.world import World, WorldError, WorldWarning, load, loads
 from sim_node.world.writers.yaml import to_yaml
 

@@ -14,8 +14,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.assembly import assembly_of
-from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, WorldError, WorldWarning, load
 from sim_node.world.problems import NOWHERE
 

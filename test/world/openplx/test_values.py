@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.formats.openplx import syntax
-from sim_node.formats.openplx.functions import FUNCTIONS, METHODS, new_spelling
-from sim_node.formats.openplx.parse import parse
-from sim_node.formats.openplx.values import AffineTransform, Matrix3x3, Matrix4x4, Quat, Vec3, components
+from sim_node.extensions.openplx import syntax
+from sim_node.extensions.openplx.functions import FUNCTIONS, METHODS, new_spelling
+from sim_node.extensions.openplx.parse import parse
+from sim_node.extensions.openplx.values import AffineTransform, Matrix3x3, Matrix4x4, Quat, Vec3, components
 from sim_node.world.readers.report import Report
 
 numbers = st.floats(-10, 10).map(lambda x: round(x, 3))
@@ -64,7 +64,7 @@ def test_operators_bind_as_in_arithmetic(value: Callable[..., Any], text: str) -
 )
 def test_any_expression_is_what_python_makes_of_it(text: str) -> None:
     """Sums, differences and products within each other."""
-    from sim_node.formats.openplx.evaluate import evaluate
+    from sim_node.extensions.openplx.evaluate import evaluate
 
     report = Report("")
     tree = parse(f"M:\n    a: {text}\n", report)

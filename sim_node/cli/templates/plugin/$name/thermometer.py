@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim_node.sensors import Message, Noise, SensorType, channels, group, parameter, sensor
+from sim_node.simulation.sensors import Message, Noise, SensorType, channels, group, parameter, sensor
 
 LAPSE_RATE = 0.0065  # K/m, of the International Standard Atmosphere
 

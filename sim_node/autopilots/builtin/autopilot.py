@@ -1,0 +1,379 @@
+"""The program: one loop over the simulator link and the ground links, until it is stopped."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.autopilots.builtin import mission_protocol, parameters, setpoints
+from sim_node.autopilots.builtin.commands import obey
+from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, Refused
+from sim_node.autopilots.builtin.fence import Fence
+from sim_node.autopilots.builtin.file_transfer import refuse_file_transfer
+from sim_node.autopilots.builtin.flight import Flight
+from sim_node.autopilots.builtin.manual import Sticks
+from sim_node.autopilots.builtin.memory import Memory, restore
+from sim_node.autopilots.builtin.mission_protocol import MissionProtocol
+from sim_node.autopilots.builtin.parameters import ParameterLists, answer_parameters
+from sim_node.autopilots.builtin.setpoints import Setpoints
+from sim_node.autopilots.builtin.settings import Settings
+from sim_node.autopilots.builtin.simulator import PAUSE_S, SimulatorLink
+from sim_node.autopilots.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
+from sim_node.autopilots.builtin.tasks import Task, Tilt
+from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.mavlink.codec import EncodeError, Message
+from sim_node.mavlink.connection import Connection
+from sim_node.mavlink.links import Address
+from sim_node.spatial.geometry.arrays import FloatArray
+
+HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
+# A connected simulator that sends nothing for so long is reported once.
+SILENT_NS = 2_000_000_000
+_TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
+
+# Messages that have no acknowledgement, of what is not done here; each is refused once by a text.
+_NOT_DONE = {
+    "FENCE_POINT": "upload geofences by the mission protocol",
+    "MANUAL_CONTROL": "no mode of this vehicle is flown by sticks",
+    "RALLY_POINT": "upload rally points by the mission protocol",
+    "RC_CHANNELS_OVERRIDE": "there is no RC input; rovers take MANUAL_CONTROL in the mode MANUAL",
+    "SET_ACTUATOR_CONTROL_TARGET": "no mode leaves the actuators to others",
+    "SET_GPS_GLOBAL_ORIGIN": "the origin is that of the world",
+    "SET_HOME_POSITION": "send MAV_CMD_DO_SET_HOME",
+}
+Show = Callable[[str], None]
+_GROUND_STATION = 6  # MAV_TYPE
+
+
+class BuiltinAutopilot:
+    """An autopilot with its links. `run` until `stop`; everything else belongs to the thread that runs it.
+
+    Attributes:
+        system: its MAVLink id. connections: its ground links. quiet: those of them that get heartbeats alone, until
+            somebody answers.
+        show: takes a line for people.
+    """
+
+    def __init__(
+        self,
+        parameters: VehicleParameters,
+        dialect: Dialect,
+        system: int,
+        simulator: tuple[str, int],
+        connections: Sequence[Connection],
+        memory: Memory | None = None,
+        show: Show = lambda line: None,
+        quiet: Sequence[Connection] = (),
+    ) -> None:
+        self.parameters, self.dialect, self.system = parameters, dialect, system
+        self.connections, self._quiet = list(connections), set(quiet)
+        self.streams, self.parameter_lists = Streams(dialect.name), ParameterLists()
+        self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed)
+        self._memory, self._show = memory or Memory(-1), show
+        self._texts = 0
+        self.flight = self._new_flight()
+        remembered = self._memory.load()
+        self._setpoints, self._sticks, self._missions = Setpoints(), Sticks(), MissionProtocol(self)
+        self._reached = -1
+        self._shown: tuple[bool, int] | None = None
+        self._stopping = False
+        self._selector = selectors.DefaultSelector()
+        self._wake_read, self._wake_write = socket.socketpair()
+        self._wake_read.setblocking(False)
+        self._watched: dict[object, int] = {}
+        self._beat_ns = self._tick_ns = self._received_ns = 0
+        self._reported_silent = self._reported_invalid = False
+        self._refused_names = set[str]()
+        if remembered is not None:
+            restore(self.flight, remembered)
+        _rehearse(parameters)
+
+    def run(self) -> None:
+        """Until `stop`."""
+        self._selector.register(self._wake_read, selectors.EVENT_READ, None)
+        try:
+            while not self._stopping:
+                self._turn()
+        finally:
+            self.link.close()
+            for connection in self.connections:
+                connection.link.close()
+            self._selector.close()
+
+    def stop(self) -> None:
+        """Ends `run`, from any thread."""
+        self._stopping = True
+        with suppress(OSError):
+            self._wake_write.send(b"\0")
+
+    # What its parts send
+
+    def report(self, severity: int, text: str) -> None:
+        """STATUSTEXT, in chunks where it is long."""
+        self._show(text)
+        data = text.encode()[: _TEXT * _MAX_CHUNKS]
+        chunks = [data[at : at + _TEXT] for at in range(0, len(data), _TEXT)]
+        if len(chunks) > 1:
+            self._texts = self._texts % 65535 + 1
+        for number, chunk in enumerate(chunks):
+            fields = {"severity": severity, "text": chunk}
+            if len(chunks) > 1:
+                fields |= {"id": self._texts, "chunk_seq": number}
+            self._send_all("STATUSTEXT", fields)
+
+    def answer(self, name: str, fields: Mapping[str, Any], connection: Connection, address: Address) -> None:
+        """Send one message to one peer; nothing where the fields do not fit into it."""
+        with suppress(EncodeError):
+            connection.send(name, fields, address, time.monotonic_ns())
+
+    def send_to_all(self, name: str) -> None:
+        """Send one of MESSAGES on all links, where there is something to send."""
+        fields = MESSAGES[name].make(self)
+        if fields is not None:
+            self._send_all(name, fields)
+
+    def beat_if_changed(self) -> None:
+        """A heartbeat out of turn where mode or arming has changed."""
+        shown = self.flight.armed, int(self.flight.mode)
+        if shown != self._shown:
+            self._shown = shown
+            self.send_to_all("HEARTBEAT")
+            self.send_to_all("EXTENDED_SYS_STATE")
+
+    def _send_all(self, name: str, fields: Mapping[str, Any]) -> None:
+        now_ns = time.monotonic_ns()
+        for connection in self.connections:
+            if name != "HEARTBEAT" and connection in self._quiet and not connection.peers:
+                continue
+            with suppress(EncodeError):
+                connection.send_to_all(name, fields, now_ns)
+
+    # The loop
+
+    def _turn(self) -> None:
+        now_ns = time.monotonic_ns()
+        wait = max(0, self._tick_ns - now_ns) / 1e9
+        if not self.link.connected:
+            wait = min(wait, PAUSE_S)
+        for key, _ in self._selector.select(wait):
+            if key.data is None:
+                with suppress(BlockingIOError):
+                    self._wake_read.recv(64)
+            elif key.data is self.link:
+                self._received_ns, self._reported_silent = time.monotonic_ns(), False
+                if not self.link.read():
+                    self._watch(self.link, -1)
+                    self._show(
+                        f"the simulator at {_place(self.link.address)} hung up"
+                        + (" at once: another autopilot flies this vehicle" if self.link.closed_at_once else "")
+                    )
+            else:
+                self._listen(key.data, time.monotonic_ns())
+        now_ns = time.monotonic_ns()
+        if not self.link.connected and self.link.connect():
+            self._received_ns = now_ns
+            self._watch(self.link, self.link.fileno())
+            self._show(f"simulator at {_place(self.link.address)}")
+        if now_ns >= self._tick_ns:
+            self._tick_ns = now_ns + TICK_NS
+            self.tick(now_ns)
+
+    def tick(self, now_ns: int) -> None:
+        """Do what is due by the wall clock (ns, monotonic): links, heartbeats, time-outs."""
+        for connection in self.connections:
+            before = connection.state
+            connection.keep_up(now_ns)
+            if connection.state == "connecting":
+                connection.connected(now_ns)
+            if connection.state == "down" and before == "down" and connection.why:
+                self._complain(connection)
+            self._watch(connection, connection.link.fileno())
+        self._setpoints.watch(self, now_ns)
+        self._sticks.watch(self, now_ns)
+        self.flight.failsafe.watch_link(self.flight, now_ns)
+        self._missions.tick(now_ns)
+        self.parameter_lists.tick(self)
+        self.beat_if_changed()
+        if now_ns - self._beat_ns >= HEARTBEAT_NS:
+            self._beat_ns = now_ns
+            self.send_to_all("HEARTBEAT")
+        if self.link.connected and not self._reported_silent and now_ns - self._received_ns > SILENT_NS:
+            self._reported_silent = True
+            self._show("the simulator is silent: paused, or waiting for another vehicle")
+
+        if self.link.invalid and not self._reported_invalid:
+            self._reported_invalid = True
+            self.report(WARNING, "the simulator sends invalid positions, rotations or rates: ignored")
+
+    def _complain(self, connection: Connection) -> None:
+        if connection.openings == 0:
+            self._show(f"{connection.name}: {connection.why}; trying on")
+
+    def _watch(self, what: Any, number: int) -> None:
+        """Keeps the selector at what is open."""
+        before = self._watched.pop(what, -1)
+        if before == number >= 0:
+            self._watched[what] = number
+            return
+        if before >= 0:
+            with suppress(KeyError, ValueError, OSError):
+                self._selector.unregister(before)
+        if number >= 0:
+            self._selector.register(number, selectors.EVENT_READ, what)
+            self._watched[what] = number
+
+    # The simulator's side
+
+    def _step(
+        self,
+        time_us: int,
+        position: FloatArray,
+        attitude: FloatArray,
+        velocity: FloatArray,
+        rate: FloatArray,
+        reset: bool,
+    ) -> FloatArray:
+        if reset:
+            self._begin_anew()
+        flight = self.flight
+        if time_us == flight.time_us:
+            return flight.commands  # the link broke before the answer was there
+        return flight.step(time_us, position, attitude, velocity, rate)
+
+    def _publish(self, time_us: int) -> None:
+        """Telemetry of a step, while the simulator is at the next."""
+        flight = self.flight
+        if flight.reached != self._reached:
+            self._reached = flight.reached
+            if flight.reached >= 0:
+                self._send_all("MISSION_ITEM_REACHED", {"seq": flight.reached})
+                self.send_to_all("MISSION_CURRENT")
+        for name in self.streams.due(time_us):
+            self.send_to_all(name)
+
+    def _new_flight(self, settings: Settings | None = None) -> Flight:
+        flight = Flight(self.parameters, self.dialect, self.report, settings)
+        flight.settings.system = float(self.system)
+        flight.changed = lambda: self._memory.keep(flight)
+        return flight
+
+    def _begin_anew(self) -> None:
+        """Begin as at the start, after a reset of the world; what was uploaded stays."""
+        before = self.flight
+        if not before.time_us:
+            return
+        self._restart(self._new_flight())
+
+    def reboot(self) -> None:
+        """Begin as at the start, with the parameters and what was uploaded."""
+        now = self.flight
+        flight = self._new_flight(now.settings)
+        self._restart(flight)
+        self.streams = Streams(self.dialect.name)
+        self.report(WARNING, "rebooted")
+
+    def _restart(self, flight: Flight) -> None:
+        before, self.flight = self.flight, flight
+        if self.parameters.mission is None:
+            flight.replace_mission(before.mission.items)
+        flight.fence, flight.rally = Fence(before.fence.items, flight.places), before.rally
+        self._setpoints, self._reached = Setpoints(), -1
+        flight.changed()
+
+    def enter(self, mode: Mode) -> None:
+        """Change the mode on request. Raises Refused."""
+        flight = self.flight
+        if mode is not Mode.GUIDED or not flight.dialect.streams_first:
+            flight.set_mode(mode)
+            return
+        if not self._setpoints.is_streaming(self, time.monotonic_ns()):
+            name = flight.dialect.modes[mode].name
+            raise Refused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
+        flight.set_mode(mode)
+        self._setpoints.begin(self)
+
+    # The ground's side
+
+    def _listen(self, connection: Connection, now_ns: int) -> None:
+        for message, address in connection.receive(now_ns):
+            fields = message.fields
+            to_system = getattr(fields, "target_system", getattr(fields, "target", 0))
+            to_component = getattr(fields, "target_component", 0)
+            if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
+                try:
+                    self.handle(message, connection, address, now_ns)
+                except (ArithmeticError, ValueError, LookupError) as error:
+                    # A value that nobody thought of must not end the flight.
+                    self.report(WARNING, f"{message.name} ignored: {error}")
+
+    def handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+        """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
+        name, fields = message.name, message.fields
+        target = {"target_system": message.system, "target_component": message.component}
+        if name in ("COMMAND_LONG", "COMMAND_INT", "SET_MODE"):
+            obey(self, message, connection, address)
+        elif name in setpoints.NAMES:
+            self._setpoints.receive(self, name, fields, now_ns)
+        elif name == "MANUAL_CONTROL" and Mode.MANUAL in self.dialect.modes:
+            self._sticks.receive(self, fields, now_ns)
+        elif name in mission_protocol.NAMES:
+            self._missions.receive(message, connection, address, now_ns)
+        elif name in parameters.NAMES:
+            answer_parameters(self, message, connection, address)
+        elif name == "HEARTBEAT":
+            if fields.type == _GROUND_STATION:
+                self.flight.failsafe.ground_station(self.flight, now_ns)
+        elif name == "TIMESYNC" and fields.tc1 == 0:
+            self.answer("TIMESYNC", {"tc1": self.flight.time_us * 1000, "ts1": fields.ts1}, connection, address)
+        elif name == "PING" and _asks(fields):
+            self.answer("PING", {"time_usec": fields.time_usec, "seq": fields.seq} | target, connection, address)
+        elif name == "FILE_TRANSFER_PROTOCOL":
+            self.answer(name, target | {"payload": refuse_file_transfer(fields.payload)}, connection, address)
+        elif name == "REQUEST_DATA_STREAM":
+            self._set_data_stream(fields)
+        elif name == "LOG_REQUEST_LIST":
+            self.answer("LOG_ENTRY", {}, connection, address)
+        elif name in _NOT_DONE and name not in self._refused_names:
+            self._refused_names.add(name)
+            self.report(WARNING, f"{name} is ignored: {_NOT_DONE[name]}")
+
+    def _set_data_stream(self, fields: Any) -> None:
+        """Set the rates of a group of messages, or of all groups."""
+        asked = DATA_STREAMS.values() if fields.req_stream_id == 0 else [DATA_STREAMS.get(fields.req_stream_id, ())]
+        for name in (name for names in asked for name in names):
+            if MESSAGES[name].dialect in ("", self.dialect.name):
+                self.streams.set_rate(name, min(fields.req_message_rate, MAX_DATA_RATE) if fields.start_stop else 0.0)
+
+
+def _asks(fields: Any) -> bool:
+    """Whether a PING asks, and does not answer."""
+    return not fields.target_system and not fields.target_component
+
+
+def _place(address: tuple[str, int]) -> str:
+    return f"tcp {address[0]}:{address[1]}"
+
+
+def _rehearse(parameters: VehicleParameters) -> None:
+    """Fly a moment for nobody, so that all kernels are compiled before somebody waits for them."""
+    flight = Flight(replace(parameters, mission=None))
+    place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    flight.step(1, place, level, still, still)
+    flight.arm()
+    tasks: list[Task] = [flight.craft.hold(), flight.craft.go(np.array([1.0, 0.0, 0.0]))]
+    if flight.craft.flies:
+        flight.take_off(1.0)
+        tasks += [flight.task, Tilt(level, (0.0, 0.0, 0.1), 0.5)]
+    flight.set_mode(Mode.GUIDED)
+    for task in tasks:
+        flight.guide(task)
+        flight.step(2, place, level, still, still)
+    flight.places.ellipsoid(flight.position)
+    flight.places.local(0, *parameters.origin)

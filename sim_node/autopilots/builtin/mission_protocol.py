@@ -1,0 +1,272 @@
+"""The autopilot's side of the mission protocol: uploads, downloads, clearing. https://mavlink.io/en/services/mission.html"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sim_node.autopilots.builtin.dialect import WARNING, Mode, Refused
+from sim_node.autopilots.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
+from sim_node.autopilots.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
+from sim_node.autopilots.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
+from sim_node.autopilots.builtin.status import mission_current
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.links import Address
+
+if TYPE_CHECKING:
+    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.mavlink.connection import Connection
+
+RETRY_NS, MAX_TRIES = 1_000_000_000, 5
+# MAV_MISSION_RESULT
+_ACCEPTED, _ERROR, _UNSUPPORTED, _NO_SPACE, _INVALID, _WRONG_SEQUENCE, _CANCELLED = 0, 1, 3, 4, 5, 13, 15
+_MISSION, _ALL = 0, 255  # MAV_MISSION_TYPE
+_KEPT = ("frame", "command", "autocontinue", "param1", "param2", "param3", "param4", "x", "y", "z")
+# `current` of a MISSION_ITEM that is flown at once, or whose altitude is; of ArduPilot.
+_GO_THERE, _CHANGE_ALTITUDE = 2, 3
+_PARTIAL_READ = "MISSION_REQUEST_PARTIAL_LIST"
+
+
+class _Peer(NamedTuple):
+    system: int
+    component: int
+    connection: Connection
+    address: Address
+
+
+class MissionProtocol:
+    """Missions, fences and rally points. One upload at a time; downloads need no memory."""
+
+    def __init__(self, autopilot: BuiltinAutopilot) -> None:
+        self._autopilot = autopilot
+        self._peer: _Peer | None = None
+        self._type = _MISSION
+        # The items that it makes, the one that is asked for, and how many there are to be. Of a partial write, what was
+        # stored before is among the items, and whole says so.
+        self._count = self._next = 0
+        self._items: list[dict[str, Any]] = []
+        self._whole = True
+        self._asked_ns = self._tries = 0
+
+    def receive(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+        """Handle a message of the protocol that is addressed to us."""
+        peer = _Peer(message.system, message.component, connection, address)
+        kind = getattr(message.fields, "mission_type", _MISSION)
+        if message.name == _PARTIAL_READ or (
+            kind not in (_MISSION, FENCE, RALLY) and (kind, message.name) != (_ALL, "MISSION_CLEAR_ALL")
+        ):
+            if message.name != "MISSION_ACK":
+                self._acknowledge(peer, _UNSUPPORTED, kind)
+            return
+        _HANDLERS[message.name](self, peer, message.fields, now_ns)
+
+    def tick(self, now_ns: int) -> None:
+        """Request an item again, or give the upload up."""
+        if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
+            return
+        if self._tries >= MAX_TRIES:
+            self._autopilot.report(WARNING, f"mission upload given up at item {self._next} of {self._count}")
+            self._acknowledge(self._peer, _CANCELLED, self._type)
+            self._peer = None
+        else:
+            self._ask(now_ns)
+
+    def _stored(self, kind: int) -> list[dict[str, Any]]:
+        """The items that a download gets."""
+        flight = self._autopilot.flight
+        if kind != _MISSION:
+            return [dict(item) for item in (flight.fence.items if kind == FENCE else flight.rally)]
+        items = [dict(item) for item in flight.mission.items]
+        if flight.dialect.home_first:
+            items[:1] = [self._home()]
+        return items
+
+    def _home(self) -> dict[str, Any]:
+        """Home as item 0 of a mission."""
+        places = self._autopilot.flight.places
+        latitude, longitude, altitude = places.ellipsoid(places.home or (0.0, 0.0, 0.0))
+        place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": places.sea_level(altitude)}
+        return {"frame": GLOBAL[0], "command": 16, "autocontinue": 1} | place
+
+    def _list(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        kind = fields.mission_type
+        self._answer(peer, "MISSION_COUNT", {"count": len(self._stored(kind)), "mission_type": kind})
+
+    def _request(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        item = self._requested(peer, fields)
+        if item is not None:
+            self._answer(peer, "MISSION_ITEM_INT", item)
+
+    def _request_float(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        """As MISSION_ITEM, whose latitude and longitude are floats, in the frame that has the smaller number."""
+        item = self._requested(peer, fields)
+        if item is not None:
+            scale = LOCAL_SCALE if item["frame"] == LOCAL_NED else 1e-7
+            frame = {5: 0, 6: 3, 11: 10}.get(item["frame"], item["frame"])
+            place = {"x": item["x"] * scale, "y": item["y"] * scale, "frame": frame}
+            self._answer(peer, "MISSION_ITEM", item | place)
+
+    def _requested(self, peer: _Peer, fields: Any) -> dict[str, Any] | None:
+        kind, items = fields.mission_type, self._stored(fields.mission_type)
+        if not 0 <= fields.seq < len(items):
+            self._acknowledge(peer, _WRONG_SEQUENCE, kind)
+            return None
+        current = kind == _MISSION and fields.seq == self._autopilot.flight.mission.current
+        return {**items[fields.seq], "seq": fields.seq, "current": int(current), "mission_type": kind}
+
+    def _begin(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        if self._peer is not None and self._peer != peer:
+            self._acknowledge(peer, _ERROR, fields.mission_type)  # another upload is under way
+        elif fields.count > MAX_ITEMS:
+            self._acknowledge(peer, _NO_SPACE, fields.mission_type)
+        elif fields.count == 0:
+            self._clear(peer, fields, now_ns)
+        else:
+            self._receive(peer, fields.mission_type, 0, fields.count, now_ns, whole=True)
+
+    def _begin_part(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        """Replace some items of a list, or add one; of ArduPilot, which PX4 does not know."""
+        kind, first, last = fields.mission_type, fields.start_index, fields.end_index
+        count = len(self._stored(kind))
+        if not self._autopilot.dialect.goto_items:
+            self._acknowledge(peer, _UNSUPPORTED, kind)
+        elif self._peer is not None or not 0 <= first <= last <= min(count, MAX_ITEMS - 1):
+            why = "another upload is under way" if self._peer is not None else f"items {first} to {last} of {count}"
+            self._autopilot.report(WARNING, f"mission update rejected: {why}")
+            self._acknowledge(peer, _ERROR, kind)
+        else:
+            # MAVProxy names one item too many, as the range's end, and does not send what it does not have.
+            self._receive(peer, kind, first, min(last + 1, max(count, first + 1)), now_ns, whole=False)
+
+    def _receive(self, peer: _Peer, kind: int, first: int, end: int, now_ns: int, *, whole: bool) -> None:
+        self._peer, self._type, self._whole, self._tries = peer, kind, whole, 0
+        self._items = [] if whole else self._stored(kind)
+        self._next, self._count = first, end
+        self._ask(now_ns)
+
+    def _item(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        item = {key: getattr(fields, key) for key in _KEPT}
+        if isinstance(item["x"], float):
+            scale = LOCAL_SCALE if item["frame"] == LOCAL_NED else 1e-7
+            item["x"], item["y"] = _scaled(item["x"], scale), _scaled(item["y"], scale)
+        if fields.current in (_GO_THERE, _CHANGE_ALTITUDE):
+            self._fly_to(peer, item, fields.current)
+            return
+        if self._peer != peer or fields.seq != self._next or fields.mission_type != self._type:
+            return  # sent twice: the answer to the first is on its way
+        wrong = self._fault(item)
+        if wrong:
+            self._autopilot.report(WARNING, f"mission item {fields.seq}: {wrong}")
+            known = self._type != _MISSION or item["command"] in {*ITEMS, *SKIPPED}
+            self._acknowledge(peer, _INVALID if known and "not supported" not in wrong else _UNSUPPORTED, self._type)
+            self._peer = None
+            return
+        self._items[self._next : self._next + 1] = [item]
+        self._next, self._tries = self._next + 1, 0
+        if self._next < self._count:
+            self._ask(now_ns)
+            return
+        self._peer = None
+        wrong = fence_fault(self._items) if self._type == FENCE else ""
+        if wrong:
+            self._autopilot.report(WARNING, f"geofence: {wrong}")
+            self._acknowledge(peer, _INVALID, self._type)
+            return
+        self._replace(self._items, self._type, whole=self._whole)
+        self._acknowledge(peer, _ACCEPTED, self._type)
+
+    def _fault(self, item: dict[str, Any]) -> str:
+        flight = self._autopilot.flight
+        if self._type != _MISSION:
+            return item_fault(item, self._type)
+        if flight.dialect.home_first and not self._next:
+            return ""  # home, which is known already
+        return fault(item, max(self._count, len(self._items)), flight)
+
+    def _fly_to(self, peer: _Peer, item: dict[str, Any], how: int) -> None:
+        """Fly to an item's position at once, in the guided mode."""
+        flight = self._autopilot.flight
+        position = position_of_ints(item["frame"], item["x"], item["y"], item["z"])
+        if not flight.dialect.goto_items:
+            text = f"MISSION_ITEM with current = {how}: PX4 has no such items; send MAV_CMD_DO_REPOSITION"
+            self._autopilot.report(WARNING, text)
+            self._acknowledge(peer, _UNSUPPORTED, _MISSION)
+            return
+        try:
+            if flight.mode is not Mode.GUIDED:
+                raise Refused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
+            if how == _CHANGE_ALTITUDE:
+                position = position._replace(x=float("nan"))
+            flight.go_to(flight.places.locate(position, flight.position))
+        except Refused as refusal:
+            self._autopilot.report(WARNING, f"go to: {refusal}")
+            self._acknowledge(peer, _ERROR, _MISSION)
+        else:
+            self._acknowledge(peer, _ACCEPTED, _MISSION)
+
+    def _clear(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        kinds = (_MISSION, FENCE, RALLY) if fields.mission_type == _ALL else (fields.mission_type,)
+        for kind in kinds:
+            self._replace([], kind)
+        self._acknowledge(peer, _ACCEPTED, fields.mission_type)
+
+    def _set_current(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        flight = self._autopilot.flight
+        try:
+            flight.fly_item(fields.seq)
+        except Refused as refusal:
+            self._autopilot.report(WARNING, str(refusal))
+        else:
+            # Clients of ArduPilot take the number that they sent as the acknowledgement, that of home, too.
+            if fields.seq < flight.mission.first:
+                told = {**(mission_current(self._autopilot) or {}), "seq": fields.seq}
+                self._autopilot.answer("MISSION_CURRENT", told, peer.connection, peer.address)
+        self._autopilot.send_to_all("MISSION_CURRENT")
+
+    def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        """The other side has what it asked for, or gives its upload up."""
+        if self._peer == peer and fields.type != _ACCEPTED:
+            self._peer = None
+
+    def _replace(self, items: list[dict[str, Any]], kind: int, *, whole: bool = True) -> None:
+        flight = self._autopilot.flight
+        if kind == _MISSION:
+            (flight.replace_mission if whole else flight.rewrite_mission)(items)
+        elif kind == FENCE:
+            flight.fence = Fence(items, flight.places)
+        else:
+            flight.rally = tuple(items)
+        flight.changed()
+
+    def _ask(self, now_ns: int) -> None:
+        assert self._peer is not None
+        self._asked_ns, self._tries = now_ns, self._tries + 1
+        name = "MISSION_REQUEST" if self._autopilot.flight.dialect.floats_first else "MISSION_REQUEST_INT"
+        self._answer(self._peer, name, {"seq": self._next, "mission_type": self._type})
+
+    def _acknowledge(self, peer: _Peer, result: int, kind: int) -> None:
+        self._answer(peer, "MISSION_ACK", {"type": result, "mission_type": kind})
+
+    def _answer(self, peer: _Peer, name: str, fields: dict[str, Any]) -> None:
+        to = {"target_system": peer.system, "target_component": peer.component}
+        self._autopilot.answer(name, fields | to, peer.connection, peer.address)
+
+
+def _scaled(value: float, scale: float) -> int:
+    """A float's latitude, longitude or metres as MISSION_ITEM_INT has them; UNUSED for what does not fit."""
+    scaled = value / scale
+    return round(scaled) if abs(scaled) < UNUSED else UNUSED
+
+
+_HANDLERS = {
+    "MISSION_REQUEST_LIST": MissionProtocol._list,
+    "MISSION_REQUEST_INT": MissionProtocol._request,
+    "MISSION_REQUEST": MissionProtocol._request_float,
+    "MISSION_COUNT": MissionProtocol._begin,
+    "MISSION_WRITE_PARTIAL_LIST": MissionProtocol._begin_part,
+    "MISSION_ITEM_INT": MissionProtocol._item,
+    "MISSION_ITEM": MissionProtocol._item,
+    "MISSION_CLEAR_ALL": MissionProtocol._clear,
+    "MISSION_SET_CURRENT": MissionProtocol._set_current,
+    "MISSION_ACK": MissionProtocol._done,
+}
+NAMES = frozenset({*_HANDLERS, _PARTIAL_READ})

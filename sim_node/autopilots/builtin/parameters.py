@@ -1,0 +1,133 @@
+"""The parameter protocol: https://mavlink.io/en/services/parameter.html"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from sim_node.autopilots.builtin.dialect import NOTICE
+from sim_node.autopilots.builtin.settings import INT32, REAL32, Parameter
+from sim_node.mavlink.codec import Message
+from sim_node.mavlink.links import Address
+
+if TYPE_CHECKING:
+    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.mavlink.connection import Connection
+
+NAMES = frozenset({"PARAM_REQUEST_LIST", "PARAM_REQUEST_READ", "PARAM_SET"})
+# PX4's checksum of all parameters, by which ground stations know whether what they have kept still holds.
+_HASH, _UINT32 = "_HASH_CHECK", 5
+_NO_INDEX = 65535
+_AT_A_TIME, _MAX_LISTS = 10, 64
+_DOES_NOT_EXIST, _OUT_OF_RANGE, _READ_ONLY = 1, 2, 5  # MAV_PARAM_ERROR
+
+
+class ParameterLists:
+    """Lists of all parameters that are under way: a few at a time, so that no receiver's buffer overflows."""
+
+    def __init__(self) -> None:
+        self._next: dict[tuple[Connection, Address], int] = {}
+
+    def begin(self, connection: Connection, address: Address) -> None:
+        """Begin to send all parameters to a peer; once more from the first, where that is under way."""
+        if len(self._next) < _MAX_LISTS or (connection, address) in self._next:
+            self._next[connection, address] = 0
+
+    def tick(self, autopilot: BuiltinAutopilot) -> None:
+        """Send the next few of each list."""
+        names = list(autopilot.flight.dialect.parameters)
+        for (connection, address), first in list(self._next.items()):
+            for name in names[first : first + _AT_A_TIME]:
+                autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
+            self._next[connection, address] = first + _AT_A_TIME
+            if first + _AT_A_TIME >= len(names):
+                del self._next[connection, address]
+
+
+def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:
+    """Answer PARAM_REQUEST_LIST, PARAM_REQUEST_READ and PARAM_SET.
+
+    What was read or set is answered by PARAM_VALUE; what is unknown or refused by PARAM_ERROR and a text, and a refused
+    value also by the one that stays.
+    """
+    fields, parameters = message.fields, autopilot.flight.dialect.parameters
+    names = list(parameters)
+
+    def send(name: str) -> None:
+        autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
+
+    def refuse(name: str, error: int, why: str) -> None:
+        autopilot.report(NOTICE, f"parameter {name if name.isprintable() else ascii(name)}: {why}")
+        to = {"target_system": message.system, "target_component": message.component}
+        index = names.index(name) if name in parameters else -1
+        what = {"param_id": name[:16], "param_index": index, "error": error}
+        autopilot.answer("PARAM_ERROR", to | what, connection, address)
+
+    if message.name == "PARAM_REQUEST_LIST":
+        autopilot.parameter_lists.begin(connection, address)
+        return
+    if message.name == "PARAM_REQUEST_READ" and fields.param_index >= 0:
+        if fields.param_index < len(names):
+            send(names[fields.param_index])
+        else:
+            refuse(f"{fields.param_index}", _DOES_NOT_EXIST, f"there are {len(names)}")
+        return
+    name = fields.param_id
+    if name == _HASH and autopilot.flight.dialect.bytewise:
+        if message.name == "PARAM_REQUEST_READ":
+            send(name)
+        return
+    parameter = parameters.get(name)
+    if parameter is None:
+        refuse(name, _DOES_NOT_EXIST, "unknown")
+    elif message.name == "PARAM_REQUEST_READ":
+        send(name)
+    else:
+        value = _decoded(autopilot, fields, parameter)
+        why = parameter.fault(value)
+        if why and value != parameter.read(autopilot.flight.settings):
+            refuse(name, _READ_ONLY if parameter.read_only else _OUT_OF_RANGE, why)
+        elif not why:
+            autopilot.flight.set_parameter(parameter, value)
+        send(name)
+
+
+def _value(autopilot: BuiltinAutopilot, name: str) -> dict[str, Any]:
+    dialect, settings = autopilot.flight.dialect, autopilot.flight.settings
+    names = list(dialect.parameters)
+    fields: dict[str, Any] = {"param_id": name, "param_count": len(names)}
+    if name == _HASH:
+        value = _as_float("<I", _hash(autopilot))
+        return fields | {"param_value": value, "param_type": _UINT32, "param_index": _NO_INDEX}
+    parameter = dialect.parameters[name]
+    value = parameter.read(settings)
+    if dialect.bytewise and parameter.kind == INT32:
+        value = _as_float("<i", int(value))
+    return fields | {"param_value": value, "param_type": parameter.kind, "param_index": names.index(name)}
+
+
+def _decoded(autopilot: BuiltinAutopilot, fields: Any, parameter: Parameter) -> float:
+    """The value of a PARAM_SET; NaN for one of a type that the parameter does not have."""
+    value = float(fields.param_value)
+    if not autopilot.flight.dialect.bytewise:
+        return value
+    if fields.param_type != parameter.kind:
+        return math.nan
+    return value if parameter.kind == REAL32 else float(struct.unpack("<i", struct.pack("<f", value))[0])
+
+
+def _hash(autopilot: BuiltinAutopilot) -> int:
+    """PX4's param_hash_check: a CRC-32 without inversions over names and values."""
+    crc = 0xFFFFFFFF
+    for name, parameter in sorted(autopilot.flight.dialect.parameters.items()):
+        value = parameter.read(autopilot.flight.settings)
+        raw = struct.pack("<i", int(value)) if parameter.kind == INT32 else struct.pack("<f", value)
+        crc = zlib.crc32(name.encode() + raw, crc)
+    return crc ^ 0xFFFFFFFF
+
+
+def _as_float(kind: str, number: int) -> float:
+    value: float = struct.unpack("<f", struct.pack(kind, number))[0]
+    return value

@@ -1,0 +1,146 @@
+"""The dialect of PX4: main and sub modes, bytewise parameters, texts of its commander."""
+
+from __future__ import annotations
+
+from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilots.builtin.fence import AREAS, CIRCLE, HEIGHT
+from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
+
+_AUTO, _OFFBOARD = 4, 6  # main modes, px4_custom_mode.h
+# Main modes that a pilot flies with sticks, which nobody holds here.
+_MANUAL = {1: "MANUAL", 2: "ALTCTL", 3: "POSCTL", 5: "ACRO", 7: "STABILIZED"}
+_BASE = 16 | 8 | 4  # stabilized, guided, auto
+_AUTO_SUBS = {
+    Mode.TAKEOFF: (2, "AUTO.TAKEOFF", "Takeoff", 8),
+    Mode.HOLD: (3, "AUTO.LOITER", "Hold", 0),
+    Mode.MISSION: (4, "AUTO.MISSION", "Mission", 6),
+    Mode.RETURN: (5, "AUTO.RTL", "Return", 5),
+    Mode.LAND: (6, "AUTO.LAND", "Land", 7),
+}
+_MODES = {
+    mode: FlightMode(_AUTO << 16 | sub << 24, name, title, standard, _BASE)
+    for mode, (sub, name, title, standard) in _AUTO_SUBS.items()
+} | {Mode.GUIDED: FlightMode(_OFFBOARD << 16, "OFFBOARD", "Offboard", 0, _BASE)}
+
+
+def _mode_of(main: int, sub: int) -> Mode:
+    if main == _OFFBOARD and not sub:
+        return Mode.GUIDED
+    if main == _AUTO:
+        # Without a sub mode it is the mission, as in PX4's commander.
+        for mode, (number, *_) in _AUTO_SUBS.items():
+            if number == (sub or 4):
+                return mode
+    if main in _MANUAL and not sub:
+        raise Refused(f"Switching to {_MANUAL[main]} is currently not available: there is no manual control")
+    raise Denied(f"no main mode {main} with sub mode {sub}")
+
+
+_LINK_ACTIONS = {0: Action.NONE, 1: Action.HOLD, 2: Action.RETURN, 3: Action.LAND}
+_PARAMETERS = {
+    "BAT1_CAPACITY": constant(5000.0, REAL32),
+    "BAT1_N_CELLS": constant(4),
+    "BAT1_SOURCE": constant(0),
+    "BAT_CRIT_THR": quantity("battery_critical", 0.0, 1.0),
+    "BAT_EMERGEN_THR": quantity("battery_emergency", 0.0, 1.0),
+    "BAT_LOW_THR": quantity("battery_low", 0.0, 1.0),
+    # Clients take the sensors for calibrated where these are not zero.
+    "CAL_ACC0_ID": constant(1310988),
+    "CAL_BARO0_ID": constant(6620172),
+    "CAL_GYRO0_ID": constant(1310988),
+    "CAL_MAG0_ID": constant(197388),
+    "COM_ARM_AUTH_REQ": constant(0),
+    "COM_DISARM_LAND": quantity("disarm_landed", -1.0, 3600.0),
+    "COM_DISARM_PRFLT": quantity("disarm_preflight", -1.0, 3600.0),
+    "COM_DL_LOSS_T": quantity("link_timeout", 1.0, 300.0, kind=INT32),
+    "COM_FLTMODE1": constant(-1),
+    "COM_FLTMODE2": constant(-1),
+    "COM_FLTMODE3": constant(-1),
+    "COM_FLTMODE4": constant(-1),
+    "COM_FLTMODE5": constant(-1),
+    "COM_FLTMODE6": constant(-1),
+    "COM_LOW_BAT_ACT": choice("battery_action", {0: Action.WARN, 2: Action.LAND, 3: Action.RETURN}),
+    "COM_OF_LOSS_T": quantity("setpoint_timeout", 0.1, 60.0),
+    "COM_RC_IN_MODE": constant(4),
+    "GF_ACTION": choice(
+        "fence_action", {0: Action.NONE, 1: Action.WARN, 2: Action.HOLD, 3: Action.RETURN, 5: Action.LAND}
+    ),
+    "GF_MAX_HOR_DIST": quantity("fence_radius", 0.0, 10_000.0),
+    "GF_MAX_VER_DIST": quantity("fence_height", 0.0, 10_000.0),
+    "MAV_COMP_ID": constant(1),
+    "MAV_SYS_ID": shown("system"),
+    "MAV_TYPE": constant(2),
+    "MIS_TAKEOFF_ALT": quantity("takeoff_height", 0.0, 10_000.0),
+    "MPC_ACC_HOR": quantity("acceleration", 0.1, 15.0),
+    "MPC_LAND_SPEED": quantity("landing_speed", 0.1, 5.0),
+    "MPC_XY_CRUISE": quantity("speed", 0.1, 100.0),
+    "MPC_XY_VEL_MAX": shown("max_speed", REAL32),
+    "NAV_ACC_RAD": quantity("radius", 0.05, 200.0),
+    "NAV_DLL_ACT": choice("link_action", _LINK_ACTIONS),
+    "NAV_RCL_ACT": constant(0),
+    "RTL_RETURN_ALT": quantity("return_height", 0.0, 10_000.0),
+    "SENS_BOARD_ROT": constant(0),
+    "SIM_BAT_DRAIN": quantity("battery_endurance", 1.0, 86_400.0),
+    "SIM_BAT_MIN_PCT": quantity("battery_floor", 0.0, 100.0, scale=100.0),
+    "SYS_AUTOCONFIG": constant(0),
+    "SYS_AUTOSTART": constant(10016),
+    "SYS_HITL": constant(0),
+}
+
+PX4 = DIALECTS.add("px4")(
+    Dialect(
+        name="px4",
+        autopilot=12,
+        version=0x011000FF,  # 1.16.0, a release
+        modes=_MODES,
+        mode_of=_mode_of,
+        parameters=_PARAMETERS,
+        texts=Texts(
+            armed="Armed by {reason}",
+            disarmed="Disarmed by {reason}",
+            arming_denied="Arming denied: {reason}",
+            takeoff="Takeoff detected",
+            landed="Landing detected",
+            mode_refused="Switching to {mode} is currently not available: {reason}",
+            setpoints_lost="Offboard control lost: holding",
+            link_lost="Failsafe activated: connection to ground control station lost",
+            link_regained="Connection to ground control station regained",
+            battery_low="Low battery level",
+            battery_critical="Critical battery level",
+            battery_emergency="Emergency battery level",
+            battery_empty="Battery empty: motors stopped",
+            fence_breached="Geofence violation: {what}",
+            mission_finished="Mission finished, loitering",
+        ),
+        defaults={},
+        bytewise=True,
+        takeoff_mode=Mode.TAKEOFF,
+        goto_mode=Mode.HOLD,
+        takes_off_when_armed=True,
+        takes_off_in=(),
+        arms_for_mission=True,
+        disarms_after=(Mode.MISSION,),
+        streams_first=True,
+        position_stays=False,
+        stream_end=Mode.HOLD,
+        long_frame=0,
+        degrees=False,
+        home_first=False,
+        floats_first=False,
+        goto_items=False,
+        # The texts of its geofenceCheck.cpp.
+        fence_names={
+            HEIGHT: "exceeding maximum altitude above Home",
+            CIRCLE: "exceeding maximum distance to Home",
+            AREAS: "approaching or outside geofence",
+        },
+        drops_targets=True,
+        gives_up=None,
+        ranks_failsafes=True,
+        # failsafe.cpp, checkStateAndMode: a landing ignores the loss of the ground station. framework.cpp,
+        # getSelectedAction: neither a return nor a landing becomes a return.
+        ignores={(Cause.LINK, Mode.LAND, mode) for mode in Mode}
+        | {(cause, mode, Mode.RETURN) for cause in Cause for mode in (Mode.RETURN, Mode.LAND)},
+        disarms_on_ground=False,
+    )
+)

@@ -1,0 +1,219 @@
+"""Setpoints that stream in: SET_POSITION_TARGET_LOCAL_NED, SET_POSITION_TARGET_GLOBAL_INT, SET_ATTITUDE_TARGET."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim_node.autopilots.builtin.dialect import NOTICE, WARNING, Mode, Refused
+from sim_node.autopilots.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
+from sim_node.autopilots.builtin.tasks import Accelerate, Go, Task, Tilt, Track
+from sim_node.mavlink.setpoints import (
+    NO_ACCELERATION,
+    NO_ATTITUDE,
+    NO_POSITION,
+    NO_RATES,
+    NO_VELOCITY,
+    NO_YAW,
+    NO_YAW_RATE,
+)
+from sim_node.spatial.frames import AttitudeEnu, AttitudeNed, Enu, Flu, Frd, Ned, YawNed
+from sim_node.spatial.geometry.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+
+_FORCE, _NO_THRUST = 512, 64
+# MAV_FRAME: along north and east, or along the heading; offsets are from where the vehicle is.
+_LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET = 1, 7, 8, 9
+
+
+class Setpoints:
+    """Receives setpoints, flies them in the guided mode, and notices when they stop.
+
+    Both clocks count, the simulator's and the wall's, so that neither a fast simulation nor a slow one takes a steady
+    stream for a broken one.
+    """
+
+    def __init__(self) -> None:
+        self._streams = False
+        self._latest: Task | None = None
+        self._time_us = self._now_ns = self._orders = 0
+        self._refused = ""
+
+    def receive(self, autopilot: BuiltinAutopilot, name: str, fields: Any, now_ns: int) -> None:
+        """Fly one in the guided mode; remember it in others, as the beginning of a stream."""
+        flight = autopilot.flight
+        try:
+            task = _READ[name](autopilot, fields)
+        except Refused as refusal:
+            if str(refusal) != self._refused:
+                autopilot.report(WARNING, f"setpoint ignored: {refusal}")
+            self._refused = str(refusal)
+            return
+        self._latest, self._time_us, self._now_ns, self._refused = task, flight.time_us, now_ns, ""
+        if flight.mode is Mode.GUIDED:
+            self._orders = flight.orders
+            self._streams = not (flight.dialect.position_stays and isinstance(task, Go))
+            if not _goes_on(flight.task, task):
+                flight.guide(task)
+
+    def is_streaming(self, autopilot: BuiltinAutopilot, now_ns: int) -> bool:
+        """Whether one was received just now."""
+        flight = autopilot.flight
+        limit = flight.settings.setpoint_timeout
+        recent = flight.time_us - self._time_us <= limit * 1e6 or now_ns - self._now_ns <= limit * 1e9
+        return self._latest is not None and recent
+
+    def begin(self, autopilot: BuiltinAutopilot) -> None:
+        """Fly the latest setpoint: the guided mode has just begun, in a dialect where setpoints stream first."""
+        if self._latest is not None:
+            self._streams = True
+            autopilot.flight.guide(self._latest)
+
+    def watch(self, autopilot: BuiltinAutopilot, now_ns: int) -> None:
+        """Hold where the stream has stopped, unless a newer order is carried out by now.
+
+        Where setpoints stream first, the mode itself needs them, whatever else was ordered in it.
+        """
+        flight = autopilot.flight
+        if not self._streams:
+            return
+        replaced = not flight.dialect.streams_first and flight.orders != self._orders
+        if flight.mode is not Mode.GUIDED or replaced:
+            self._streams = False
+        elif not self.is_streaming(autopilot, now_ns):
+            self._streams = False
+            if flight.airborne:
+                autopilot.report(NOTICE, flight.dialect.texts.setpoints_lost)
+            flight.guide(flight.craft.hold())
+            if flight.mode is not flight.dialect.stream_end:
+                flight.set_mode(flight.dialect.stream_end)
+
+
+def _goes_on(now: Task, then: Task) -> bool:
+    """Whether a setpoint says again what is being done."""
+    return (
+        isinstance(now, Go)
+        and isinstance(then, Go)
+        and bool(np.array_equal(now.goal, then.goal))
+        and (now.yaw == then.yaw or (math.isnan(now.yaw) and math.isnan(then.yaw)))
+    )
+
+
+def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
+    flight, frame = autopilot.flight, fields.coordinate_frame
+    if frame not in (_LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET):
+        raise Refused(f"MAV_FRAME {frame} is not supported")
+
+    along_body = frame in (_BODY, _BODY_OFFSET)
+
+    def world(x: float, y: float, z: float) -> Enu:
+        if not along_body:
+            return _enu(x, y, z)
+        level = AttitudeEnu.of_yaw(AttitudeEnu(flight.states[0, 3:7].tolist()).yaw)
+        return level.to_world(Frd((x, y, z)).to_flu())
+
+    place = np.array(world(fields.x, fields.y, fields.z))
+    if frame != _LOCAL:
+        place += flight.position
+    return _target(autopilot, fields, place, world, along_body=along_body)
+
+
+def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task:
+    here = autopilot.flight.position
+    if fields.type_mask & NO_POSITION:
+        return _target(autopilot, fields, here, _enu)
+    position = position_of_ints(fields.coordinate_frame, fields.lat_int, fields.lon_int, fields.alt)
+    if position.frame == LOCAL_NED or any(map(math.isnan, position[1:])):
+        raise Refused(f"{position.x:g}, {position.y:g}, {position.z:g} in MAV_FRAME {position.frame} is not a position")
+    return _target(autopilot, fields, autopilot.flight.places.locate(position, here), _enu)
+
+
+def _enu(north: float, east: float, down: float) -> Enu:
+    return Ned((north, east, down)).to_enu()
+
+
+def _target(
+    autopilot: BuiltinAutopilot,
+    fields: Any,
+    place: FloatArray,
+    world: Callable[[float, float, float], Enu],
+    *,
+    along_body: bool = False,
+) -> Task:
+    """Return the task of a target: position and velocity, or one of them, else its acceleration. Raises Refused."""
+    mask, parameters, flight = fields.type_mask, autopilot.parameters, autopilot.flight
+    # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
+    if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
+        raise Refused("forces are not supported")
+    yaw = math.nan if mask & NO_YAW else YawNed(fields.yaw).to_enu().radians
+    rate = 0.0 if mask & NO_YAW_RATE else Frd((0.0, 0.0, fields.yaw_rate)).to_flu()[2]
+    if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
+        raise Refused("yaw is not finite")
+    linear = world(fields.vx, fields.vy, fields.vz).xyz
+    velocity = None if mask & NO_VELOCITY else _velocity(linear, parameters.max_speed)
+    acceleration = None if mask & NO_ACCELERATION else world(fields.afx, fields.afy, fields.afz).xyz
+    if acceleration is not None and not math.isfinite(sum(acceleration)):
+        raise Refused("acceleration is not finite")
+    if not mask & NO_POSITION:
+        if not np.abs(place).max() <= MAX_DISTANCE:
+            raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
+        if not flight.dialect.drops_targets and (outside := flight.refuses_target(place)):
+            raise Refused(f"outside of the geofence: {outside}")
+        if velocity is None or not (any(velocity) or any(acceleration or ())):
+            return flight.craft.go(place, yaw)
+        if not flight.craft.flies:
+            raise Refused("a rover takes a position or a velocity, not both")
+        return Track(place, velocity, acceleration or (0.0, 0.0, 0.0), yaw)
+    if velocity is not None:
+        heading = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw.radians
+        return flight.craft.drift(velocity, rate, yaw, along_body=along_body, heading=heading)
+    if acceleration is not None:
+        if not flight.craft.flies:
+            raise Refused("a rover takes a position or a velocity, no acceleration")
+        return Accelerate(acceleration, yaw)
+    raise Refused(f"type_mask {mask} leaves neither position nor velocity nor acceleration whole")
+
+
+def _velocity(velocity: tuple[float, float, float], most: float) -> tuple[float, float, float]:
+    """Return a velocity, m/s, no faster than the vehicle. Raises Refused."""
+    size = math.hypot(*velocity)
+    if not math.isfinite(size):
+        raise Refused("velocity is not finite")
+    share = min(1.0, most / size) if size > 0.0 else 1.0
+    vx, vy, vz = (part * share for part in velocity)
+    return vx, vy, vz
+
+
+def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
+    mask, flight = fields.type_mask, autopilot.flight
+    if not flight.craft.flies:
+        raise Refused("a rover has no attitude to choose; it takes positions and velocities")
+    if mask & _NO_THRUST or not 0.0 <= fields.thrust <= 1.0:
+        raise Refused("thrust of 0 to 1 is needed")
+    rates = Flu((0.0, 0.0, 0.0))
+    if mask & NO_RATES != NO_RATES:
+        rates = Frd((fields.body_roll_rate, fields.body_pitch_rate, fields.body_yaw_rate)).to_flu()
+    if not math.isfinite(sum(rates)):
+        raise Refused("rates are not finite")
+    if mask & NO_ATTITUDE:
+        task = flight.task
+        attitude = task.attitude if isinstance(task, Tilt) else np.array(flight.states[0, 3:7])
+        return Tilt(attitude, rates.xyz, fields.thrust)
+    norm = math.hypot(*fields.q)
+    if not abs(norm - 1.0) < 0.01:
+        raise Refused("q is not a rotation")
+    turned = AttitudeNed([part / norm for part in fields.q]).to_enu()
+    return Tilt(np.array(turned), (0.0, 0.0, 0.0), fields.thrust)
+
+
+_READ = {
+    "SET_POSITION_TARGET_LOCAL_NED": _local,
+    "SET_POSITION_TARGET_GLOBAL_INT": _global,
+    "SET_ATTITUDE_TARGET": _attitude,
+}
+NAMES = frozenset(_READ)

@@ -1,0 +1,168 @@
+"""The simulator link: connects as PX4 does, receives the state, answers each HIL_SENSOR with motor commands."""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from sim_node.mavlink.codec import FrameWriter
+from sim_node.mavlink.parser import Parser
+from sim_node.spatial.frames import AttitudeNed, Frd, Ned
+from sim_node.spatial.geometry.arrays import FloatArray
+
+FIRST_PORT = 4560
+# How long is waited before it is tried again, s; the simulator may start after its autopilots.
+PAUSE_S = 0.05
+_READ_SIZE = 4096
+_MAGNETOMETER, _BAROMETER = 0x1C0, 0x1A00
+_MAX_MOTORS = 16
+_ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
+RESET = 1 << 31  # of HIL_SENSOR's fields
+# Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
+MAX_SHOWN = 1e6
+
+# Position, attitude, velocity (ENU), rates (FLU) at a time (us), and whether the world began anew; gives the commands.
+Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
+
+
+class Measurements:
+    """What the simulator sent last, in MAVLink's units; None before the first.
+
+    Attributes:
+        fix: HIL_GPS. inertial, magnetic, air: the HIL_SENSOR that had them last.
+    """
+
+    def __init__(self) -> None:
+        self.fix: Any = None
+        self.inertial: Any = None
+        self.magnetic: Any = None
+        self.air: Any = None
+
+    def record(self, fields: Any) -> None:
+        """Record a HIL_SENSOR."""
+        self.inertial = fields
+        if fields.fields_updated & _MAGNETOMETER:
+            self.magnetic = fields
+        if fields.fields_updated & _BAROMETER:
+            self.air = fields
+
+
+class SimulatorLink:
+    """One connection to a simulator. measurements: the latest of it; steps: how often it sent one.
+
+    invalid: how many states and rates were none, and left the last ones as they were.
+    after: what is done, at a time (us), once the simulator has its answer and goes on.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        system: int,
+        step: Step,
+        after: Callable[[int], None],
+        armed: Callable[[], bool],
+    ) -> None:
+        self.address, self.measurements, self.steps = address, Measurements(), 0
+        self.invalid = 0
+        self.closed_at_once = False
+        self._step, self._after, self._armed = step, after, armed
+        self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
+        self._socket: socket.socket | None = None
+        self._parser = Parser(datagrams=False)
+        self._sequence = 0
+        self._received = False
+        self._position, self._attitude, self._velocity, self._rate = np.zeros(3), np.zeros(4), np.zeros(3), np.zeros(3)
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is somebody at the other end."""
+        return self._socket is not None
+
+    def fileno(self) -> int:
+        """Of the socket, -1 while there is none."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def connect(self) -> bool:
+        """Tries once; whether it stands."""
+        try:
+            made = socket.create_connection(self.address, timeout=1.0)
+        except OSError:
+            return False
+        if made.getsockname() == made.getpeername():
+            made.close()  # nobody listens, and the system has connected it to itself
+            return False
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket, self._parser, self._received = made, Parser(datagrams=False), False
+        self.closed_at_once = False
+        return True
+
+    def close(self) -> None:
+        """Hangs up."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.close()
+            self._socket = None
+
+    def read(self) -> bool:
+        """Takes what has come and answers it; False where the other end is gone."""
+        assert self._socket is not None
+        try:
+            data = self._socket.recv(_READ_SIZE)
+            if data:
+                for message in self._parser.feed(data):
+                    self._handle(message.name, message.fields)
+                return True
+        except OSError:
+            pass
+        self.closed_at_once = not self._received
+        self.close()
+        return False
+
+    def _handle(self, name: str, fields: Any) -> None:
+        if name == "ODOMETRY":
+            if not _is_state(fields):
+                self.invalid += 1
+                return
+            self._position[:] = Ned((fields.x, fields.y, fields.z)).to_enu()
+            self._attitude[:] = AttitudeNed(fields.q).to_enu()
+            self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
+        elif name == "HIL_GPS":
+            self.measurements.fix = fields
+        elif name == "HIL_SENSOR":
+            self._received = True
+            self.steps += 1
+            self.measurements.record(fields)
+            rate = Frd((fields.xgyro, fields.ygyro, fields.zgyro))
+            if _are_below(MAX_SHOWN, rate.xyz):
+                self._rate[:] = rate.to_flu()
+            else:
+                self.invalid += 1
+            reset = bool(fields.fields_updated & RESET)
+            state = self._position, self._attitude, self._velocity, self._rate
+            self._answer(fields.time_usec, self._step(fields.time_usec, *state, reset))
+            self._after(fields.time_usec)
+
+    def _answer(self, time_us: int, commands: FloatArray) -> None:
+        values = commands.tolist()
+        mode = _CUSTOM | (_ARMED if self._armed() else 0)
+        self._sequence = (self._sequence + 1) & 0xFF
+        unused = [0.0] * (_MAX_MOTORS - len(values))
+        assert self._socket is not None
+        self._socket.sendall(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))
+
+
+def _is_state(fields: Any) -> bool:
+    """Whether an ODOMETRY holds a place, a rotation and a velocity."""
+    place, velocity = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
+    return _are_below(MAX_SHOWN, place) and _are_below(MAX_SHOWN, velocity) and abs(math.hypot(*fields.q) - 1.0) < 1e-2
+
+
+def _are_below(most: float, numbers: tuple[float, float, float]) -> bool:
+    """Whether all are within so much; none that is not finite is."""
+    x, y, z = numbers
+    return -most < x < most and -most < y < most and -most < z < most

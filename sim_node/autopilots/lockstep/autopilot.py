@@ -1,0 +1,172 @@
+"""The interface of an autopilot to a simulation, and the registered ones. A new one is a file with one `@autopilot`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from sim_node.autopilots.lockstep.samples import Sample, SampleSource
+from sim_node.registry import Registry
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
+from sim_node.world.autopilots import Vehicle
+
+# By channel: 0 to 1 for rotors, -1 to 1 for bases.
+Commands = tuple[float, ...]
+# How long to wait for a silent autopilot before the simulation continues without it, after how long to report that, and
+# how often to check (s).
+PATIENCE, REPORT_AFTER, POLL = 5.0, 1.0, 0.1
+
+
+class LockstepAutopilot(Protocol):
+    """An autopilot in another process, reached over sockets. Its methods are called from one thread.
+
+    wait: the state of the connection, which others may read. sample_source: makes its Samples.
+    """
+
+    wait: LockstepWait
+    sample_source: ClassVar[type[SampleSource]]
+
+    def __init__(self, instance: int, outputs: int, low: float = 0.0) -> None:
+        """Create the autopilot.
+
+        Args:
+            instance: The instance number (0, 1, ...), which determines ports.
+            outputs: Number of its output channels that the vehicle uses.
+            low: The least command of a channel, see `outputs_of`.
+        """
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> LockstepAutopilot:
+        """Return the autopilot of a vehicle in a run.
+
+        Args:
+            simulation: The run.
+            vehicle: The vehicle.
+            rate: Rate of its Samples (Hz).
+
+        Returns:
+            The autopilot, not open yet.
+        """
+
+    def open(self) -> None:
+        """Listen. Raises OSError if the address is in use."""
+
+    def send(self, sample: Sample) -> None:
+        """Send the vehicle's state at an instant, without waiting for the answer.
+
+        Args:
+            sample: The state.
+        """
+
+    def receive(self) -> Commands | None:
+        """Receive the commands from that instant on.
+
+        In lockstep this waits for the answer. It does not wait before the first answer, and after the connection is
+        lost.
+
+        Returns:
+            The commands; None if there are no new ones.
+        """
+
+    def close(self) -> None:
+        """Close the sockets."""
+
+
+def outputs_of(vehicle: Vehicle) -> tuple[int, float]:
+    """Return how many output channels of an autopilot a vehicle uses, and their least command.
+
+    Rotors turn one way, so that their commands are 0 to 1; those of bases are -1 to 1.
+    """
+    return (len(vehicle.rotors), 0.0) if isinstance(vehicle, Multirotor) else (len(vehicle.channels), -1.0)
+
+
+@dataclass
+class LockstepWait:
+    """The state of a connection, and waiting for it. Written by the simulation's thread, read by any thread.
+
+    Attributes:
+        whom: The name of the autopilot.
+        peer: The address of the autopilot; empty if it is not connected.
+        lockstep: Whether it runs in lockstep.
+        since: Start of the current wait (s, monotonic clock); None if there is none.
+        lost: How often a peer went silent or disconnected.
+        restarts: How often it was seen to start again.
+        answered: How many Samples were answered in lockstep by commands of their own time, if commands have one.
+        stop: Ends any waiting immediately.
+        report: Called with a line of text if waiting takes long.
+        own: Whether the run starts the autopilot, so that nobody has to be told to.
+    """
+
+    whom: str
+    peer: str = ""
+    lockstep: bool = False
+    since: float | None = None
+    lost: int = 0
+    restarts: int = 0
+    answered: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+    report: Callable[[str], None] = lambda line: None
+    own: bool = False
+
+    def until(self, ready: Callable[[float], bool], patience: float = PATIENCE) -> bool:
+        """Wait for a condition.
+
+        Args:
+            ready: Called with the time that it may take (s). Returns whether the condition holds.
+            patience: Maximum time to wait (s).
+
+        Returns:
+            Whether the condition held in time.
+        """
+        deadline = time.monotonic() + patience
+        reported = False
+        try:
+            while not self.stop.is_set():
+                if ready(min(POLL, max(deadline - time.monotonic(), 0.0))):
+                    return True
+                if time.monotonic() >= deadline:
+                    return False
+                self.since = self.since or deadline - patience
+                if not reported and time.monotonic() - self.since >= REPORT_AFTER:
+                    reported = True
+                    self.report(self.describe())
+            return False
+        finally:
+            self.since = None
+
+    def lose(self) -> None:
+        """Record that the peer is gone."""
+        self.peer, self.lockstep = "", False
+        self.lost += 1
+
+    def report_jump(self, what: str) -> None:
+        """Report that the vehicle is elsewhere at once, for an autopilot that goes on as if it had flown there.
+
+        Args:
+            what: What has happened.
+        """
+        self.report(
+            f"{self.whom}: {what}; it keeps its clock and its estimates, which are wrong until its filter has converged"
+            " again, for half a minute or more: restart it, or reboot it (MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN)"
+        )
+
+    def describe(self) -> str:
+        """Describe the state in one line."""
+        if self.since is not None:
+            return f"waiting for {self.whom} for {time.monotonic() - self.since:.1f} s"
+        if not self.peer:
+            return f"nobody there yet: waiting for {self.whom} to connect" if not self.lost else f"{self.whom} is gone"
+        return f"{self.whom} at {self.peer}" + (", in lockstep" if self.lockstep else ", free-running")
+
+
+AUTOPILOTS: Registry[str, type[LockstepAutopilot]] = Registry(
+    "autopilot",
+    shipped=tuple(f"sim_node.autopilots.lockstep.{name}" for name in ("ardupilot", "mavlink_builtin", "px4")),
+    group="sim_node.autopilots",
+)
+# Registers a kind of autopilot under the `type` in world files.
+autopilot = AUTOPILOTS.add

@@ -1,0 +1,159 @@
+"""The built-in autopilot in lockstep: PX4's simulator link and the vehicle's true state, from the first sample on.
+
+The simulation starts the process, restarts it if it dies, and stops it.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sim_node.autopilots.builtin.process import Process
+from sim_node.autopilots.lockstep import px4_hil
+from sim_node.autopilots.lockstep.autopilot import Commands, autopilot, outputs_of
+from sim_node.autopilots.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
+from sim_node.autopilots.lockstep.samples import Sample
+from sim_node.mavlink.codec import FrameWriter
+from sim_node.mavlink.signing import SigningFault, owner_of, signing_of
+from sim_node.simulation import Simulation
+from sim_node.spatial.frames import AttitudeEnu, Enu
+from sim_node.world import WorldError
+from sim_node.world.autopilots import Vehicle
+from sim_node.world.problems import Problem
+
+# How often to report that the simulation is waiting (s).
+PATIENCE = 20.0
+_LOCAL_NED = 1  # MAV_FRAME
+_RESET = 1 << 31  # of HIL_SENSOR's fields: the state was reset
+_UNKNOWN_COVARIANCE = (float("nan"), *[0.0] * 20)
+# The remaining fields of ODOMETRY: no rates, unknown covariances, and both frames.
+_AFTER_VELOCITY = (0.0, 0.0, 0.0, *_UNKNOWN_COVARIANCE, *_UNKNOWN_COVARIANCE, _LOCAL_NED, _LOCAL_NED, 0, 0, 0)
+
+
+@autopilot("mavlink_builtin")
+class MavlinkBuiltin(Px4):
+    """The simulator side of `sim_node autopilot`.
+
+    Before each HIL_SENSOR it sends the true pose and velocity as ODOMETRY, because the built-in autopilot has no
+    estimator. The simulation waits until the process is connected, also if it was lost in flight.
+
+    Args:
+        instance: The instance number, from 0, which determines the port.
+        outputs: Number of channels that it sends.
+        low: The least command of a channel.
+        process: The process to run, or None if it is started elsewhere.
+    """
+
+    _begins_anew: ClassVar = True
+
+    def __init__(self, instance: int, outputs: int, low: float = 0.0, process: Process | None = None) -> None:
+        super().__init__(instance, outputs, low)
+        self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
+        self._process, self.wait.own = process, process is not None
+        self._reset = False
+        self._sample: Sample | None = None
+        self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
+        """Return the autopilot of a vehicle in a run, with a process unless the world leaves that to the user.
+
+        Args:
+            simulation: The run.
+            vehicle: The vehicle.
+            rate: Rate of its Samples (Hz).
+
+        Returns:
+            The autopilot, not open yet.
+
+        Raises:
+            WorldError: The signing key of the world is invalid.
+        """
+        from sim_node.autopilots.builtin.world import parameters_of
+
+        assert vehicle.autopilot is not None
+        instance = vehicle.autopilot.instance
+        _check_key(vehicle)
+        process = Process(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
+        return cls(instance, *outputs_of(vehicle), process)
+
+    def open(self) -> None:
+        """Listen, and start the process. Raises OSError if the port is in use."""
+        super().open()
+        if self._process is not None:
+            try:
+                self._process.start()
+            except OSError:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """Close the port, and stop the process."""
+        super().close()
+        if self._process is not None:
+            self._process.stop()
+
+    def send(self, sample: Sample) -> None:
+        """Send the sample, if the process is connected."""
+        self._reset = self._reset or sample.time_ns < self._now_ns
+        # Samples begin with the first step of a run, also after a reset.
+        self._sample = sample if sample.time_ns else None
+        if self._sample is not None and self._peer is not None:
+            super().send(sample)
+
+    def receive(self) -> Commands | None:
+        """Wait for the process if it is not connected, and for its commands."""
+        sample = self._sample
+        if sample is None:
+            return None
+        while not self.wait.stop.is_set():
+            if self._peer is None:
+                if not self.wait.until(self._there, PATIENCE):
+                    continue
+                super().send(sample)
+            commands = super().receive()
+            if self._peer is not None:
+                self._reset = False
+                return commands
+            # The connection was lost: the next process receives the same sample.
+            if not self.wait.stop.is_set():
+                self.wait.report(f"{self.wait.whom} is gone: the simulation waits for it")
+        return self._none
+
+    def _there(self, seconds: float) -> bool:
+        if self._process is not None:
+            self._process.keep_up()
+        return self._accept(seconds)
+
+    def _accept(self, seconds: float = 0.0) -> bool:
+        accepted = super()._accept(seconds)
+        # It answers the first sample already.
+        self.wait.lockstep = self.wait.lockstep or accepted
+        return accepted
+
+    def _frames(self, sample: Sample) -> bytes:
+        """Encode without dictionaries, because this runs at every step."""
+        time_us = self._time_us
+        frames = [self._odometry.frame(self._count(), *_state(sample, time_us))]
+        if sample.fix is not None:
+            frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, time_us)))
+        also = _RESET if self._reset else 0
+        frames.append(self._sensor.frame(self._count(), *px4_hil.sensor(sample, time_us, also)))
+        return b"".join(frames)
+
+
+def _check_key(vehicle: Vehicle) -> None:
+    """Raise WorldError if the process would refuse its key: it could only be started again and again."""
+    autopilot, place = vehicle.autopilot, vehicle.place
+    if autopilot is None or autopilot.signing_key is None:
+        return
+    try:
+        signing_of(autopilot.signing_key, "required", 0, owner_of(autopilot.instance)).close()
+    except SigningFault as fault:
+        raise WorldError([Problem(place.where, f"{place.key}.autopilot.signing_key", str(fault))]) from None
+
+
+def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
+    """Return the true state as ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope."""
+    pose = sample.pose.tolist()
+    place, velocity = Enu(pose[:3]).to_ned(), Enu(sample.velocity.tolist()).to_ned()
+    return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity, *_AFTER_VELOCITY

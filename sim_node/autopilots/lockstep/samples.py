@@ -1,0 +1,230 @@
+"""The state of a vehicle that an autopilot receives, from onboard sensors or from ground truth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim_node.autopilots.lockstep.ground_sensors import Distance, Flow, FlowSensor, Rangefinders
+from sim_node.simulation import Simulation
+from sim_node.simulation.sensors import air_data, groups_of
+from sim_node.simulation.sensors.measurements import SensorSubscription
+from sim_node.simulation.sensors.truth import FrameState
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world import WorldError
+from sim_node.world.autopilots import Vehicle
+from sim_node.world.problems import Problem, quoted
+from sim_node.world.vehicle_checks import sensors_on
+
+# Number of distances in ArduPilot's JSON interface.
+MAX_RANGES = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fix:
+    """A measurement of a satellite receiver.
+
+    Attributes:
+        latitude: Degrees.
+        longitude: Degrees.
+        altitude: Metres above the ellipsoid.
+        velocity: Velocity (3,), ENU m/s.
+        horizontal: Standard deviation of the position along a horizontal axis (m).
+        vertical: Standard deviation of the position along the vertical axis (m).
+        undulation: Height of the geoid above the ellipsoid (m).
+    """
+
+    latitude: float
+    longitude: float
+    altitude: float
+    velocity: FloatArray
+    horizontal: float
+    vertical: float
+    undulation: float
+
+    @property
+    def altitude_msl(self) -> float:
+        """Metres above mean sea level."""
+        return self.altitude - self.undulation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A vehicle at an instant. None stands for a quantity without a new measurement since the last sample.
+
+    Attributes:
+        time_ns: Simulation time since the start (ns).
+        pose: Pose (7,) of base_link in the fixed frame (ENU), m.
+        velocity: Velocity (3,) along the fixed frame's axes, m/s.
+        rate: Angular velocity (3,) along base_link's axes (FLU), rad/s, as an IMU measures it.
+        force: Specific force (3,) along base_link's axes (FLU), m/s².
+        field: Magnetic flux density (3,) along base_link's axes, T.
+        pressure: Static pressure (Pa).
+        altitude: Pressure altitude (m).
+        temperature: Temperature of the air (°C).
+        differential_pressure: Pa.
+        fix: Measurement of a satellite receiver.
+        ranges: Distances of up to six rangefinders (m).
+        distances: New measurements of rangefinders.
+        flow: Measurement of an optical flow sensor that looks down.
+        airspeed: m/s.
+        wind: Velocity of the air (3,), ENU m/s.
+    """
+
+    time_ns: int
+    pose: FloatArray
+    velocity: FloatArray
+    rate: FloatArray
+    force: FloatArray
+    field: FloatArray | None = None
+    pressure: float | None = None
+    altitude: float = 0.0
+    temperature: float = 15.0
+    differential_pressure: float | None = None
+    fix: Fix | None = None
+    ranges: tuple[float, ...] = ()
+    distances: tuple[Distance, ...] = ()
+    flow: Flow | None = None
+    airspeed: float | None = None
+    wind: FloatArray | None = None
+
+
+class SampleSource(Protocol):
+    """Makes the samples of a vehicle in a run. rate: samples per simulated second (Hz)."""
+
+    rate: float
+
+    def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
+        """Create a source. Raises WorldError if the vehicle does not suit it."""
+
+    def sample(self, step: int, time_ns: int) -> Sample | None:
+        """Return the vehicle at the present step, time_ns after the start; None if there is no sample."""
+
+
+# At each step of the world, but no faster than ArduPilot's own simulators (SIM_RATE_HZ).
+RATE = 1200.0
+# Distance (m) of a rangefinder without a target: more than any measures.
+_TOO_FAR = 1e4
+
+
+class GroundTruthSource:
+    """Samples of the true motion of base_link, with the last distances of up to six rangefinders, and airspeed."""
+
+    rate = RATE
+
+    def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
+        sensors = sensors_on(simulation.world, vehicle.body)
+        finders = [sensor.name for sensor in sensors if sensor.type == "rangefinder"][:MAX_RANGES]
+        self._ranges = [_TOO_FAR] * len(finders)
+        self._finders = [simulation.subscribe(name) for name in finders]
+        self._has_tube = any(sensor.type == "airspeed" for sensor in sensors)
+        self._wind = simulation.wind if simulation.world.wind is not None or self._has_tube else None
+        self._truth = simulation.observer([vehicle.body])
+
+    def sample(self, step: int, time_ns: int) -> Sample:
+        """Return the present state of the vehicle."""
+        from sim_node.simulation.sensors.kernels import rate_and_force
+
+        for index, finder in enumerate(self._finders):
+            reported = finder.latest(step)
+            if reported is not None:
+                self._ranges[index] = float(np.clip(reported[0], 0.0, _TOO_FAR))
+        state = self._truth()
+        imu = rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)[0]
+        wind = None if self._wind is None else self._wind(state.pose[:, :3])[0]
+        airspeed = None if wind is None or not self._has_tube else _ahead(state, wind)
+        pose, velocity = state.pose[0], state.twist[0, :3]
+        ranges = tuple(self._ranges)
+        return Sample(time_ns, pose, velocity, imu[:3], imu[3:], ranges=ranges, airspeed=airspeed, wind=wind)
+
+
+def _ahead(state: FrameState, wind: np.ndarray) -> float:
+    """Return the speed of the air from ahead (m/s). A pitot tube measures none from behind."""
+    return max(float(state.to_frame(state.twist[:, :3] - wind)[0, 0]), 0.0)
+
+
+# Maximum distance (m) of an imu from the origin of base_link, where autopilots expect it.
+_AT_ORIGIN = 1e-6
+_CELSIUS = 273.15
+
+
+class OnboardSensors:
+    """Samples of imu, magnetometer, barometer, gps and others, if any: one for every measurement of the imu.
+
+    The others are an airspeed sensor, rangefinders, and an optical flow sensor that looks down.
+
+    Raises WorldError for an imu that is not at the origin of base_link. The world has checked that there is one of
+    each.
+    """
+
+    def __init__(self, simulation: Simulation, vehicle: Vehicle) -> None:
+        poses = simulation.snapshot().poses
+        first = {sensor.type: sensor for sensor in reversed(sensors_on(simulation.world, vehicle.body))}
+
+        def subscribed(kind: str) -> tuple[SensorSubscription, FloatArray]:
+            name = first[kind].name
+            mounting = simulation.frames.lookup(poses, vehicle.body, name)
+            if kind == "imu" and np.linalg.norm(mounting[:3]) > _AT_ORIGIN:
+                place, where = first[kind].place, np.round(mounting[:3], 6).tolist()
+                away = f"is at {where} of {quoted(vehicle.body)}; autopilots expect it at the origin"
+                raise WorldError([Problem(place.where, place.key, f"{quoted(name)} {away}")])
+            return simulation.subscribe(name), quaternions.to_matrix(mounting[3:])
+
+        self._imu, self._from_imu = subscribed("imu")
+        self._magnetometer, self._from_magnetometer = subscribed("magnetometer")
+        self._barometer, self._gps = subscribed("barometer")[0], subscribed("gps")[0]
+        self._tube = subscribed("airspeed")[0] if "airspeed" in first else None
+        types: dict[str, Any] = {
+            name: sensor
+            for group in groups_of(simulation.world)
+            for name, sensor in zip(group.names, group.sensors, strict=True)
+        }
+        self.rate = types[first["imu"].name].rate
+        # Standard deviations of the receiver's position, by which PX4 weights it.
+        gps = types[first["gps"].name]
+        self._deviations = [math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical)]
+        self._rangefinders = Rangefinders(simulation, vehicle.body, types)
+        self._flow = FlowSensor(simulation, vehicle.body, types)
+        origin = simulation.world.origin
+        self._base = air_data.altitude_of_origin(simulation.world)
+        # It changes by centimetres per kilometre.
+        self._undulation = 0.0 if origin is None else origin.altitude - self._base
+        self._temperature: float | None = None
+        self._truth = simulation.observer([vehicle.body])
+
+    def sample(self, step: int, time_ns: int) -> Sample | None:
+        """Return the measurements of the sensors since the last sample; None if the imu has no new one."""
+        imu = self._imu.latest(step)
+        if imu is None:
+            return None
+        state = self._truth()
+        field, pressure, fix = self._magnetometer.latest(step), self._barometer.latest(step), self._gps.latest(step)
+        tube = None if self._tube is None else self._tube.latest(step)
+        if pressure is not None or self._temperature is None:
+            # Updated as often as a barometer measures it.
+            self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS
+        rate = self._from_imu @ imu[:3]
+        return Sample(
+            time_ns,
+            state.pose[0],
+            state.twist[0, :3],
+            rate,
+            self._from_imu @ imu[3:],
+            field=None if field is None else self._from_magnetometer @ field,
+            pressure=None if pressure is None else float(pressure[0]),
+            altitude=0.0 if pressure is None else air_data.pressure_altitude(float(pressure[0])),
+            temperature=self._temperature,
+            differential_pressure=None if tube is None else float(tube[0]),
+            distances=self._rangefinders.latest(step),
+            flow=self._flow.latest(step, rate),
+            fix=None if fix is None else self._fix(fix),
+        )
+
+    def _fix(self, measured: FloatArray) -> Fix:
+        latitude, longitude, altitude = measured[:3].tolist()
+        horizontal, vertical = self._deviations
+        return Fix(latitude, longitude, altitude, measured[3:], horizontal, vertical, self._undulation)

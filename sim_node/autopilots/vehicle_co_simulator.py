@@ -1,0 +1,203 @@
+"""The autopilots of a world's vehicles, each in its own process, which fly them in lockstep with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from sim_node.mavlink.ports import PortInUse, is_in_use
+from sim_node.packages import how_to_install
+from sim_node.simulation import Simulation
+from sim_node.simulation.columns import Columns
+from sim_node.world import Multirotor, World, WorldError
+from sim_node.world.autopilots import Vehicle, autopiloted
+from sim_node.world.base_types.channels import Channels
+from sim_node.world.network import refuse_network
+from sim_node.world.problems import Problem
+
+Report = Callable[[str], None]
+
+
+def attach_autopilots(
+    simulation: Simulation, report: Report = lambda line: None, *, network: bool = False
+) -> Sequence[VehicleCoSimulator]:
+    """Attach the autopilots of all vehicles that have one to a run. Closing the run closes them.
+
+    Args:
+        simulation: The run.
+        report: Called with one line of text whenever an autopilot is waited for, connects or disconnects.
+        network: Whether links of the world may leave this machine.
+
+    Returns:
+        The attached autopilots, in the order of the vehicles. Those of vehicles that a change of the world adds are
+        attached when it does, and are then at the end.
+
+    Raises:
+        WorldError: A link leaves this machine, a vehicle does not suit its autopilot, or a package is missing.
+        PortInUse: The port of an autopilot is in use. Nothing stays open in these cases.
+    """
+    attached = list(_opened(simulation, (), report, network=network))
+    for other in attached:
+        simulation.connect(other)
+
+    def open_new(before: World) -> tuple[VehicleCoSimulator, ...]:
+        flown = {vehicle.name: vehicle for vehicle, _ in autopiloted(before)}
+        for vehicle, autopilot in autopiloted(simulation.world):
+            was = flown.get(vehicle.name)
+            if was and (was.autopilot, _outputs(was)) != (autopilot, _outputs(vehicle)):
+                place, what = vehicle.place, "number of rotors" if isinstance(vehicle, Multirotor) else "channels"
+                message = f"cannot change while it is connected, nor can the {what}; remove the vehicle first"
+                raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)])
+        opened = _opened(simulation, flown, report, network=network)
+        attached[:] = [*(each for each in attached if not each.is_closed), *opened]
+        return opened
+
+    simulation.on_change(open_new)
+    return attached
+
+
+def _opened(
+    simulation: Simulation, without: Collection[str], report: Report, *, network: bool
+) -> tuple[VehicleCoSimulator, ...]:
+    """Open the autopilots of all vehicles except some. Nothing stays open if it fails."""
+    refuse_network(simulation.world, allowed=network)
+    others: list[VehicleCoSimulator] = []
+    problems: list[Problem] = []
+    for vehicle, _ in autopiloted(simulation.world):
+        if vehicle.name not in without:
+            try:
+                others.append(VehicleCoSimulator(simulation, vehicle, report))
+            except WorldError as error:
+                problems.extend(error.problems)
+            except ImportError as error:
+                problems.append(missing(vehicle, error))
+            except PortInUse:
+                for other in others:
+                    other.close()
+                raise
+    if problems:
+        for other in others:
+            other.close()
+        raise WorldError(problems)
+    for other in others:
+        if not other.wait.own:
+            report(other.wait.describe())
+    return tuple(others)
+
+
+def missing(vehicle: Vehicle, error: ImportError) -> Problem:
+    """Return the problem of a vehicle whose autopilot needs a package that is not installed."""
+    place = vehicle.place
+    message = f"autopilots need a package: {how_to_install(error)}"
+    return Problem(place.where, f"{place.key}.autopilot", message)
+
+
+def _outputs(vehicle: Vehicle) -> object:
+    return len(vehicle.rotors) if isinstance(vehicle, Multirotor) else vehicle.channels
+
+
+class VehicleCoSimulator:
+    """A vehicle of a run that an autopilot flies or drives: sends it the vehicle's state, and applies its commands.
+
+    Commands are by rotor, in the vehicle's order, or by channel of a base.
+
+    Args:
+        simulation: The run.
+        vehicle: A vehicle with an autopilot.
+        report: Called with one line of text whenever the autopilot is waited for, connects or disconnects.
+
+    Attributes:
+        name: The name of the vehicle.
+        rate: Rate of the samples (Hz).
+        wait: The state of the connection.
+        is_closed: Whether its sockets are closed for good.
+
+    Raises:
+        WorldError: The vehicle does not suit its autopilot.
+        PortInUse: The port of the autopilot is in use.
+    """
+
+    def __init__(self, simulation: Simulation, vehicle: Vehicle, report: Report = lambda line: None) -> None:
+        # Imported here, so that worlds without autopilots run without pymavlink.
+        from sim_node.autopilots.lockstep import AUTOPILOTS
+
+        assert vehicle.autopilot is not None, "the vehicle has an autopilot"
+        kind = AUTOPILOTS[vehicle.autopilot.type]
+        self.name, self._simulation = vehicle.name, simulation
+        self.is_closed = False
+        self._source = kind.sample_source(simulation, vehicle)
+        self.rate = self._source.rate
+        self._vehicle, self._restarts = simulation.vehicles[vehicle.name], 0
+        self._start = simulation.part_state(vehicle.name) if vehicle.autopilot.reset_vehicle else None
+        self._apply = self._command_of(vehicle)
+        self._report = report
+        self._autopilot = kind.of(simulation, vehicle, self.rate)
+        self.wait = self._autopilot.wait
+        self.wait.report = report
+        self._shown = self.wait.peer, self.wait.lockstep
+        self._sent = False
+        try:
+            self._autopilot.open()
+        except OSError as error:
+            place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
+            if is_in_use(error):
+                raise PortInUse(
+                    f"{place.where}: {place.key}.autopilot: cannot wait for {self.wait.whom}: the port is in use, "
+                    "perhaps by another simulation; stop it, or give the vehicle's `autopilot` another `instance`"
+                ) from None
+            raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
+
+    def send(self, step: int, time_ns: int) -> None:
+        """Send the vehicle's state to the autopilot.
+
+        Args:
+            step: The present step.
+            time_ns: Simulation time since the start (ns).
+        """
+        sample = self._source.sample(step, time_ns)
+        self._sent = sample is not None
+        if sample is not None:
+            self._autopilot.send(sample)
+
+    def receive(self) -> None:
+        """Apply the autopilot's commands."""
+        if not self._sent:
+            return
+        commands = self._autopilot.receive()
+        if self.wait.restarts > self._restarts:
+            self._restarts = self.wait.restarts
+            if self._start is not None:
+                self._simulation.put_back(self._start)
+                self._report(f"{self.wait.whom} has started again: {self.name} is back at its start")
+        if commands is not None:
+            self._apply(commands)
+        status = self.wait.peer, self.wait.lockstep
+        if status != self._shown and not self.wait.stop.is_set():
+            self._shown = status
+            self._report(self.wait.describe())
+
+    def _command_of(self, vehicle: Vehicle) -> Callable[[Sequence[float]], None]:
+        """Return what applies commands: as motor commands, or as the twist that a base's channels stand for."""
+        handle = self._vehicle
+        if isinstance(vehicle, Multirotor):
+
+            def turn_rotors(commands: Sequence[float]) -> None:
+                handle.command[:] = commands
+
+            return turn_rotors
+        channels = Channels(vehicle.channels, vehicle.shape, vehicle.limits.linear, vehicle.limits.angular)
+
+        # In lockstep: they act until others come, and an autopilot that is lost commands zeros.
+        return lambda commands: handle.cmd_vel(*channels.twist(commands), timeout=0.0)
+
+    def adapt(self, columns: Columns) -> bool:
+        """Return whether the vehicle is still there, and flown by an autopilot, after a change of the world."""
+        return any(vehicle.name == self.name for vehicle, _ in autopiloted(self._simulation.world))
+
+    def interrupt(self) -> None:
+        """End any waiting immediately and permanently."""
+        self.wait.stop.set()
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self.is_closed = True
+        self._autopilot.close()

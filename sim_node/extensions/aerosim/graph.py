@@ -1,0 +1,227 @@
+"""The SceneGraph: entities, their components, and the resources of a scene, as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.fields import floats, same
+from sim_node.world.problems import NO_PLACE, Place, quoted
+
+# Values of JSON: numbers, texts, booleans, None, and lists and mappings of them.
+Json = Any
+# The component groups with a meaning here. Others are kept as they are.
+PROPERTIES, STATE, EFFECTORS, SENSOR = "actor_properties", "actor_state", "effectors", "sensor"
+GROUPS = (PROPERTIES, STATE, EFFECTORS, SENSOR)
+# AeroSim's text says sensors, its examples and its program say sensor.
+GROUP_ALIASES = {"sensors": SENSOR}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transform3D:
+    """Position, orientation and scale as the file has them, in the file's convention.
+
+    Attributes:
+        pose: Pose (7,) [x y z qx qy qz qw] in the parent, m. Read-only.
+        scale: Scale (3,) along the entity's own axes. Read-only.
+        extra: Further keys.
+        beside: Further keys of the pose that holds the transform.
+
+    Raises:
+        ValueError: An array has the wrong shape.
+    """
+
+    pose: FloatArray = field(default_factory=lambda: np.array(poses.IDENTITY))
+    scale: FloatArray = field(default_factory=lambda: np.ones(3))
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    beside: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pose", floats(self.pose, (7,), "transform", "pose"))
+        object.__setattr__(self, "scale", floats(self.scale, (3,), "transform", "scale"))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipsoid:
+    """The ellipsoid of geodetic coordinates; WGS84 by default.
+
+    Attributes:
+        equatorial_radius: Semi-major axis, m.
+        flattening_factor: (equatorial_radius - polar_radius) / equatorial_radius.
+        polar_radius: Semi-minor axis, m.
+    """
+
+    equatorial_radius: float = 6378137.0
+    flattening_factor: float = 0.0033528106647474805
+    polar_radius: float = 6356752.314245179
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldCoordinate:
+    """The position of an entity on Earth, in several conventions; None for what the file leaves out.
+
+    Attributes:
+        ned: North, east and down (3,) of the origin, m.
+        lla: Latitude and longitude (degrees), and height above the ellipsoid (m) (3,).
+        ecef: Earth-centred, Earth-fixed coordinates (3,), m.
+        cartesian: ECEF coordinates minus those of the origin (3,), along ECEF's axes, m.
+        origin_lla: The origin of `ned`, like `lla` (3,).
+        ellipsoid: The ellipsoid.
+        extra: Further keys.
+        place: Where the file has it.
+
+    Raises:
+        ValueError: An array has the wrong shape.
+    """
+
+    ned: FloatArray | None = None
+    lla: FloatArray | None = None
+    ecef: FloatArray | None = None
+    cartesian: FloatArray | None = None
+    origin_lla: FloatArray | None = None
+    ellipsoid: Ellipsoid | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        for key in ("ned", "lla", "ecef", "cartesian", "origin_lla"):
+            value = getattr(self, key)
+            if value is not None:
+                object.__setattr__(self, key, floats(value, (3,), "world_coordinate", key))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Effector:
+    """A moving part of an actor: a rotor, a propeller, a flap.
+
+    Attributes:
+        id: Unique in the actor.
+        path: Where the part is in the actor's asset.
+        transform: In the actor.
+        extra: Further keys.
+        place: Where the file gives the id.
+    """
+
+    id: str
+    path: str = ""
+    transform: Transform3D = field(default_factory=Transform3D)
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SensorComponent:
+    """A sensor on an entity.
+
+    Attributes:
+        name: Its name.
+        type: The type as the file has it, as in rgb_camera or sensors/cameras/rgb_camera.
+        parameters: Its parameters, without upstream's wrapping in the name of their class.
+        extra: Further keys.
+        places: Where the file gives the type and each parameter.
+    """
+
+    name: str
+    type: str
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity with its components.
+
+    Attributes:
+        id: The key of the entity, as in entity_0.
+        name: actor_name; empty if it has none.
+        asset: actor_asset: where the 3D model is.
+        parent: The id of the parent; empty for none.
+        transform: In the parent; None without actor_state.
+        world_coordinate: The position on Earth; None if the file has none.
+        effectors: Its effectors; None without that component, which differs from an empty list.
+        sensor: Its sensor, or None.
+        components: Components of other groups by group, as they are in the file.
+        extra: Further keys of actor_properties and actor_state, by group.
+        place: Where the file gives the name, or else the id.
+        parent_place: Where the file gives the parent.
+    """
+
+    id: str
+    name: str = ""
+    asset: str = ""
+    parent: str = ""
+    transform: Transform3D | None = None
+    world_coordinate: WorldCoordinate | None = None
+    effectors: tuple[Effector, ...] | None = None
+    sensor: SensorComponent | None = None
+    components: Mapping[str, Json] = field(default_factory=dict)
+    extra: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    place: Place = field(default=NO_PLACE, compare=False)
+    parent_place: Place = field(default=NO_PLACE, compare=False)
+
+    @property
+    def frame(self) -> str:
+        """The name of its frame: its name, that of its sensor, or its id."""
+        return self.name or (self.sensor.name if self.sensor else "") or self.id
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of its components, in the order of AeroSim."""
+        own = (
+            (PROPERTIES, True),
+            (STATE, self.transform is not None),
+            (EFFECTORS, self.effectors is not None),
+            (SENSOR, self.sensor is not None),
+        )
+        return (*(name for name, there in own if there), *self.components)
+
+
+@dataclass(frozen=True, slots=True)
+class SceneGraph:
+    """A scene: entities with their components, and resources.
+
+    Attributes:
+        entities: In the order of the file.
+        resources: Properties of the whole scene by name, such as origin and weather.
+        groups: Further component groups that the file has, some of which may be empty.
+        extra: Further keys of the file.
+    """
+
+    entities: tuple[Entity, ...] = ()
+    resources: Mapping[str, Json] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, Json] = field(default_factory=dict)
+
+    def entity(self, id: str) -> Entity:
+        """Return an entity.
+
+        Args:
+            id: The id, as in entity_0.
+
+        Returns:
+            The entity.
+
+        Raises:
+            KeyError: There is none; the message names the nearest id.
+        """
+        for each in self.entities:
+            if each.id == id:
+                return each
+        raise KeyError(f"no entity {quoted(id)}{did_you_mean(id, [each.id for each in self.entities])}")

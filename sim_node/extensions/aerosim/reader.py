@@ -1,0 +1,112 @@
+"""Worlds from JSON: scene graphs, and AeroSim's configurations of a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from sim_node.extensions.aerosim.coordinates import consistent
+from sim_node.extensions.aerosim.json_text import compose_json
+from sim_node.extensions.aerosim.reading import read_graph
+from sim_node.extensions.aerosim.sim_config import read_sim_config
+from sim_node.extensions.aerosim.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options, world_of
+from sim_node.world.bodies import MESHES, MESHES_SHOWN
+from sim_node.world.layout import with_default_parents
+from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.model import World
+from sim_node.world.problems import WorldError, counted, quoted, shown_key
+from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.readers.keys import Keys, by_name, choice, text
+from sim_node.world.readers.registry import read_file, reader
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import report_unread, unread
+from sim_node.world.readers.yaml_include import include_reader
+from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_section import Context
+from sim_node.world.readers.yaml_values import Table, Value
+
+MODELS = (".urdf", ".xml", ".mjcf")
+
+
+@reader(".json")
+def read_json(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
+    """Return the world of a scene graph, or None with the faults in `report`."""
+    return _read(path, shown, report, Options())
+
+
+@include_reader(
+    ".json",
+    keys=Keys(
+        {
+            "convention": choice("Axes of a scene graph's root.", ROOTS),
+            "effectors": choice("Axes of a scene graph's effectors.", EFFECTOR_CONVENTIONS),
+            "assets": by_name("Meshes and models by the names of a scene graph's assets.", text("A file.")),
+        }
+    ),
+)
+def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
+    """Return the world of an included scene graph, with the conventions and assets of the include."""
+    options = Options(
+        convention=table.choice("convention", ROOTS, "NED"),
+        effectors="" if table.get("effectors") is None else table.choice("effectors", EFFECTOR_CONVENTIONS, "FRD"),
+        assets=_assets(table.get("assets"), context),
+    )
+    return _read(path, shown, report, options)
+
+
+def _read(path: Path, shown: Path, report: Report, options: Options) -> World | None:
+    text = read_text(path, report)
+    if text is None:
+        return None
+    errors = len(report.errors)
+    try:
+        root = compose_json(text, report)
+    except WorldError as error:
+        report.errors.extend(error.problems)
+        return None
+    is_config = isinstance(root, Mapping) and "entities" not in root.entries and "world" in root.entries
+    graph = read_sim_config(root, report) if is_config else read_graph(root, report)
+    if graph is None or len(report.errors) > errors:
+        return None
+    report_unread(unread(root), report)
+    graph, differences = consistent(graph)
+    report.warnings.extend(differences)
+    found = world_of(graph, path.stem, options)
+    report.errors.extend(found.errors)
+    report.warnings.extend(found.warnings)
+    if len(report.errors) > errors:
+        return None
+    return with_default_parents(replace(found.world, source=str(shown)))
+
+
+def _assets(value: Value | None, context: Context) -> dict[str, Asset]:
+    """Read the table of assets: meshes and models by the names of assets, beside the world file."""
+    assets: dict[str, Asset] = {}
+    if value is None:
+        return assets
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping of assets to files is needed, found {value.found()}")
+        return assets
+    for name, (_, node) in value.node.entries.items():
+        each = Value(node, value.report, shown_key(name), value)
+        found = context.find(each)
+        if found is None:
+            continue
+        path, shown = found
+        suffix = path.suffix.lower()
+        if suffix in MODELS:
+            roots = context.roots.around(path)
+            world = read_file(path, shown, roots, context.report, (*context.including, path.resolve()))
+            if world is not None and len(world.models) != 1:
+                each.error(f"{quoted(path.name)} has {counted(len(world.models), 'model')}; an asset is one")
+            elif world is not None:
+                assets[name] = Asset(path, world, each.place)
+        elif suffix not in (*MESHES, *MESHES_SHOWN):
+            allowed = ", ".join((*MESHES, *MESHES_SHOWN, *MODELS))
+            each.error(f"{quoted(path.name)} cannot stand for an asset; allowed: {allowed}")
+        elif fault := mesh_fault(path):
+            each.error(fault)
+        else:
+            context.report.read.append(path)
+            assets[name] = Asset(path, None, each.place)
+    return assets

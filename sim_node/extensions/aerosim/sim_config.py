@@ -1,0 +1,181 @@
+"""AeroSim's configuration of a simulation as a scene graph: its actors, effectors, sensors and resources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.aerosim.graph import (
+    PROPERTIES,
+    Effector,
+    Entity,
+    Json,
+    SceneGraph,
+    SensorComponent,
+    Transform3D,
+)
+from sim_node.extensions.aerosim.json_text import plain_of
+from sim_node.extensions.aerosim.reading import keys_of, opened, places_in
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.model import ORIGIN_RANGES
+from sim_node.world.problems import quoted
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_nodes import Node
+from sim_node.world.readers.yaml_values import Value
+
+# Keys of an actor with a meaning here; state names the topic of its pose, which belongs to AeroSim's own middleware.
+ACTOR_KEYS = ("actor_name", "actor_asset", "parent", "transform", "effectors")
+SENSOR_KEYS = ("sensor_name", "type", "parent", "transform", "parameters")
+_INTERVAL = "update_interval_ms"  # of AeroSim's own messages
+EFFECTOR_KEYS = ("id", "relative_path", "transform")
+
+
+def read_sim_config(root: Node, report: Report) -> SceneGraph | None:
+    """Return the scene that a configuration describes; None, with the problems in the report, if it is invalid.
+
+    Actors have their place in transform.position, sensors and effectors in transform.translation; either key is read in
+    all of them. Rotations are roll, pitch and yaw in degrees: about z, then the new y, then the new x. Parents are
+    named by actor_name. The clock, the orchestrator and FMUs are not part of a scene; a warning names them.
+    """
+    whole = Value(root, report)
+    errors = len(report.errors)
+    table, others = opened(whole, ("world", "renderers"), required=("world",))
+    for key in others:
+        if key != "description":
+            report.warning("is not part of a scene, and has no effect here", (root.line, root.column), key)
+    world, renderers = table.get("world"), table.get("renderers")
+    if world is None:
+        return None
+    inside, extra = opened(world, ("origin", "actors", "sensors"), required=("actors",))
+    actors, sensors, origin = (inside.get(key) for key in ("actors", "sensors", "origin"))
+    resources: dict[str, Json] = {} if origin is None else {"origin": _origin(origin)}
+    resources |= {key: value for key, value in extra.items() if key != _INTERVAL}
+    assert isinstance(world.node, MappingNode)
+    if _INTERVAL in extra:
+        world.node.entries[_INTERVAL][1].read = False
+    found: list[tuple[Entity, Value | None]] = []
+    for value in () if actors is None else actors.items():
+        found.append(_actor(value, f"entity_{len(found)}"))
+    for value in () if sensors is None else sensors.items():
+        found.append(_sensor(value, f"entity_{len(found)}"))
+    entities = _with_parents(found)
+    if renderers is not None:
+        ids = {entity.frame: entity.id for entity in entities}
+        resources["viewport_configs"] = [_viewport(each, ids) for each in renderers.items()]
+    return SceneGraph(entities, resources) if len(report.errors) == errors else None
+
+
+def _origin(value: Value) -> dict[str, Json]:
+    table, extra = opened(value, tuple(ORIGIN_RANGES), required=tuple(ORIGIN_RANGES), kept=False)
+    data = {key: each.number(*ORIGIN_RANGES[key]) for key in ORIGIN_RANGES if (each := table.get(key)) is not None}
+    return {**data, **extra}
+
+
+def _actor(value: Value, id: str) -> tuple[Entity, Value | None]:
+    table, extra = opened(value, ACTOR_KEYS, required=("actor_name", "transform"))
+    name, asset, parent, effectors = (table.get(key) for key in ("actor_name", "actor_asset", "parent", "effectors"))
+    entity = Entity(
+        id,
+        "" if name is None else name.text(),
+        "" if asset is None else asset.text(),
+        "" if parent is None else parent.text(),
+        _transform(table.get("transform")),
+        effectors=None if effectors is None else tuple(_effector(each) for each in effectors.items()),
+        extra={PROPERTIES: extra} if extra else {},
+        place=(name or value).place,
+        parent_place=(parent or value).place,
+    )
+    return entity, parent
+
+
+def _sensor(value: Value, id: str) -> tuple[Entity, Value | None]:
+    table, extra = opened(value, SENSOR_KEYS, required=("sensor_name", "type", "transform"))
+    name, kind, parent, parameters = (table.get(key) for key in ("sensor_name", "type", "parent", "parameters"))
+    places = {} if kind is None else {"type": kind.place}
+    given = {} if parameters is None else keys_of(parameters)
+    places |= {} if parameters is None else places_in(parameters)
+    text = "" if name is None else name.text()
+    kind_text = "" if kind is None else kind.text()
+    entity = Entity(
+        id,
+        text,
+        kind_text,
+        "" if parent is None else parent.text(),
+        _transform(table.get("transform")),
+        sensor=SensorComponent(text, kind_text, given, extra, places),
+        place=(name or value).place,
+        parent_place=(parent or value).place,
+    )
+    return entity, parent
+
+
+def _effector(value: Value) -> Effector:
+    table, extra = opened(value, EFFECTOR_KEYS, required=("id", "transform"))
+    id, path = table.get("id"), table.get("relative_path")
+    transform = _transform(table.get("transform"))
+    name, where = "" if id is None else id.text(), "" if path is None else path.text()
+    return Effector(name, where, transform, extra, (id or value).place)
+
+
+def _transform(value: Value | None) -> Transform3D:
+    if value is None:
+        return Transform3D()
+    table, extra = opened(value, ("position", "translation", "rotation", "scale"), kept=False)
+    position, translation, rotation, scale = (
+        table.get(key) for key in ("position", "translation", "rotation", "scale")
+    )
+    if position is not None and translation is not None:
+        translation.error("cannot be combined with position; give one of them")
+    pose = np.array(poses.IDENTITY)
+    place = position or translation
+    if place is not None and (found := place.vector(3, MAX_DISTANCE)) is not None:
+        pose[:3] = found
+    if rotation is not None and (degrees := rotation.vector(3)) is not None:
+        pose[3:] = _attitude(np.radians(degrees))
+    factors = None if scale is None else scale.vector(3)
+    if scale is not None and factors is not None and min(factors) <= 0.0:
+        scale.error(f"found {min(factors):g}; a scale must be above zero")
+        factors = None
+    return Transform3D(pose, np.ones(3) if factors is None else np.array(factors), extra)
+
+
+def _attitude(rpy: FloatArray) -> FloatArray:
+    """Return the quaternion of roll, pitch and yaw, rad: those of aeronautics, about z, then y', then x''."""
+    parts = [quaternions.from_axis_angle(axis, angle) for axis, angle in zip(np.eye(3), rpy, strict=True)]
+    return quaternions.multiply(quaternions.multiply(parts[2], parts[1]), parts[0])
+
+
+def _with_parents(found: list[tuple[Entity, Value | None]]) -> tuple[Entity, ...]:
+    """Return the entities with the ids of their parents, which are given by name."""
+    ids: dict[str, str] = {}
+    for entity, _ in found:
+        ids.setdefault(entity.frame, entity.id)
+    entities = []
+    for entity, value in found:
+        parent = ids.get(entity.parent, "")
+        if entity.parent and not parent and value is not None:
+            value.error(f"no actor {quoted(entity.parent)}{did_you_mean(entity.parent, ids)}")
+        entities.append(replace(entity, parent=parent))
+    return tuple(entities)
+
+
+def _viewport(value: Value, ids: Mapping[str, str]) -> dict[str, Any]:
+    """Return a renderer as AeroSim's scene graph has it: its active camera by the id of the entity."""
+    number = _at(value, "renderer_id")
+    config = _at(value, "viewport_config")
+    camera = None if config is None else _at(config, "active_camera")
+    data = ["" if each is None else plain_of(each.node) for each in (number, camera)]
+    return {"renderer_instance": data[0], "active_camera": ids.get(str(data[1]), "")}
+
+
+def _at(value: Value, key: str) -> Value | None:
+    """Return the value of a key, if there is one."""
+    entry = value.node.entries.get(key) if isinstance(value.node, MappingNode) else None
+    return None if entry is None else Value(entry[1], value.report, key, value)

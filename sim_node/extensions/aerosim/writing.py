@@ -1,0 +1,145 @@
+"""Scene graphs as JSON, in the spelling of AeroSim's documentation or of its program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sim_node.extensions.aerosim.graph import (
+    EFFECTORS,
+    PROPERTIES,
+    SENSOR,
+    STATE,
+    Effector,
+    Entity,
+    Json,
+    SceneGraph,
+    SensorComponent,
+    Transform3D,
+    WorldCoordinate,
+)
+from sim_node.extensions.aerosim.json_text import json_text
+from sim_node.extensions.aerosim.reading import LLA_KEYS, NED_KEYS, XYZ
+from sim_node.spatial.geometry.arrays import FloatArray
+
+# Spellings: that of AeroSim's documentation, and that of its program.
+DIALECTS = ("seed", "upstream")
+# Component groups that AeroSim's program always writes.
+_UPSTREAM_GROUPS = ("primary_flight_display_state", "trajectory")
+# Sensor types of AeroSim's program, and the classes in whose name it wraps their parameters.
+_UPSTREAM_SENSORS = {
+    "rgb_camera": ("sensors/cameras/rgb_camera", "RGBCamera"),
+    "depth_sensor": ("sensors/depth_sensor", "DepthSensor"),
+}
+
+
+def to_json(graph: SceneGraph, dialect: str = "seed", *, compact: bool = False) -> str:
+    """Return a scene graph as JSON. The same graph gives the same bytes everywhere.
+
+    Args:
+        graph: The scene graph.
+        dialect: One of DIALECTS: "seed" as AeroSim documents it, "upstream" as AeroSim's program writes it.
+        compact: Whether to write one line, for topics.
+
+    Returns:
+        The text.
+
+    Raises:
+        ValueError: The dialect is unknown, or a number is not finite.
+    """
+    return json_text(graph_data(graph, dialect), compact=compact)
+
+
+def graph_data(graph: SceneGraph, dialect: str = "seed") -> dict[str, Json]:
+    """Return a scene graph as plain data of JSON."""
+    if dialect not in DIALECTS:
+        raise ValueError(f"no dialect {dialect!r}; allowed: {', '.join(DIALECTS)}")
+    return {
+        "entities": {entity.id: list(entity.groups) for entity in graph.entities},
+        "components": components_data(graph.entities, graph.groups, dialect),
+        "resources": dict(graph.resources),
+        **graph.extra,
+    }
+
+
+def components_data(entities: Sequence[Entity], groups: Sequence[str], dialect: str) -> dict[str, Json]:
+    """Return the components of entities by group and id."""
+    upstream = dialect == "upstream"
+    data: dict[str, dict[str, Json]] = {PROPERTIES: {}, STATE: {}, EFFECTORS: {}, SENSOR: {}}
+    for name in (*groups, *(_UPSTREAM_GROUPS if upstream else ())):
+        data[name] = {}
+    for entity in entities:
+        data[PROPERTIES][entity.id] = _properties(entity)
+        if entity.transform is not None:
+            data[STATE][entity.id] = state_data(entity)
+        if entity.effectors is not None:
+            data[EFFECTORS][entity.id] = [effector_data(each, dialect) for each in entity.effectors]
+        if entity.sensor is not None:
+            data[SENSOR][entity.id] = _sensor(entity.sensor, upstream=upstream)
+        for name, component in entity.components.items():
+            data.setdefault(name, {})[entity.id] = component
+    return data
+
+
+def _properties(entity: Entity) -> dict[str, Json]:
+    named = {"actor_name": entity.name, "actor_asset": entity.asset, "parent": entity.parent}
+    return {**named, **entity.extra.get(PROPERTIES, {})}
+
+
+def state_data(entity: Entity) -> dict[str, Json]:
+    """Return the component actor_state of an entity that has a transform."""
+    assert entity.transform is not None
+    data: dict[str, Any] = {"pose": _pose(entity.transform)}
+    if entity.world_coordinate is not None:
+        data["world_coordinate"] = _coordinate(entity.world_coordinate)
+    return {**data, **entity.extra.get(STATE, {})}
+
+
+def effector_data(effector: Effector, dialect: str = "seed") -> dict[str, Json]:
+    """Return an effector."""
+    id, path = ("effector_id", "relative_path") if dialect == "upstream" else ("id", "usd_relative_path")
+    return {id: effector.id, path: effector.path, "pose": _pose(effector.transform), **effector.extra}
+
+
+def _pose(transform: Transform3D) -> dict[str, Json]:
+    x, y, z, w = transform.pose[3:].tolist()
+    data = {
+        "position": _named(XYZ, transform.pose[:3]),
+        "orientation": {"x": x, "y": y, "z": z, "w": w},
+        "scale": _named(XYZ, transform.scale),
+    }
+    return {"transform": {**data, **transform.extra}, **transform.beside}
+
+
+def _coordinate(coordinate: WorldCoordinate) -> dict[str, Json]:
+    keys = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
+    data: dict[str, Json] = {
+        key: _named(names, value) for key, names in keys.items() if (value := getattr(coordinate, key)) is not None
+    }
+    if coordinate.ellipsoid is not None:
+        ellipsoid = coordinate.ellipsoid
+        data["ellipsoid"] = {
+            "equatorial_radius": ellipsoid.equatorial_radius,
+            "flattening_factor": ellipsoid.flattening_factor,
+            "polar_radius": ellipsoid.polar_radius,
+        }
+    return {**data, **coordinate.extra}
+
+
+def _sensor(sensor: SensorComponent, *, upstream: bool) -> dict[str, Json]:
+    kind, parameters = sensor.type, dict(sensor.parameters)
+    short = kind.rpartition("/")[2]
+    if upstream and short in _UPSTREAM_SENSORS:
+        kind, wrapper = _UPSTREAM_SENSORS[short]
+        resolution = parameters.get("resolution")
+        if isinstance(resolution, Mapping):
+            parameters["resolution"] = [resolution.get("x"), resolution.get("y")]
+        if wrapper == "RGBCamera":
+            parameters.setdefault("capture_enabled", True)
+        parameters = {wrapper: parameters}
+    named = {"sensor_name": sensor.name, "sensor_type": kind, "sensor_parameters": parameters}
+    return {**named, **sensor.extra}
+
+
+def _named(names: tuple[str, ...], values: FloatArray) -> dict[str, float]:
+    return dict(zip(names, values.tolist(), strict=True))

@@ -1,0 +1,14 @@
+"""Tools for AI assistants: an MCP server over a running graph, worlds and bags."""
+
+from sim_node.lazy import public
+
+with public(__name__):
+    from sim_node.extensions.assistants.access import Access as Access
+    from sim_node.extensions.assistants.access import Limits as Limits
+    from sim_node.extensions.assistants.graph import Cancelled as Cancelled
+    from sim_node.extensions.assistants.graph import Graph as Graph
+    from sim_node.extensions.assistants.graph import Patience as Patience
+    from sim_node.extensions.assistants.graph import ToolRefused as ToolRefused
+    from sim_node.extensions.assistants.registry import TOOLS as TOOLS
+    from sim_node.extensions.assistants.registry import Call as Call
+    from sim_node.extensions.assistants.registry import tool as tool

@@ -1,0 +1,81 @@
+"""Capture of worlds in Python: a script that is read as a world ends at World.run, which hands over its world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sim_node.extensions.elodin.entities import Entities
+    from sim_node.extensions.elodin.program import Program
+    from sim_node.world.model import World
+
+# Called as callback(tick, context) before or after each tick.
+Callback = Callable[[int, Any], object]
+
+
+class Stop(BaseException):
+    """Ends a script at World.run while it is read as a world.
+
+    A BaseException, because `except Exception` in the script must not catch it.
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """What a script gave to World.run.
+
+    Attributes:
+        entities: The entities of the world.
+        program: The compiled world.
+        pre_step: Called before each tick, or None.
+        post_step: Called after each tick, or None.
+        settings: The other arguments of World.run by name.
+        source: The world from a file that the systems run beside, or None if they are all of it.
+        mirrored: Components that repeat what the world from a file publishes itself.
+    """
+
+    entities: Entities
+    program: Program
+    pre_step: Callback | None = None
+    post_step: Callback | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    source: World | None = None
+    mirrored: frozenset[str] = frozenset()
+
+
+# The worlds that are captured at present; None outside of `capturing`.
+_CAPTURED: ContextVar[list[Captured] | None] = ContextVar("captured", default=None)
+
+
+@contextmanager
+def capturing() -> Iterator[list[Captured]]:
+    """Capture worlds instead of running them, in this thread, until the block ends.
+
+    Yields:
+        The captured worlds, to which `offer` adds. A script ends at the first one, unless it catches Stop.
+    """
+    captured: list[Captured] = []
+    before = _CAPTURED.set(captured)
+    try:
+        yield captured
+    finally:
+        _CAPTURED.reset(before)
+
+
+def offer(captured: Captured) -> None:
+    """Hand over a world that is about to run. Does nothing outside of `capturing`.
+
+    Args:
+        captured: The world.
+
+    Raises:
+        Stop: The world was captured; it must not be run.
+    """
+    into = _CAPTURED.get()
+    if into is not None:
+        into.append(captured)
+        raise Stop

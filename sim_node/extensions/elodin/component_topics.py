@@ -1,0 +1,306 @@
+"""Components of a world in Python as topics: which message carries them, and its bytes for many instants at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.extensions.elodin.component_names import claimed, frames_of, topic_name
+from sim_node.extensions.elodin.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
+from sim_node.messages.clock import CLOCK
+from sim_node.messages.layout import MessageLayout
+from sim_node.messages.message_rows import Columns, MessageRows
+from sim_node.messages.tf_sink import TF, TF_STATIC
+from sim_node.messages.topic import LATCHED, Qos, Topic
+
+if TYPE_CHECKING:
+    from sim_node.extensions.elodin.structure import Structure
+
+# With more topics than this, the entities of a component share one.
+MAX_TOPICS = 200
+# As deep as the queues of sensors, and reliable: such publishers match every subscriber.
+STATES = Qos(depth=50)
+# The numbers of the MultiArray of a type; std_msgs has none of bool.
+_ARRAYS = {
+    "float64": "Float64",
+    "float32": "Float32",
+    **{f"{sign}int{bits}": f"{sign.upper()}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "bool": "UInt8",
+}
+
+
+@dataclass(frozen=True)
+class ComponentTable:
+    """A component of a world, as its messages need it.
+
+    Attributes:
+        name: Its name.
+        dtype: The NumPy type of its numbers.
+        shape: The shape of a value.
+        entities: The names of the entities that have it, in the order of spawning.
+        labels: The labels of its numbers, if it has any.
+        once: Whether its values do not change: of edges and assets.
+        external: Whether callbacks write it, at times of their own.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    entities: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+    once: bool = False
+    external: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many numbers a value has."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class _Standard:
+    """A message that fits a component by its name and layout.
+
+    Attributes:
+        type: package/msg/Name.
+        size: The numbers of a value, float64.
+        fields: Paths, and the numbers (of a value) that each has.
+        in_body: Whether the numbers are in the entity's frame, and not in the fixed frame.
+    """
+
+    type: str
+    size: int
+    fields: Mapping[str, slice]
+    in_body: bool = False
+
+
+# Spatial vectors are [angular linear], along the axes of the fixed frame; inertias [Ix Iy Iz px py pz m] in the body's.
+_STANDARD = {
+    "world_vel": _Standard(
+        "geometry_msgs/msg/TwistStamped", 6, {"twist.angular": slice(0, 3), "twist.linear": slice(3, 6)}
+    ),
+    "world_accel": _Standard(
+        "geometry_msgs/msg/AccelStamped", 6, {"accel.angular": slice(0, 3), "accel.linear": slice(3, 6)}
+    ),
+    "force": _Standard(
+        "geometry_msgs/msg/WrenchStamped", 6, {"wrench.torque": slice(0, 3), "wrench.force": slice(3, 6)}
+    ),
+    "inertia": _Standard(
+        "geometry_msgs/msg/InertiaStamped",
+        7,
+        {
+            "inertia.ixx": slice(0, 1),
+            "inertia.iyy": slice(1, 2),
+            "inertia.izz": slice(2, 3),
+            "inertia.com": slice(3, 6),
+            "inertia.m": slice(6, 7),
+        },
+        in_body=True,
+    ),
+}
+_TRANSFORM = {"transforms[].transform.rotation": slice(0, 4), "transforms[].transform.translation": slice(4, 7)}
+
+
+class ComponentTopic:
+    """A topic, and the rows of a component that its messages have.
+
+    Args:
+        topic: The topic.
+        table: The component.
+        rows: The rows of the table.
+        layout: The message of one instant.
+        fields: Paths in it, and the numbers of a value that each has. An entity's are in a row of the list that a path
+            marks by [], or of equal parts of the field.
+
+    Attributes:
+        topic: The topic.
+        component: The name of the component.
+        rows: The rows of the component's array that are in its messages.
+        entities: Their names.
+        size: Bytes of a message.
+    """
+
+    def __init__(
+        self, topic: Topic, table: ComponentTable, rows: slice, layout: MessageLayout, fields: Mapping[str, slice]
+    ) -> None:
+        self.topic, self.component, self.rows = topic, table.name, rows
+        self.entities = table.entities[rows]
+        self._table = table
+        self._messages = MessageRows(layout)
+        self.size = self._messages.size
+        n = len(self.entities)
+        self._fields: list[tuple[Columns, slice]] = []
+        if table.size:
+            for path, numbers in fields.items():
+                self._fields += [(columns, numbers) for columns in self._messages.columns(path, n)]
+
+    def encode(self, values: npt.NDArray[Any], stamps_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+        """Return the messages of T instants.
+
+        Args:
+            values: (T, n, *shape) of the topic's entities.
+            stamps_ns: (T,) stamps of the headers, ns.
+
+        Returns:
+            The CDR of each message, (T, size).
+
+        Raises:
+            ValueError: The values have another shape.
+            OverflowError: A time does not fit into a stamp.
+        """
+        needed = (len(stamps_ns), len(self.entities), *self._table.shape)
+        if values.shape != needed:
+            raise ValueError(f"{self.topic.name}: found values {values.shape}; {needed} are needed")
+        flat = values.reshape(len(stamps_ns), len(self.entities), self._table.size)
+        memory = self._messages.memory(len(stamps_ns))
+        for columns, numbers in self._fields:
+            rows = slice(columns.first, columns.first + columns.runs)
+            self._messages.view(memory, columns)[:] = flat[:, rows, numbers]
+        self._messages.stamp(memory, stamps_ns)
+        return self._messages.messages(memory)
+
+    def fits(self, messages: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+        """Return which of messages (T, size) differ from this topic's only in numbers and stamps."""
+        template, fixed = self._fixed
+        return (messages[:, fixed] == template[fixed]).all(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _fixed(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_]]:
+        """A message, and which of its bytes are the same in all."""
+        memory = self._messages.memory(2)
+        for columns, _ in self._fields:
+            view = self._messages.view(memory, columns).view(np.uint8)
+            view[0], view[1] = 0, 255
+        self._messages.stamp(memory, np.array([0, 2**31 * 10**9 - 1]))
+        zeros, ones = self._messages.messages(memory)
+        return zeros, zeros == ones
+
+    def decode(self, messages: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+        """Return the values (T, n, *shape) in messages (T, size) that fit this topic."""
+        memory = self._messages.loaded(messages)
+        flat = np.empty((len(messages), len(self.entities), self._table.size), np.dtype(self._table.dtype))
+        for columns, numbers in self._fields:
+            rows = slice(columns.first, columns.first + columns.runs)
+            flat[:, rows, numbers] = self._messages.view(memory, columns)
+        return flat.reshape(len(messages), len(self.entities), *self._table.shape)
+
+
+def tables_of(structure: Structure) -> tuple[ComponentTable, ...]:
+    """Return the components of a compiled world, in the order of their first use."""
+    found = []
+    for name, component in structure.components.items():
+        assert component.type is not None
+        found.append(
+            ComponentTable(
+                name,
+                component.type.dtype.name,
+                component.type.shape,
+                tuple(structure.names[entity] for entity in structure.entities[name]),
+                component.labels() if component.metadata.get("element_names") else (),
+                once=component.asset or name in structure.edges,
+                external=_is_set(component.metadata.get("external_control")),
+            )
+        )
+    return tuple(found)
+
+
+def topics_of(structure: Structure, constant: Collection[str] = ()) -> list[ComponentTopic]:
+    """Return the topics of the components of a compiled world.
+
+    Args:
+        structure: The compiled world.
+        constant: Components that no system changes. They are published once, for late subscribers, too.
+
+    Returns:
+        The topics: /tf first, then those of each component, in order.
+
+    Raises:
+        EcsError: Two topics or frames would have one name, or a name is too long.
+    """
+    return topics_of_tables(tables_of(structure), constant)
+
+
+def topics_of_tables(tables: Sequence[ComponentTable], constant: Collection[str] = ()) -> list[ComponentTopic]:
+    """Return the topics of components; see `topics_of`. Raises EcsError."""
+    used = {each.name: each.name for each in (CLOCK, TF, TF_STATIC)}
+    framed = [table for table in tables if _is_pose(table)]
+    others = [table for table in tables if not _is_pose(table)]
+    found = [topic for table in framed for topic in _transforms(table)]
+    many = sum(len(table.entities) for table in others) > MAX_TOPICS
+    for table in others:
+        qos = LATCHED if table.once or (table.name in constant and not table.external) else STATES
+        if many and len(table.entities) > 1 and not table.external:
+            name = claimed(used, topic_name(table.name), f"component {table.name!r}")
+            found.append(_array(table, slice(0, len(table.entities)), name, qos))
+            continue
+        for row, entity in enumerate(table.entities):
+            name = claimed(used, topic_name(table.name, entity), f"{entity}.{table.name}")
+            found.append(_of_entity(table, row, name, qos))
+    return found
+
+
+def world_frame(tables: Sequence[ComponentTable]) -> ComponentTopic | None:
+    """Return /tf_static with the frame `world` at the root, for a value of WorldPos; None if an entity is that frame.
+
+    Args:
+        tables: The components of the world.
+    """
+    if any(WORLD in frames_of(table.entities) for table in tables if _is_pose(table)):
+        return None
+    table = ComponentTable(WORLD_POS, "float64", (7,), (WORLD,))
+    layout = MessageLayout(TF_STATIC.type, {"transforms": [{"header.frame_id": FIXED_FRAME, "child_frame_id": WORLD}]})
+    return ComponentTopic(TF_STATIC, table, slice(0, 1), layout, _TRANSFORM)
+
+
+def _is_pose(table: ComponentTable) -> bool:
+    return table.name == WORLD_POS and (table.dtype, table.shape) == ("float64", (7,))
+
+
+def _is_set(flag: Any) -> bool:
+    return bool(flag) and str(flag).lower() not in ("false", "0", "no")
+
+
+def _transforms(table: ComponentTable) -> list[ComponentTopic]:
+    """Return /tf: of all entities in one message; or of each, where callbacks write them at times of their own."""
+    rows = [{"header.frame_id": FIXED_FRAME, "child_frame_id": frame} for frame in frames_of(table.entities)]
+    each = [slice(row, row + 1) for row in range(len(rows))] if table.external else [slice(0, len(rows))]
+    return [
+        ComponentTopic(TF, table, part, MessageLayout(TF.type, {"transforms": rows[part]}), _TRANSFORM) for part in each
+    ]
+
+
+def _of_entity(table: ComponentTable, row: int, name: str, qos: Qos) -> ComponentTopic:
+    standard = _STANDARD.get(table.name)
+    if standard is not None and (table.dtype, table.shape) == ("float64", (standard.size,)):
+        frame = frame_name(table.entities[row]) if standard.in_body else FIXED_FRAME
+        layout = MessageLayout(standard.type, {"header.frame_id": frame})
+        return ComponentTopic(Topic(name, standard.type, qos), table, slice(row, row + 1), layout, standard.fields)
+    if not table.shape:
+        type = f"std_msgs/msg/{'Bool' if table.dtype == 'bool' else _ARRAYS[table.dtype]}"
+        layout = MessageLayout(type, {})
+        return ComponentTopic(Topic(name, type, qos), table, slice(row, row + 1), layout, {"data": slice(0, 1)})
+    return _array(table, slice(row, row + 1), name, qos)
+
+
+def _array(table: ComponentTable, rows: slice, name: str, qos: Qos) -> ComponentTopic:
+    """Return the topic of a MultiArray: of one entity, or (entities x elements) of all."""
+    type = f"std_msgs/msg/{_ARRAYS[table.dtype]}MultiArray"
+    entities = table.entities[rows]
+    lengths, labels = list(table.shape) or [1], [""] * max(len(table.shape), 1)
+    # The elements' labels stand at the last dimension: that of a vector's elements.
+    labels[-1] = ",".join(table.labels)
+    if len(entities) > 1:
+        lengths, labels = [len(entities), *lengths], [",".join(entities), *labels]
+    dimensions = [
+        {"label": label, "size": length, "stride": int(np.prod(lengths[at:], dtype=np.int64))}
+        for at, (label, length) in enumerate(zip(labels, lengths, strict=True))
+    ]
+    dtype = np.dtype("u1" if table.dtype == "bool" else table.dtype)
+    numbers = np.zeros(len(entities) * table.size, dtype)
+    layout = MessageLayout(type, {"layout.dim": dimensions, "data": numbers})
+    return ComponentTopic(Topic(name, type, qos), table, rows, layout, {"data": slice(0, table.size)})

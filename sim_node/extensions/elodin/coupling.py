@@ -1,0 +1,117 @@
+"""Systems that run in step with a world from a file: they read its bodies, joints and sensors, and push them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from sim_node.extensions.elodin.component_columns import declare_components
+from sim_node.extensions.elodin.entities import Entities
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.part import PythonWorld
+from sim_node.extensions.elodin.script import running
+from sim_node.extensions.elodin.step_context import Stepper
+from sim_node.extensions.elodin.world_file import Bound, FileRun, spawn_all
+from sim_node.simulation.columns import Array, Columns
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.model import TimeGrid, World
+
+
+def steps_per_tick(seconds: float, time: TimeGrid) -> int:
+    """Return how many steps of a world from a file are nearest to the time between two ticks, s; at least 1."""
+    return max(1, time.nearest_steps(round(seconds * 1e9))[0])
+
+
+class FileSystems:
+    """The engine of systems beside a world from a file. It moves no frames: it exchanges with the run at each tick.
+
+    Args:
+        of: The world in Python.
+        world: The world, assembled.
+        columns: The columns of the run, in which the components are declared.
+
+    Attributes:
+        live: The state of the program.
+        stop_recipes: Asks the processes of recipes to end; does nothing unless the run has started them.
+    """
+
+    def __init__(self, of: PythonWorld, world: World, columns: Columns) -> None:
+        self.live = Live(of.captured.program)
+        self.stop_recipes: Callable[[], None] = lambda: None
+        self._of, self._world = of, world
+        declare_components(self.live, columns)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Go back to the start. The run's seed is not used: a script has seeds of its own."""
+        captured = self._of.captured
+        self.live.reset()
+        start_us = self._world.time.start_ns // 1000
+        stop = lambda: self.stop_recipes()  # noqa: E731  set later, by what starts them
+        self.stepper = Stepper(self.live, captured.pre_step, captured.post_step, start_us, stop)
+
+    def step(self, steps: int) -> None:
+        """Do nothing: the other engines move the world."""
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Do nothing: no frame is moved."""
+
+    def couple(self, run: FileRun) -> Coupling:
+        """Return what exchanges with a run."""
+        return Coupling(run, self, self._of)
+
+
+class Coupling:
+    """A co-simulator that runs one tick of systems at each tick's step of a run, when sensors have measured.
+
+    Before a tick, components that follow the run are read from it. After the tick, those that systems write, or that
+    callbacks have written, are given to it, and act from this step on.
+
+    Args:
+        run: The run.
+        systems: The engine of the systems.
+        of: The world in Python.
+
+    Attributes:
+        rate: Ticks per simulated second (Hz).
+    """
+
+    def __init__(self, run: FileRun, systems: FileSystems, of: PythonWorld) -> None:
+        program, time = of.captured.program, run.world.time
+        self.rate = Fraction(10**9, steps_per_tick(program.structure.step, time) * time.step_ns)
+        self._systems, self._of = systems, of
+        self._bound: Bound = spawn_all(run, Entities())
+        self._written = [order for order in self._bound.orders if order.name in program.changing]
+        self._others = [order for order in self._bound.orders if order.name not in program.changing]
+
+    def send(self, step: int, time_ns: int) -> None:
+        """Run a tick on the state of the present step.
+
+        Raises:
+            RunFailed: The script's own code failed; the message has its line.
+        """
+        live = self._systems.live
+        for reading in self._bound.readings:
+            live.put(reading.name, reading.read(step))
+        for name in self._bound.cleared:
+            live.put(name, np.zeros_like(live.get(name)))
+        before: list[Array] = [live.get(order.name).copy() for order in self._others]
+        with running(self._of.script):
+            self._systems.stepper.step()
+        for order in self._written:
+            order.write(live.get(order.name))
+        for order, known in zip(self._others, before, strict=True):
+            # Nothing but a callback can have written it; otherwise it is left to whoever else sets it.
+            if not np.array_equal(live.get(order.name), known, equal_nan=True):
+                order.write(live.get(order.name))
+
+    def receive(self) -> None:
+        """Do nothing: the tick has run."""
+
+    def interrupt(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""

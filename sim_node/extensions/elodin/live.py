@@ -1,0 +1,169 @@
+"""The state of a running program: components as arrays, advanced by ticks, read and written in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.elodin.blocks import Place
+from sim_node.extensions.elodin.jax_setup import jax, jnp
+from sim_node.extensions.elodin.program import TICK, Array, Program
+
+
+class Live:
+    """A program's state. Nothing else of a program changes.
+
+    Components are in blocks of numbers, see `Blocks`: first those that a tick changes, then the others. A block is
+    viewed on the host when it is first read after a tick, copied when it is first written, and handed back once.
+
+    Args:
+        program: The compiled world.
+
+    Attributes:
+        program: The compiled world.
+        ticks: Ticks since the start.
+        outside: The components that no tick changes and that were written since the start.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._places = dict(program.changing_blocks.places)
+        for name, place in program.constant_blocks.places.items():
+            self._places[name] = replace(place, block=place.block + program.changing_blocks.count)
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        program = self.program
+        self.ticks = 0
+        self.outside: set[str] = set()
+        parts = (program.changing_blocks, program.constant_blocks)
+        self._changing: Sequence[Any]
+        self._constant: list[Any]
+        blocks = (part.on_host(program.start) for part in parts)
+        self._changing, self._constant = ([jnp.asarray(block) for block in each] for each in blocks)
+        # Host copies of blocks: of those that a tick changes, then of the others, which last longer.
+        self._first_constant = program.changing_blocks.count
+        self._nothing: list[Array | None] = [None] * self._first_constant
+        self._hosts: list[Array | None] = [None] * (self._first_constant + program.constant_blocks.count)
+        # The blocks that were written since the last tick, and constant ones that the next one gets as NumPy arrays.
+        self._written: set[int] = set()
+        self._loose: set[int] = set()
+
+    def numbers(self, at: int) -> Array:
+        """Return a block (size,), which is not to be written to, nor kept over a write. See `place`."""
+        host = self._hosts[at]
+        if host is None:
+            first = self._first_constant
+            host = self._hosts[at] = np.asarray(self._changing[at] if at < first else self._constant[at - first])
+        return host
+
+    def writable_numbers(self, at: int, name: str) -> Array:
+        """Return a block (size,) to be written to until the next tick, to write a component that is there."""
+        if at >= self._first_constant:
+            self.outside.add(name)
+        if at in self._written:
+            host = self._hosts[at]
+            assert host is not None
+        else:
+            host = self._hosts[at] = self.numbers(at).copy()
+            self._written.add(at)
+        return host
+
+    def place(self, name: str) -> Place:
+        """Return where a component is: its block, and its numbers there. Raises KeyError."""
+        return self._places[name]
+
+    def peek(self, name: str) -> Array:
+        """Return a component (n, *shape), which is not to be written to, nor kept over a write. Raises KeyError."""
+        place = self._places[name]
+        return self.numbers(place.block)[place.start : place.stop].reshape(place.shape)
+
+    def writable(self, name: str) -> Array:
+        """Return a component (n, *shape) to be written to until the next tick. Raises KeyError."""
+        place = self._places[name]
+        return self.writable_numbers(place.block, name)[place.start : place.stop].reshape(place.shape)
+
+    @property
+    def changing(self) -> tuple[str, ...]:
+        """The names of the components that ticks change."""
+        return self.program.changing
+
+    def get(self, name: str) -> Array:
+        """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
+        array = self.peek(name)
+        return array.copy() if self._places[name].block in self._written else array
+
+    def put(self, name: str, values: Array) -> None:
+        """Replace a component (n, *shape). Raises KeyError, ValueError."""
+        held = self.peek(name)
+        if held.shape != values.shape or held.dtype != values.dtype:
+            raise ValueError(f"component {name!r}: found {values.dtype} {values.shape}")
+        self.writable(name)[...] = values
+
+    def restart_count(self) -> None:
+        """Let the tick that systems see start from 1 again."""
+        self.writable(TICK.name)[...] = 0
+
+    def warm(self, ticks: int) -> None:
+        """Compile what `record` needs for a number of ticks, without advancing."""
+        self._hand_over()
+        tick, record = self.program.tick, self.program.record
+        jax.block_until_ready(
+            tick(self._changing, self._constant) if ticks == 1 else record(self._changing, self._constant, 0)
+        )
+
+    def tick(self) -> None:
+        """Advance by one tick."""
+        self._hand_over()
+        self._changing = self.program.tick(self._changing, self._constant)
+        self._hosts[: self._first_constant] = self._nothing
+        self.ticks += 1
+
+    def advance(self, ticks: int) -> None:
+        """Advance by ticks in one call."""
+        if ticks > 0:
+            self._hand_over()
+            self._changing = self.program.advance(self._changing, self._constant, ticks)
+            self._hosts[: self._first_constant] = self._nothing
+            self.ticks += ticks
+
+    def record(self, ticks: int) -> Mapping[str, Array]:
+        """Advance by at most `program.chunk` ticks. Returns the changing components (ticks, n, *shape) after each."""
+        assert 0 < ticks <= self.program.chunk
+        if ticks == 1:
+            self.tick()
+            return {name: self.peek(name)[None] for name in self.changing}
+        self._hand_over()
+        self._changing, kept = self.program.record(self._changing, self._constant, ticks)
+        self._hosts[: self._first_constant] = self._nothing
+        self.ticks += ticks
+        arrays = {name: np.asarray(array)[:ticks] for name, array in kept.items()}
+        # A short record must not keep the memory of a long one.
+        return arrays if 2 * ticks > self.program.chunk else {name: array.copy() for name, array in arrays.items()}
+
+    def block(self) -> None:
+        """Wait until all ticks are computed."""
+        jax.block_until_ready(self._changing)
+
+    def _hand_over(self) -> None:
+        """Pass to JAX what was written. JAX may use the arrays in place: they are not written to again."""
+        if self._written:
+            first = self._first_constant
+            changing = list(self._changing)
+            for at in self._written:
+                if at < first:
+                    changing[at] = self._hosts[at]
+                else:
+                    self._constant[at - first] = self._hosts[at]
+                    self._loose.add(at - first)
+            self._changing = changing
+            self._written.clear()
+        elif self._loose:
+            # Nothing writes them any more: converted once instead of in each tick.
+            for at in self._loose:
+                self._constant[at] = jnp.asarray(self._constant[at])
+            self._loose.clear()

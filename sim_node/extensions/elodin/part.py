@@ -1,0 +1,134 @@
+"""Worlds in Python as parts of a World: each entity with a WorldPos is a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim_node.extensions.elodin.capture import Captured
+from sim_node.extensions.elodin.frame_names import WORLD_POS
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.checks import pose_faults
+from sim_node.world.model import World
+from sim_node.world.part import Entry, Kind, Mobility, Numbers, Refer, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
+from sim_node.world.processes import Process
+
+if TYPE_CHECKING:
+    from sim_node.extensions.elodin.s10 import PyRecipe
+
+MESSAGE = "a world in Python is written by its script"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityFrame:
+    """The frame of an entity, below the fixed frame.
+
+    Attributes:
+        name: The name of the entity.
+        pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame at the start, m.
+        place: Where it was spawned.
+    """
+
+    name: str
+    pose: FloatArray
+    place: Place
+
+    @property
+    def mobility(self) -> Mobility:
+        """Always "dynamic"."""
+        return "dynamic"
+
+    def start(self) -> FloatArray:
+        """Return the pose (7,) at the start."""
+        return self.pose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PythonWorld:
+    """What a script made: entities, systems, and callbacks.
+
+    Attributes:
+        script: The file.
+        captured: What it gave to World.run.
+        frames: The frames of its entities, in the order of `world_pos`.
+    """
+
+    script: Path
+    captured: Captured
+    frames: tuple[EntityFrame, ...]
+
+
+def beside_file(world: World, captured: Captured, script: Path) -> World:
+    """Return a world from a file with the systems that run beside it. Entities have no frames but those of the file."""
+    return replace(world, python=PythonWorld(script, captured, ()))
+
+
+def processes_of(recipes: Iterable[PyRecipe]) -> tuple[Process, ...]:
+    """Return recipes as processes of a world."""
+    # Dollars are not variables here, and folders are relative to the current one.
+    return tuple(
+        Process(
+            each.program.name,
+            tuple(word.replace("$", "$$") for word in each.program.command),
+            cwd=str((each.program.cwd or Path()).absolute()).replace("$", "$$"),
+            place=Place(each.where, each.program.name),
+        )
+        for each in recipes
+    )
+
+
+@part("python", PythonWorld)
+class PythonWorlds(Kind[PythonWorld]):
+    """The entities and systems of a script; a world has at most one."""
+
+    single = True
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return the frames of the entities."""
+        for of in self.parts(world):
+            for frame in of.frames:
+                yield Entry(frame.name, world.fixed_frame, frame, frame.place, NO_PLACE, frame)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every start pose that is none."""
+        for of in self.parts(world):
+            poses = np.array([frame.pose for frame in of.frames]).reshape(-1, 7)
+            for row, message in pose_faults(poses):
+                frame = of.frames[row]
+                yield Problem(frame.place.where, f"{shown_key(frame.name)}: world_pos", message)
+
+    def columns(self, world: World) -> Mapping[str, Numbers]:
+        """Return the components, by ENTITY.COMPONENT."""
+        found: dict[str, Numbers] = {}
+        for of in self.parts(world):
+            # Imported here: only such worlds need JAX.
+            from sim_node.extensions.elodin.components import layout_of
+            from sim_node.extensions.elodin.pairs import identifier
+            from sim_node.viewing.schematic.formulas import POSE_LABELS
+
+            structure = of.captured.program.structure
+            for component, entities in structure.entities.items():
+                data = structure.components[component]
+                size = layout_of(data).size
+                labels = POSE_LABELS if component == WORLD_POS and size == 7 else _labels(data.labels(), size)
+                for row, entity in enumerate(entities):
+                    name = structure.names[entity]
+                    found[f"{name}.{component}"] = numbers = Numbers(f"component/{component}", row, labels)
+                    found.setdefault(f"{identifier(name)}.{component}", numbers)
+        return found
+
+    def data(self, part: PythonWorld, refer: Refer) -> dict[str, Any]:
+        """Raise NotImplementedError: world files have no entities and systems."""
+        raise NotImplementedError(MESSAGE)
+
+
+def _labels(given: tuple[str, ...], size: int) -> tuple[str, ...]:
+    """Return labels of numbers; three without names are x, y and z."""
+    if size == 3 and given == ("0", "1", "2"):
+        return "x", "y", "z"
+    return given

@@ -1,0 +1,114 @@
+"""Worlds from Python files. The file is run, as any program; only a file that the user names is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.extensions.elodin.capture import Captured
+from sim_node.extensions.elodin.conversions import unit_poses
+from sim_node.extensions.elodin.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
+from sim_node.extensions.elodin.part import EntityFrame, PythonWorld, beside_file, processes_of
+from sim_node.spatial.geometry.poses import IDENTITY
+from sim_node.world.bounds import MAX_STAMP_NS
+from sim_node.world.fields import nanoseconds
+from sim_node.world.locate import PROGRAMS
+from sim_node.world.model import MIN_STEP_NS, StaticFrame, TimeGrid, World
+from sim_node.world.problems import Place, WorldError
+from sim_node.world.processes import Process
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.registry import reader
+from sim_node.world.readers.report import Report
+
+if TYPE_CHECKING:
+    from sim_node.viewing.schematic.model import Schematic
+
+
+@reader(*PROGRAMS)
+def read_python(
+    path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()
+) -> World | None:
+    """Run a script, and return the world that it gives to World.run. Return None with the faults in `report`."""
+    if including:
+        report.error("is not included, because it would run as a program; give its path to a command")
+        return None
+    from sim_node.extensions.elodin.script import (
+        captured_world,  # here: every world imports this module to know its suffix
+    )
+
+    try:
+        captured, files = captured_world(path)
+    except WorldError as error:
+        report.errors.extend(error.problems)
+        return None
+    report.files.extend(files[1:])
+    report.read.extend(files)
+    if captured.source is not None:
+        report.read.extend(captured.source.files)
+        world = beside_file(captured.source, captured, path)
+        schematic = _schematic(captured, path, roots, report)
+        world = world if schematic is None else replace(world, schematic=schematic)
+        return replace(world, processes=(*world.processes, *_recipes(captured)))
+    time = _time(captured, report)
+    if time is None:
+        return None
+    frames = _frames(captured)
+    also = () if any(frame.name == WORLD for frame in frames) else (StaticFrame(WORLD, FIXED_FRAME, IDENTITY),)
+    return World(
+        path.stem,
+        FIXED_FRAME,
+        time=time,
+        frames=also,
+        python=PythonWorld(path, captured, frames),
+        processes=_recipes(captured),
+        schematic=_schematic(captured, path, roots, report),
+        source=str(shown),
+    )
+
+
+def _time(captured: Captured, report: Report) -> TimeGrid | None:
+    """Return the instants of a run: the step in whole nanoseconds, from the start that the script gives, or from 0."""
+    step = captured.program.structure.step
+    start_us = captured.settings.get("start_timestamp")
+    if not math.isfinite(step) or not MIN_STEP_NS <= nanoseconds(step) <= MAX_STAMP_NS:
+        allowed = f"{MIN_STEP_NS * 1e-9:g} to {MAX_STAMP_NS * 1e-9:g} s"
+        report.error(f"found {step:g} s; allowed: {allowed}", key="sim_time_step")
+        return None
+    return TimeGrid(0 if start_us is None else int(start_us) * 1000, nanoseconds(step))
+
+
+def _frames(captured: Captured) -> tuple[EntityFrame, ...]:
+    structure = captured.program.structure
+    entities = structure.entities.get(WORLD_POS, ())
+    if not entities or captured.program.start[WORLD_POS].shape[1:] != (7,):
+        return ()
+    places = captured.entities.places
+    poses = unit_poses(np.asarray(captured.program.start[WORLD_POS]))
+    return tuple(
+        EntityFrame(frame_name(structure.names[entity]), pose, Place(places[entity], structure.names[entity]))
+        for entity, pose in zip(entities, poses, strict=True)
+    )
+
+
+def _schematic(captured: Captured, path: Path, roots: Roots, report: Report) -> Schematic | None:
+    """Return what the script shows of its world, with faults and what is not drawn in `report`."""
+    # Not above: they import JAX, and every world file would wait for it.
+    from sim_node.extensions.elodin.scenery import Scenery
+    from sim_node.extensions.elodin.schematics import schematic_of
+
+    if not isinstance(captured.entities, Scenery):
+        return None
+    try:
+        return schematic_of(captured.entities, path, roots, report)
+    except WorldError as error:
+        report.errors.extend(error.problems)
+        return None
+
+
+def _recipes(captured: Captured) -> tuple[Process, ...]:
+    """Return the recipes of a script as processes, which only start if the user asks for it."""
+    return processes_of(getattr(captured.entities, "recipes", ()))

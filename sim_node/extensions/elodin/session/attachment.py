@@ -1,0 +1,81 @@
+"""What the bag of a world in Python has besides messages: how to turn them into components again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from sim_node.extensions.elodin.component_sink import in_namespace, published_tables
+from sim_node.extensions.elodin.component_topics import ComponentTable, topics_of_tables
+from sim_node.extensions.elodin.frame_names import WORLD_POS
+from sim_node.recording.worlds import Attached, library, run_attachments
+from sim_node.world import World
+
+# The attachment that has what a reader needs.
+COMPONENTS = "components.json"
+
+
+def described(
+    tables: Sequence[ComponentTable],
+    constant: Collection[str],
+    start_us: int,
+    step: float,
+    record_every: int = 1,
+    names: Mapping[str, str] | None = None,
+) -> Attached:
+    """Return the attachment that describes components.
+
+    Args:
+        tables: The components.
+        constant: Those that nothing changes.
+        start_us: Time of the start, microseconds since 1970.
+        step: Time between two ticks, s.
+        record_every: Every how many ticks are recorded.
+        names: The names of topics in the bag, where they differ from those of the components.
+    """
+    about = {
+        "start_us": start_us,
+        "step": step,
+        "record_every": record_every,
+        "constant": tuple(constant),
+        "components": [asdict(table) for table in tables],
+        "topics": names or {},
+    }
+    data = json.dumps(about, indent=1, ensure_ascii=False).encode() + b"\n"
+    return Attached(COMPONENTS, "application/json", data, everywhere=True)
+
+
+def with_script(script: str | Path | None, components: Attached, start_us: int) -> tuple[tuple[Attached, ...], str]:
+    """Return the attachments of a script's own recording, and the name of its world."""
+    path = None if script is None else Path(script)
+    contents = [(f"world/{path.name}", path.read_bytes())] if path is not None and path.is_file() else []
+    name = "world" if path is None else path.stem
+    return (*run_attachments(name, contents, {"start_us": start_us}), components), name
+
+
+def custom_data(name: str) -> Mapping[str, str]:
+    """Return the custom data of metadata.yaml."""
+    return {"written_by": library(), "world": name}
+
+
+def of_session(world: World, publish_rate: float, prefix: str, resolve: Callable[[str], str]) -> tuple[Attached, ...]:
+    """Return the attachment of a session's recording.
+
+    Args:
+        world: The world, which is in Python.
+        publish_rate: Ticks that are published per simulated second (Hz).
+        prefix: Prefix of the names of all frames and topics.
+        resolve: Makes the names of topics absolute.
+    """
+    step = world.python.captured.program.structure.step
+    tables, constant = published_tables(world, prefix)
+    if world.python.captured.source is not None:
+        # Its frames are not those of the entities alone.
+        tables = [table for table in tables if table.name != WORLD_POS]
+    topics = [each.topic for each in topics_of_tables(tables, constant)]
+    own = {each.name: resolve(in_namespace(each).name) for each in topics if each.name != "/tf"}
+    names = {name: found for name, found in own.items() if name != found}
+    every = max(1, round(1.0 / (step * publish_rate)))
+    return (described(tables, constant, world.time.start_ns // 1000, step, every, names),)

@@ -1,0 +1,169 @@
+"""Runs of worlds in Python: ticks as fast as possible or in real time, with callbacks, processes and a recording."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from sim_node.extensions.elodin.errors import EcsError
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.program import Program
+from sim_node.extensions.elodin.s10 import PyRecipe
+from sim_node.extensions.elodin.session.ending import Ending
+from sim_node.extensions.elodin.session.samples import Samples, Sink
+from sim_node.extensions.elodin.session.settings import Settings
+from sim_node.extensions.elodin.step_context import Callback, Stepper
+from sim_node.simulation.programs import ProgramFault, Supervisor
+
+# Ticks without callbacks are computed in calls of about this time, s: a request to end waits for one of them.
+CALL_S = 0.05
+# In real time, ticks of higher rates than this, 1/s, are computed in groups.
+MAX_PACES = 200.0
+
+
+class Run:
+    """One run of a world.
+
+    Args:
+        program: The compiled world.
+        settings: How to run it.
+        pre_step: Called before each tick, or None.
+        post_step: Called after each tick, or None.
+        recipes: Processes to be run beside it.
+        sink: Makes what records it, given the time of the start, us; or None.
+
+    Attributes:
+        live: The state.
+        start_us: The time of the start, us.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        settings: Settings,
+        pre_step: Callback | None = None,
+        post_step: Callback | None = None,
+        recipes: Sequence[PyRecipe] = (),
+        sink: Callable[[int], Sink] | None = None,
+    ) -> None:
+        self.live = Live(program)
+        self.settings = settings
+        self.start_us = time.time_ns() // 1000 if settings.start_timestamp is None else settings.start_timestamp
+        self._called = pre_step is not None or post_step is not None or settings.is_canceled is not None
+        self._recipes = recipes
+        self._processes = Supervisor(lambda line: settings.say("info", line))
+        self._samples = None if sink is None else Samples(self.live, self.start_us, sink(self.start_us))
+        self._stepper = Stepper(
+            self.live,
+            pre_step,
+            post_step,
+            self.start_us,
+            self._processes.ask_to_end,
+            None if self._samples is None else self._samples.written,
+            (lambda: None) if self._samples is None else self._samples.truncate,
+        )
+        self._due = 0.0
+
+    def run(self) -> int:
+        """Run until the end. Returns the number of the tick after the last one.
+
+        Raises:
+            EcsError: A process of a recipe cannot be started.
+            Exception: A callback raised it.
+        """
+        with Ending() as ending:
+            try:
+                with self._processes:
+                    self._start_recipes()
+                    if self._samples is not None:
+                        self._samples.all(0)
+                    self._due = time.monotonic()
+                    done = self._with_callbacks(ending) if self._called else self._alone(ending)
+                    if done:
+                        self._pause(ending)
+            except KeyboardInterrupt:
+                if not ending.asked:
+                    raise
+            finally:
+                if self._samples is not None:
+                    self._samples.close()
+        return self._stepper.tick
+
+    def _start_recipes(self) -> None:
+        for recipe in self._recipes:
+            self._start(recipe)
+
+    def _start(self, recipe: PyRecipe) -> None:
+        try:
+            self._processes.start(recipe.program)
+        except ProgramFault as fault:
+            raise EcsError(str(fault), recipe.where, f"recipe {recipe.name()!r}") from None
+
+    def _with_callbacks(self, ending: Ending) -> bool:
+        """Run tick by tick. Returns whether there were as many ticks as wanted."""
+        stepper, end, canceled = self._stepper, self.settings.max_ticks, self.settings.is_canceled
+        paced, samples = self.settings.run_time_step is not None, self._samples
+        while end is None or stepper.tick < end:
+            if ending.asked:
+                return False
+            ending.open = True
+            if canceled is not None and canceled():
+                return False
+            ran = stepper.step()
+            ending.open = False
+            if samples is not None:
+                samples.before(stepper.tick)
+            if ran and paced:
+                self._pace(1, ending)
+        return True
+
+    def _alone(self, ending: Ending) -> bool:
+        """Run many ticks in a call. Returns whether there were as many ticks as wanted."""
+        end, real = self.settings.max_ticks, self.settings.run_time_step
+        group, stepper = 1, self._stepper
+        if real is not None:
+            group = max(1, round(1.0 / (real * MAX_PACES)))
+        while end is None or stepper.tick < end:
+            if ending.asked:
+                return False
+            ticks = group if end is None else min(group, end - stepper.tick)
+            began = time.monotonic()
+            if self._samples is None:
+                self.live.advance(ticks)
+                self.live.block()
+            else:
+                ticks = min(ticks, self.live.program.chunk)
+                self._samples.chunk(stepper.tick + 1, self.live.record(ticks))
+            stepper.tick += ticks
+            if real is not None:
+                self._pace(ticks, ending)
+                continue
+            took = time.monotonic() - began
+            if took < CALL_S and ticks == group:
+                group *= 2
+            elif took > 2 * CALL_S:
+                group = max(1, group // 2)
+        return True
+
+    def _pace(self, ticks: int, ending: Ending) -> None:
+        """Wait until ticks are due in real time. After a delay of more than two periods, time begins anew."""
+        assert self.settings.run_time_step is not None
+        period = ticks * self.settings.run_time_step
+        self._due += period
+        wait = self._due - time.monotonic()
+        if wait < -2.0 * period:
+            self._due -= wait
+        elif wait > 0.0:
+            ending.sleep(wait)
+
+    def _pause(self, ending: Ending) -> None:
+        """Wait for Ctrl-C, if someone is there to press it."""
+        terminal = sys.stdin is not None and sys.stdin.isatty()
+        if self.settings.interactive and self.settings.max_ticks is not None and terminal and ending.installed:
+            if self._samples is not None:
+                self._samples.flush()
+            text = f"Paused after {self.settings.max_ticks} ticks. Press Ctrl-C to end; interactive=False ends at once."
+            print(text, file=sys.stderr, flush=True)
+            while True:
+                ending.sleep(3600.0)

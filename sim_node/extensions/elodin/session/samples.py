@@ -1,0 +1,129 @@
+"""What is recorded of a run: the components of its ticks, gathered to chunks, and what callbacks write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.extensions.elodin.live import Live
+from sim_node.extensions.elodin.pairs import Pair, is_own
+from sim_node.extensions.elodin.program import Array, Program
+from sim_node.extensions.elodin.session.settings import Settings
+
+
+class Sink(Protocol):
+    """What records a run. See `sim_node.extensions.elodin.session.recording.Recording`."""
+
+    def write(self, first_tick: int, stamps_ns: npt.NDArray[np.int64], arrays: Mapping[str, Array]) -> None:
+        """Record components (T, n, *shape) by name, as they are before some ticks."""
+
+    def write_at(self, component: str, entity: int, value: Array, stamp_ns: int) -> None:
+        """Record a value of a component that only callbacks write, of the entity of a row."""
+
+    def truncate(self) -> None:
+        """Discard what was recorded."""
+
+    def flush(self) -> None:
+        """Write what was given so far to the disk."""
+
+    def close(self) -> None:
+        """End the recording."""
+
+
+class Samples:
+    """The components of a run, gathered to chunks of ticks for a sink.
+
+    Every tick has those that ticks change, and those that callbacks have written so far. The state after tick k is the
+    one before tick k + 1, and has its time. Components with the metadata `external_control` are recorded as they are
+    written.
+
+    Args:
+        live: The state of the run.
+        start_us: The time of the start, us.
+        sink: What records it.
+    """
+
+    def __init__(self, live: Live, start_us: int, sink: Sink) -> None:
+        self._live, self._start_us, self._sink = live, start_us, sink
+        program = live.program
+        self._own = {name for name, component in program.structure.components.items() if is_own(component)}
+        self._names = [name for name in program.changing if name not in self._own]
+        self._outside = 0
+        # Ticks that were gathered: the first of them, and how many.
+        self._first = self._count = 0
+        self._rows: dict[str, list[Array]] = {}
+        self._truncated = False
+
+    def all(self, tick: int) -> None:
+        """Record all components before a tick."""
+        self._write(tick, 1, {name: self._live.get(name)[None] for name in self._live.program.start})
+
+    def before(self, tick: int) -> None:
+        """Record the state before a tick."""
+        if self._truncated:
+            self._truncated = False
+            self.all(tick)
+            return
+        if len(self._live.outside) != self._outside:
+            self._outside = len(self._live.outside)
+            self.flush()
+            self._names = list(dict.fromkeys([*self._names, *(self._live.outside - self._own)]))
+        if not self._count:
+            self._first = tick
+        self._count += 1
+        for name in self._names:
+            self._rows.setdefault(name, []).append(self._live.get(name))
+        if self._count >= self._live.program.chunk:
+            self.flush()
+
+    def chunk(self, tick: int, values: Mapping[str, Array]) -> None:
+        """Record the components (T, n, *shape) before a tick and those that follow it."""
+        self._write(tick, len(next(iter(values.values()))), {name: values[name] for name in self._names})
+
+    def written(self, pair: Pair, stamp_us: int, value: Array) -> None:
+        """Record what a callback wrote to a component of external control."""
+        self._sink.write_at(pair.component, pair.row, value, stamp_us * 1000)
+
+    def truncate(self) -> None:
+        """Discard what was recorded."""
+        self._count, self._rows, self._truncated = 0, {}, True
+        self._sink.truncate()
+
+    def flush(self) -> None:
+        """Pass on what was gathered."""
+        if self._count:
+            self._write(self._first, self._count, {name: np.stack(arrays) for name, arrays in self._rows.items()})
+            self._count, self._rows = 0, {}
+
+    def close(self) -> None:
+        """End the recording."""
+        self.flush()
+        self._sink.close()
+
+    def _write(self, first: int, count: int, arrays: Mapping[str, Array]) -> None:
+        structure = self._live.program.structure
+        micros = structure.numerics.microseconds(structure.step, np.arange(first, first + count))
+        self._sink.write(first, (self._start_us + micros) * 1000, arrays)
+
+
+def recording(program: Program, settings: Settings, script: str, start_us: int) -> Sink:
+    """Return the recording of a run, which is imported only when there is one.
+
+    Args:
+        program: The compiled world.
+        settings: How it is run.
+        script: The file that runs it, which is stored with the recording.
+        start_us: The time of the start, us.
+    """
+    from sim_node.extensions.elodin.session.recording import Recording
+
+    assert settings.db_path is not None
+    structure = program.structure
+    constant = [name for name in program.start if name not in program.changing]
+    made_by = script if Path(script).is_file() else None
+    every = settings.record_every
+    return Recording(settings.db_path, structure, start_us, structure.step, every, made_by, constant=constant)

@@ -1,0 +1,85 @@
+"""Sessions of worlds in Python: what they use of the arguments of World.run, and what they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sim_node.extensions.elodin.coupling import FileSystems, steps_per_tick
+from sim_node.extensions.elodin.engine import EcsEngine
+from sim_node.extensions.elodin.part import PythonWorld
+from sim_node.extensions.elodin.structure import without_effect
+from sim_node.simulation import Simulation, Sink, Snapshot
+from sim_node.simulation.programs import Supervisor
+from sim_node.world import FrameTable, World
+
+# Arguments that only a run of the script itself uses, and the values that ask for nothing.
+_ONLY_OF_SCRIPTS = {
+    "run_time_step": None,
+    "default_playback_speed": 1.0,
+    "db_path": None,
+    "log_level": "info",
+    "record_every": 1,
+}
+
+
+class Scripted:
+    """How a session runs a world in Python.
+
+    Args:
+        of: The world in Python.
+        simulation: Its simulation.
+        shown: Whether a viewer shows it. An interactive script then goes on after `max_ticks`.
+
+    Attributes:
+        duration_ns: The time after which the script wants the run to end, or None for never.
+        notes: Sentences about what has no effect.
+    """
+
+    def __init__(self, of: PythonWorld, simulation: Simulation, shown: bool = False) -> None:
+        captured, time = of.captured, simulation.world.time
+        settings, structure = captured.settings, captured.program.structure
+        ticks = settings.get("max_ticks")
+        endless = shown and settings.get("interactive", True)
+        per_tick = 1 if captured.source is None else steps_per_tick(structure.step, time)
+        self.duration_ns = ticks * per_tick * time.step_ns if ticks and not endless else None
+        self._engines = [each for each in simulation.engines.values() if isinstance(each, (EcsEngine, FileSystems))]
+        self._is_canceled: Callable[[], Any] | None = settings.get("is_canceled")
+        unused = [
+            f"{name}={str(settings[name])!r}" if name == "db_path" else f"{name}={settings[name]!r}"
+            for name, nothing in _ONLY_OF_SCRIPTS.items()
+            if settings.get(name, nothing) != nothing
+        ]
+        self.notes = without_effect(structure)
+        if ticks and endless:
+            unused.append(f"max_ticks={ticks}")
+        if unused:
+            script = of.script.name
+            self.notes.append(f"{script}: {', '.join(unused)} of run() has no effect here, only in `python {script}`")
+
+    def sinks(self, stop: Callable[[], None]) -> tuple[Sink, ...]:
+        """Return what asks the script at each published tick whether the run is canceled, and stops it."""
+        return () if self._is_canceled is None else (_Canceled(self._is_canceled, stop),)
+
+    def let_stop(self, programs: Supervisor) -> None:
+        """Let `stop_recipes` of the script's callbacks end programs."""
+        for engine in self._engines:
+            engine.stop_recipes = programs.ask_to_end
+
+
+class _Canceled:
+    """A sink that ends a run when a function returns True."""
+
+    def __init__(self, is_canceled: Callable[[], Any], stop: Callable[[], None]) -> None:
+        self._is_canceled, self._stop = is_canceled, stop
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Do nothing."""
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Stop the run if it is canceled."""
+        if self._is_canceled():
+            self._stop()
+
+    def close(self) -> None:
+        """Do nothing."""

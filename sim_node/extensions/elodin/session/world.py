@@ -1,0 +1,293 @@
+"""World: a world written in Python, and its runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sim_node.extensions.elodin import capture
+from sim_node.extensions.elodin.batch import batched
+from sim_node.extensions.elodin.components import EntityId
+from sim_node.extensions.elodin.dynamics import NewtonEuler
+from sim_node.extensions.elodin.elodin_numerics import ElodinNumerics
+from sim_node.extensions.elodin.entities import Values, described
+from sim_node.extensions.elodin.errors import EcsError, caller
+from sim_node.extensions.elodin.numerics import Numerics
+from sim_node.extensions.elodin.program import Program, compiled
+from sim_node.extensions.elodin.s10 import PyRecipe
+from sim_node.extensions.elodin.scenery import Scenery
+from sim_node.extensions.elodin.session.exec import Exec
+from sim_node.extensions.elodin.session.jax_sim import JaxSim, Step, step_function
+from sim_node.extensions.elodin.session.run import Run
+from sim_node.extensions.elodin.session.samples import recording
+from sim_node.extensions.elodin.session.settings import settings_of
+from sim_node.extensions.elodin.step_context import Callback
+from sim_node.extensions.elodin.structure import without_effect
+from sim_node.text import did_you_mean
+from sim_node.world import World as ParsedWorld
+
+# Equations of motion, and the methods that integrate them.
+NUMERICS: dict[str, Callable[[], Numerics]] = {"": NewtonEuler, "elodin": ElodinNumerics}
+FRAMES = ("ENU",)
+
+
+class World(Scenery):
+    """A world written in Python: entities with components, and what is run beside them.
+
+    Args:
+        frame: The axes of the world: "ENU" (x east, y north, z up), the only ones.
+        compat: "elodin" for the numbers of Elodin 0.16, whose equations of motion and integrators are less exact.
+
+    Attributes:
+        recipes: Processes that `run` starts.
+
+    Raises:
+        EcsError: The frame or the compatibility is unknown.
+    """
+
+    def __init__(self, frame: Any = None, compat: str | None = None) -> None:
+        super().__init__()
+        where = caller()
+        name = getattr(frame, "name", frame)
+        if name is not None and str(name).upper() not in FRAMES:
+            raise EcsError(f"frame: {frame!r} is not one of {', '.join(FRAMES)}", where, "World")
+        if compat is not None and compat not in NUMERICS:
+            near = did_you_mean(str(compat), [each for each in NUMERICS if each])
+            raise EcsError(f"compat: {compat!r} is unknown{near or '; known: elodin'}", where, "World")
+        self.compat = compat
+        self.recipes: list[PyRecipe] = []
+
+    @staticmethod
+    def from_file(world: ParsedWorld | str | Path, compat: str | None = None) -> World:
+        """Return a world from a file: its frames, bodies, joints and sensors are entities of the same names.
+
+        MuJoCo moves its bodies; systems read them, push them, and set targets of joints. See docs/worlds-in-python.md.
+
+        Args:
+            world: A World, a path, a package:// URI, or the name of a shipped world.
+            compat: As for World; for bodies that systems move.
+
+        Returns:
+            The world, with these entities.
+
+        Raises:
+            WorldError: The world is invalid.
+        """
+        # By its name: it is a World itself, and its module imports this one.
+        made: World = import_module("sim_node.extensions.elodin.session.file_world").FileWorld(world, compat)
+        return made
+
+    def entity(self, name: str) -> EntityId:
+        """Return the number of an entity.
+
+        Args:
+            name: Its name.
+
+        Returns:
+            Its number.
+
+        Raises:
+            EcsError: There is no such entity; the message has the nearest name.
+        """
+        try:
+            return self.number(name)
+        except KeyError as error:
+            raise EcsError(error.args[0], caller(), "entity") from None
+
+    def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None) -> EntityId:
+        """Add an entity.
+
+        Args:
+            given: Archetypes, one or many.
+            name: Its name, unique in the world; by default a number. Components are also found by it in snake case.
+            id: Its number, or another name by which its components are known.
+
+        Returns:
+            Its number.
+
+        Raises:
+            EcsError: The name or the number is in use, or a value does not fit its component.
+        """
+        if isinstance(id, str):
+            return super().spawn(given, id)
+        return super().spawn(given, name, id)
+
+    def recipe(self, recipe: PyRecipe) -> None:
+        """Add a process that `run` starts, and ends with the run. The option --no-s10 of the script prevents it.
+
+        Args:
+            recipe: The process, such as s10.PyRecipe.process(...).
+
+        Raises:
+            EcsError: It is not a PyRecipe, or another one has its name.
+        """
+        if not isinstance(recipe, PyRecipe):
+            message = f"{type(recipe).__name__} is not a recipe, such as s10.PyRecipe.process(...)"
+            raise EcsError(message, caller(), "recipe")
+        if recipe.name() in [each.name() for each in self.recipes]:
+            raise EcsError(f"there is a recipe named {recipe.name()!r} already", caller(), "recipe")
+        self.recipes.append(recipe)
+
+    def _wanted_recipes(self) -> list[PyRecipe]:
+        """Return the recipes that `run` starts: none if the script has the option --no-s10."""
+        return [] if "--no-s10" in sys.argv[1:] else self.recipes
+
+    def run(
+        self,
+        system: Any,
+        sim_time_step: float = 1 / 120,
+        run_time_step: float | None = None,
+        default_playback_speed: float = 1.0,
+        max_ticks: int | None = None,
+        optimize: bool = False,
+        is_canceled: Callable[[], Any] | None = None,
+        pre_step: Callback | None = None,
+        post_step: Callback | None = None,
+        db_path: str | PathLike[str] | None = None,
+        interactive: bool = True,
+        start_timestamp: int | None = None,
+        log_level: str | None = None,
+        record_every: int = 1,
+        **later: Any,
+    ) -> None:
+        """Run the world, until `max_ticks`, Ctrl-C, SIGTERM, or `is_canceled`.
+
+        In each tick, `pre_step` is called first, then the systems run, then `post_step` is called. An exception in one
+        of them ends the run, and is raised here.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+            run_time_step: The real time between two ticks, s; None for as fast as possible.
+            default_playback_speed: The speed at which a viewer plays the run.
+            max_ticks: How many ticks to run; None for no end.
+            optimize: No effect: steps are always optimized.
+            is_canceled: Called before each tick; the run ends when it returns True.
+            pre_step: Called before each tick with its number, from 0, and a StepContext.
+            post_step: Called after each tick.
+            db_path: A folder for a recording, a bag of ROS 2; None for no recording.
+            interactive: Whether to pause after `max_ticks`, until Ctrl-C. Only where standard input is a terminal:
+                a script in a pipe or a test ends.
+            start_timestamp: The time of the start, us; None for now.
+            log_level: `error`, `warn`, `info` (the default), `debug` or `trace`.
+            record_every: Only every so many ticks are recorded.
+            **later: Names of other versions: simulation_rate, 1/s; generate_real_time; telemetry_rate, 1/s; backend and
+                iree_flags, which have no effect.
+
+        Raises:
+            EcsError: An argument is unknown or not allowed, or a system does not fit the world.
+        """
+        where = caller()
+        given = {name: value for name, value in locals().items() if name not in ("self", "system", "later", "where")}
+        settings = settings_of(given, later, where, "run")
+        program = self.program(system, settings.sim_time_step)
+        capture.offer(capture.Captured(self, program, pre_step, post_step, settings.mapping()))
+        for note in without_effect(program.structure):
+            settings.say("warn", f"{where}: {note}")
+        sink = None if settings.db_path is None else partial(recording, program, settings, where.file)
+        Run(program, settings, pre_step, post_step, self._wanted_recipes(), sink).run()
+
+    def build(
+        self,
+        system: Any,
+        sim_time_step: float = 1 / 120,
+        run_time_step: float | None = None,
+        default_playback_speed: float = 1.0,
+        max_ticks: int | None = None,
+        optimize: bool = False,
+        batch: Mapping[str, Any] | None = None,
+        **later: Any,
+    ) -> Exec:
+        """Compile the world, to be run tick by tick.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+            run_time_step: No effect: an Exec runs as fast as possible.
+            default_playback_speed: The speed at which a viewer plays the run.
+            max_ticks: No effect: Exec.run is told how many ticks.
+            optimize: No effect: steps are always optimized.
+            batch: Values at the start of many worlds that are run at once: for each name `entity.component` as many
+                values as worlds, (batch, *shape).
+            **later: Names of other versions, as of `run`.
+
+        Returns:
+            The compiled world, before its first tick.
+
+        Raises:
+            EcsError: An argument is unknown or not allowed, or a system does not fit the world.
+        """
+        where, began = caller(), time.perf_counter()
+        given = {"sim_time_step": sim_time_step, "run_time_step": run_time_step, "max_ticks": max_ticks}
+        given["default_playback_speed"] = default_playback_speed
+        settings = settings_of(given, later, where, "build")
+        program = self.program(system, settings.sim_time_step)
+        worlds = None
+        if batch is not None:
+            program, worlds = batched(program, batch, where)
+        return Exec(program, worlds, time.perf_counter() - began)
+
+    def program(self, system: Any, sim_time_step: float = 1 / 120) -> Program:
+        """Compile the world to data and one pure function.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+
+        Returns:
+            The compiled world.
+
+        Raises:
+            EcsError: A system does not fit the world.
+        """
+        return compiled(self, system, sim_time_step, NUMERICS[self.compat or ""]())
+
+    def step_function(self, system: Any, sim_time_step: float = 1 / 120) -> tuple[Step, dict[str, Any]]:
+        """Return one tick as a pure function of the state, for jax.grad and jax.vmap, and the state at the start.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+
+        Returns:
+            The function and the state. States are arrays (n, *shape) by the names of components.
+
+        Raises:
+            EcsError: A system does not fit the world.
+        """
+        return step_function(self.program(system, sim_time_step))
+
+    def to_jax(self, system: Any, sim_time_step: float = 1 / 120, **later: Any) -> JaxSim:
+        """Return the world as a pytree of JAX that runs tick by tick.
+
+        Args:
+            system: The systems, as one, or a list; None for none.
+            sim_time_step: The time between two ticks, s.
+            **later: simulation_rate, 1/s, replaces sim_time_step. Accepted without effect: run_time_step, max_ticks,
+                default_playback_speed, generate_real_time, telemetry_rate, backend and iree_flags.
+
+        Returns:
+            The world at the start.
+
+        Raises:
+            EcsError: An argument is unknown, or a system does not fit the world.
+        """
+        later = {name: value for name, value in later.items() if name not in ("run_time_step", "max_ticks")}
+        later.pop("default_playback_speed", None)
+        settings = settings_of({"sim_time_step": sim_time_step}, later, caller(), "to_jax")
+        program = self.program(system, settings.sim_time_step)
+        return JaxSim(program.structure, *step_function(program))
+
+    def get_dict(self) -> dict[str, int]:
+        """Return the components by name, with their numbers in the order of their first use."""
+        return {name: number for number, name in enumerate(self.tables())}
+
+    def discover_components(self) -> dict[str, Any]:
+        """Return a description of all components and entities, of plain types, for JSON."""
+        return described(self)

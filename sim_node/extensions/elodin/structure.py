@@ -1,0 +1,103 @@
+"""Structure: what of a compiled world does not change while it runs, and the state that does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.extensions.elodin.components import Component, EntityId, layout_of
+from sim_node.extensions.elodin.entities import GLOBALS
+from sim_node.extensions.elodin.errors import EcsError
+from sim_node.extensions.elodin.numerics import Numerics
+from sim_node.text import did_you_mean
+from sim_node.world.problems import Where
+
+
+def rows_among(own: Iterable[EntityId], wanted: Iterable[EntityId]) -> npt.NDArray[np.int64]:
+    """Return the places of wanted entities among others. Raises KeyError."""
+    at = {entity: row for row, entity in enumerate(own)}
+    return np.array([at[entity] for entity in wanted], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The entities of each component, and the edges.
+
+    Attributes:
+        components: The components by name.
+        entities: The entities that have each component, in the order of spawning.
+        edges: The edges (e, 2) of each edge component, left and right, in the order of spawning.
+        names: The names of the entities.
+        step: The time between two ticks, s.
+        numerics: The equations of motion of bodies, and the methods that integrate them.
+    """
+
+    components: Mapping[str, Component]
+    entities: Mapping[str, tuple[EntityId, ...]]
+    edges: Mapping[str, npt.NDArray[np.int64]]
+    names: Mapping[EntityId, str]
+    step: float
+    numerics: Numerics
+
+    def check(self, component: Component, where: Where, what: str) -> None:
+        """Check that a component exists and has the layout that a system states. Raises EcsError."""
+        known = self.components.get(component.name)
+        if known is None:
+            near = did_you_mean(component.name, self.components)
+            raise EcsError(f"no entity has the component {component.name!r}{near}", where, what)
+        if layout_of(known) != layout_of(component):
+            found = f"{component.name!r} is {layout_of(component)} here, and {layout_of(known)} at {known.where}"
+            raise EcsError(found, where, what)
+
+    def matching(self, components: Iterable[Component], where: Where, what: str) -> tuple[EntityId, ...]:
+        """Return the entities that have all of some components, in the order of the first one's.
+
+        Components of the world itself, such as the tick, are had by all.
+
+        Raises:
+            EcsError: A component is unknown, or no entity has all of them.
+        """
+        components = list(components)
+        for component in components:
+            self.check(component, where, what)
+        owned = [name for name in (each.name for each in components) if self.entities[name] != (GLOBALS,)]
+        if not owned:
+            return (GLOBALS,)
+        sets = [set(self.entities[name]) for name in owned]
+        found = tuple(each for each in self.entities[owned[0]] if all(each in some for some in sets))
+        if not found:
+            each = "; ".join(f"{name}: {self.named(self.entities[name])}" for name in owned)
+            raise EcsError(f"no entity has all of {', '.join(owned)} ({each})", where, what)
+        return found
+
+    def rows(self, name: str, entities: tuple[EntityId, ...]) -> npt.NDArray[np.int64] | None:
+        """Return the rows of entities in a component; None for all of them in order."""
+        own = self.entities[name]
+        if own == entities:
+            return None
+        if own == (GLOBALS,):
+            return np.zeros(len(entities), dtype=np.int64)
+        return rows_among(own, entities)
+
+    def named(self, entities: Iterable[EntityId], limit: int = 5) -> str:
+        """Return the names of entities for a message."""
+        names = [self.names.get(entity, "the world") for entity in entities]
+        more = f" and {len(names) - limit} more" if len(names) > limit else ""
+        return ", ".join(names[:limit]) + more
+
+
+def without_effect(structure: Structure) -> list[str]:
+    """Return sentences about metadata of components that asks for what is not there."""
+    return [
+        f"component {name!r}: wait_for_write has no effect: no other program writes components, only callbacks"
+        for name, component in structure.components.items()
+        if is_set(component, "wait_for_write")
+    ]
+
+
+def is_set(component: Component, key: str) -> bool:
+    """Return whether the metadata of a component has "true", or True, for a key."""
+    return str(component.metadata.get(key, "")).lower() == "true"

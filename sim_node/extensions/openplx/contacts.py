@@ -1,0 +1,191 @@
+"""From contact models of a model's materials to contact materials of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sim_node.extensions.openplx.interactions import above
+from sim_node.extensions.openplx.models import Fault
+from sim_node.extensions.openplx.objects import Object
+from sim_node.extensions.openplx.parts import line_of, place_of, value_of
+from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.world.bodies import MAX_TIMESTEP_NS
+from sim_node.world.contact_materials import MAX_STIFFNESS, ContactMaterial
+from sim_node.world.surfaces import DEFAULT_CONTACT_TIME, RANGES, largest_timestep
+
+ELASTIC = "Physics.Geometries.LinearElasticMaterial"
+# Without a dissipation a contact relaxes in this time; s. It is the default of AGX Dynamics.
+RELAXATION = 4.5 / 60.0
+# As stiff as the timestep allows, N/m.
+RIGID = 1e12
+
+_PHYSICS, _TRAITS = "Physics.Interactions.", "Physics3D.Interactions.SurfaceContact.Traits."
+_DRY = f"{_PHYSICS}Dissipation.DefaultDryFriction"
+# Friction whose limit does not depend on the force in the contact.
+_OTHER_FRICTION = tuple(
+    f"{_PHYSICS}Dissipation.{name}" for name in ("DryConstantNormalForceFriction", "DryBoxFriction")
+)
+_PYRAMID = f"{_PHYSICS}Dissipation.DryScaleBoxFriction"
+_UNSIMULATED_TRAITS = {
+    f"{_TRAITS}OrientedFriction": "friction is the same in all directions",
+    f"{_PHYSICS}SurfaceContact.Traits.SurfaceViscosity": "friction does not depend on the speed",
+}
+Tell = Callable[[Object, str], None]
+
+
+def contact_materials(
+    models: Iterable[Object], made_of: dict[Object, Object], name: Callable[[Object], str], tell: Tell
+) -> tuple[tuple[ContactMaterial, ...], dict[Object, str]]:
+    """Return what contact models say, and the names of the materials of the geometries that they concern.
+
+    Materials of one `unique_name` are the same.
+
+    Args:
+        models: The contact models that are enabled.
+        made_of: The material of each geometry.
+        name: Names an object in the world.
+        tell: Reports what is not as an object says.
+
+    Raises:
+        Fault: Numbers are out of range, or two models are about the same materials.
+    """
+    named = {material: _name(material, name) for material in dict.fromkeys(made_of.values())}
+    present = set(named.values())
+    found: dict[frozenset[str], ContactMaterial] = {}
+    for model in models:
+        ends = model.value("material_1"), model.value("material_2")
+        if not all(isinstance(end, Object) for end in ends):
+            tell(model, f"{with_article(model.kind)} has no material_1 or no material_2; it is ignored")
+            continue
+        between = (_name(ends[0], name), _name(ends[1], name))
+        if not present.issuperset(between):
+            absent = between[between[0] in present]
+            tell(model, f"no geometry is of {absent}, so that {with_article(model.kind)} has no effect")
+            continue
+        made = ContactMaterial(between, **_fields(model, ends, tell), place=place_of(model))
+        before = found.setdefault(made.pair, made)
+        if before is not made:
+            message = f"a second contact model of {' and '.join(between)}; the first is at {before.place.where}"
+            raise Fault(place_of(model), message)
+    concerned = {each for material in found.values() for each in material.between}
+    for material, called in named.items():
+        if called not in concerned and material.is_a(ELASTIC) and _given(material.value("youngs_modulus")):
+            tell(material, "no contact model is about this material, so that its youngs_modulus has no effect")
+    return tuple(found.values()), {
+        geometry: named[material] for geometry, material in made_of.items() if named[material] in concerned
+    }
+
+
+def _name(material: Object, name: Callable[[Object], str]) -> str:
+    unique = material.value("unique_name") if material.has("unique_name") else ""
+    if isinstance(unique, str) and unique:
+        return unique
+    return material.kind if material.owner is None else name(material)
+
+
+def _fields(model: Object, materials: tuple[Any, ...], tell: Tell) -> dict[str, Any]:
+    """Return friction and elasticity of a contact model, as fields of a ContactMaterial."""
+    fields: dict[str, Any] = {"sliding": _friction(model, tell)}
+    for key, default in (("adhesion", "DefaultAdhesion"), ("clearance", "DefaultClearance")):
+        part = model.value(key)
+        if isinstance(part, Object) and part.model.short_name != default:
+            part.reported = True
+            tell(model, f"{with_article(part.kind)} of a contact is not simulated; it is ignored")
+    if model.given("tangential_restitution") and value_of(model, "tangential_restitution") != 0.0:
+        tell(model, "contacts have no tangential_restitution; it is ignored")
+    stiffness = _stiffness(model, materials, tell)
+    restitution = _restitution(model, tell)
+    if stiffness is not None:
+        fields["stiffness"] = min(stiffness, MAX_STIFFNESS)
+    if restitution is None:
+        return fields if stiffness is None else fields | {"damping": _damping(model, materials, stiffness)}
+    if _relaxation(model) is not None:
+        tell(model, "normal_restitution determines the damping; dissipation is ignored")
+    shortest = MAX_TIMESTEP_NS / 1e9 / largest_timestep(restitution, 1.0, "rk4")
+    return fields | {"restitution": restitution, "contact_time": max(DEFAULT_CONTACT_TIME, shortest)}
+
+
+def _friction(model: Object, tell: Tell) -> float | None:
+    friction = model.value("friction")
+    if not isinstance(friction, Object) or friction.kind == f"{_PHYSICS}Dissipation.DefaultFriction":
+        return None
+    if not friction.is_a(_DRY) or any(map(friction.is_a, _OTHER_FRICTION)):
+        tell(model, f"{with_article(friction.kind)} of a contact is not simulated; the default friction applies")
+        return None
+    if friction.is_a(_PYRAMID):
+        tell(model, f"{with_article(friction.kind)} is a cone of friction here, the same in all directions")
+    for trait, why in _UNSIMULATED_TRAITS.items():
+        if friction.is_a(trait):
+            tell(model, f"{trait.rpartition('.')[2]} is ignored; {why}")
+    coefficient = above(friction, "coefficient")
+    if coefficient > RANGES["sliding"][1]:
+        raise Fault(line_of(friction, "coefficient"), f"{coefficient:g} is out of range; allowed: 0 to 100")
+    return coefficient
+
+
+def _restitution(model: Object, tell: Tell) -> float | None:
+    if not model.given("normal_restitution"):
+        return None
+    restitution = float(value_of(model, "normal_restitution"))
+    if not 0.0 <= restitution <= 1.0:
+        raise Fault(line_of(model, "normal_restitution"), f"{restitution:g} is out of range; allowed: 0 to 1")
+    most = RANGES["restitution"][1]
+    if restitution > most:
+        tell(model, f"normal_restitution {restitution:g} becomes {most:g}, the largest that is simulated")
+    return min(restitution, most) or None
+
+
+def _stiffness(model: Object, materials: tuple[Any, ...], tell: Tell) -> float | None:
+    """Return the stiffness of a contact point, N/m.
+
+    Of two elastic materials it is half of the harmonic mean of theirs, if the model does not state one: see
+    PointwiseElasticityDryFrictionModel of OpenPLX.
+    """
+    flexibility = model.value("normal_flexibility")
+    elastic = isinstance(flexibility, Object) and flexibility.is_a(f"{_PHYSICS}Flexibility.LinearElastic")
+    if isinstance(flexibility, Object) and flexibility.is_a(f"{_PHYSICS}Flexibility.Rigid"):
+        return RIGID
+    if isinstance(flexibility, Object) and flexibility.is_a(f"{_PHYSICS}SurfaceContact.PatchElasticity"):
+        tell(
+            model,
+            f"{with_article(flexibility.kind)} gives its stiffness to each contact point, as a PointwiseElasticity",
+        )
+    if elastic and flexibility.given("stiffness"):
+        return _positive(flexibility, "stiffness")
+    if all(each.is_a(ELASTIC) and _given(each.value("youngs_modulus")) for each in materials):
+        first, second = (_positive(each, "youngs_modulus") for each in materials)
+        return first * second / (first + second)
+    return _positive(flexibility, "stiffness") if elastic else None
+
+
+def _damping(model: Object, materials: tuple[Any, ...], stiffness: float) -> float:
+    """Return the damping of a contact point, N s/m: without one, the largest relaxation time of its materials."""
+    own = _relaxation(model)
+    if own is not None:
+        constant, time = own
+        return stiffness * time if constant is None else constant
+    times = [found[1] for of in materials if of.is_a(ELASTIC) and (found := _relaxation(of)) is not None]
+    return stiffness * max(times, default=RELAXATION)
+
+
+def _relaxation(of: Object) -> tuple[float | None, float] | None:
+    """Return the damping constant (N s/m) or the relaxation time (s) of a dissipation; None for the default."""
+    dissipation = of.value("dissipation")
+    if isinstance(dissipation, Object):
+        if dissipation.is_a(f"{_PHYSICS}Dissipation.MechanicalDamping"):
+            return above(dissipation, "damping_constant"), 0.0
+        if dissipation.is_a(f"{_PHYSICS}Dissipation.ConstraintRelaxationTimeDamping"):
+            return None, above(dissipation, "relaxation_time")
+    return None
+
+
+def _positive(of: Object, name: str) -> float:
+    number = above(of, name)
+    if number == 0.0:
+        raise Fault(line_of(of, name), f"{name} 0 must be above zero")
+    return number
+
+
+def _given(value: Any) -> bool:
+    return not isinstance(value, Undefined) and value is not OPAQUE

@@ -1,0 +1,304 @@
+"""From interactions with one degree of freedom to actuators: motors, springs, friction, gears, clutches, brakes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sim_node.extensions.openplx.models import Fault
+from sim_node.extensions.openplx.objects import Object
+from sim_node.extensions.openplx.parts import line_of, value_of
+from sim_node.extensions.openplx.values import Undefined, with_article
+from sim_node.registry import Registry
+from sim_node.world.joint_motion import RELAXATION, RIGID, Stop
+
+# A spring without a stiffness, N/m or N m/rad: as LinearElastic has it.
+STIFFNESS = 1e8
+
+
+class Ignored(Exception):
+    """An object of a known type that has no effect, and why."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """What an interaction does along one coordinate.
+
+    Attributes:
+        actuator: Fields of its Actuator, besides joint, name and limits.
+        coordinate: "linear" or "rotational" in space, "shafts" for sums of their angles.
+        coefficients: Of the shafts' angles; None for 1 and -1.
+        held: Whether the sum of angles stays what it is.
+        last_alone: Whether the actuator is between the last shaft and the world, as in brakes.
+        lock: Fields of an Actuator between the last two shafts, as in differentials.
+    """
+
+    actuator: dict[str, Any] | None
+    coordinate: str
+    coefficients: tuple[float, ...] | None = None
+    held: bool = False
+    last_alone: bool = False
+    lock: dict[str, Any] | None = None
+
+
+LAWS: Registry[str, Callable[[Object], Law]] = Registry(
+    "interaction", shipped=("sim_node.extensions.openplx.interactions",)
+)
+# Decorator that registers what an interaction of a type does. A more special type without an entry does the same.
+law = LAWS.add
+
+
+def law_of(of: Object) -> Law | None:
+    """Return what an interaction does; None for a type without an entry. Raises Fault, and Ignored."""
+    make = next((LAWS[model.name] for model in reversed(of.model.lineage) if model.name in LAWS), None)
+    return None if make is None else make(of)
+
+
+def forces_of(of: Object) -> tuple[float, float] | None:
+    """Return the limits of an interaction's effort; None if it has none."""
+    low, high = (_real(of, name) for name in ("min_effort", "max_effort"))
+    if low > high:
+        raise Fault(line_of(of, "max_effort", "min_effort"), f"max_effort {high:g} is below min_effort {low:g}")
+    return None if (low, high) == (-math.inf, math.inf) else (low, high)
+
+
+def range_of(of: Object) -> tuple[tuple[float, float], Stop | None]:
+    """Return the ends of a range, and how they give way; None as hard as the timestep allows."""
+    ends = _real(of, "start"), _real(of, "end")
+    if not ends[0] < ends[1]:
+        raise Fault(line_of(of, "end", "start"), f"end {ends[1]:g} must be above start {ends[0]:g}")
+    flexibility = of.value("flexibility")
+    if not (isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic")):
+        return ends, None
+    stiffness = stiffness_of(of, "flexibility")
+    return ends, Stop(stiffness, damping_of(of, "dissipation", stiffness), capped=True)
+
+
+def friction_of(of: Object, name: str) -> tuple[float, float] | float:
+    """Return the dry friction of a mate, N or N m; or the range of its force, if it depends on the direction.
+
+    Friction opposes motion: `positive_limit`, that of the positive direction, bounds a negative force.
+
+    Raises Ignored for friction that depends on the forces in the mate.
+    """
+    dissipation = "Physics.Interactions.Dissipation."
+
+    def is_default() -> bool:
+        found = of.value(name)
+        return not isinstance(found, Object) or found.kind == f"{dissipation}DefaultFriction"
+
+    if not of.has(name) or of.learn("frictionless", name, is_default):
+        return 0.0
+    friction = of.value(name)
+    if friction.is_a(f"{dissipation}ConstantLimitFriction"):
+        return above(friction, "limit")
+    if friction.is_a(f"{dissipation}AsymmetricLimitFriction"):
+        return -above(friction, "positive_limit"), abs(value_of(friction, "negative_limit"))
+    if friction.is_a(f"{dissipation}DryConstantNormalForceFriction"):
+        return above(friction, "coefficient") * above(friction, "normal_force")
+    raise Ignored(f"{with_article(friction.kind)} of {with_article(of.kind)} is not simulated")
+
+
+def stiffness_of(of: Object, name: str) -> float:
+    """Return the stiffness of an attribute that is a flexibility, N/m or N m/rad."""
+    flexibility = of.value(name)
+    if isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic"):
+        return above(flexibility, "stiffness")
+    rigid = isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.Rigid")
+    return RIGID if rigid else STIFFNESS
+
+
+def damping_of(of: Object, name: str, stiffness: float) -> float:
+    """Return the damping of an attribute that is a dissipation beside a stiffness, N s/m or N m s/rad."""
+    dissipation = of.value(name)
+    if isinstance(dissipation, Object):
+        if dissipation.is_a("Physics.Interactions.Dissipation.MechanicalDamping"):
+            return above(dissipation, "damping_constant")
+        if dissipation.is_a("Physics.Interactions.Dissipation.ConstraintRelaxationTimeDamping"):
+            return above(dissipation, "relaxation_time") * stiffness
+    return RELAXATION * stiffness
+
+
+# Laws between two connectors in space
+
+_SPACE = "Physics3D.Interactions"
+
+
+def _velocity(of: Object, gain: float) -> dict[str, Any]:
+    hold = None
+    if of.has("zero_speed_as_spring") and of.value("zero_speed_as_spring") is True:
+        stiffness = stiffness_of(of, "zero_speed_spring_flexibility")
+        hold = Stop(stiffness, damping_of(of, "zero_speed_spring_dissipation", stiffness))
+    if gain <= 0.0:
+        raise Ignored(f"{with_article(of.kind)} with a gain of {gain:g} has no effect")
+    return {"type": "velocity", "damping": gain, "target": value_of(of, "target_speed"), "implicit": True, "hold": hold}
+
+
+def _gain(of: Object) -> float:
+    """Return the gain of a motor; without one it is as stiff as the timestep allows."""
+    return float(value_of(of, "gain")) if of.given("gain") else RIGID
+
+
+def _spring(of: Object, rest: str) -> dict[str, Any]:
+    stiffness = stiffness_of(of, "flexibility")
+    damping = damping_of(of, "dissipation", stiffness)
+    return {"stiffness": stiffness, "damping": damping, "target": value_of(of, rest), "implicit": True}
+
+
+@law(f"{_SPACE}.RotationalVelocityMotor")
+def _rotational_motor(of: Object) -> Law:
+    return Law(_velocity(of, _gain(of)), "rotational")
+
+
+@law(f"{_SPACE}.LinearVelocityMotor")
+def _linear_motor(of: Object) -> Law:
+    return Law(_velocity(of, _gain(of)), "linear")
+
+
+@law(f"{_SPACE}.TorqueMotor")
+def _torque_motor(of: Object) -> Law:
+    return Law({"type": "effort", "target": value_of(of, "default_torque")}, "rotational")
+
+
+@law(f"{_SPACE}.ForceMotor")
+def _force_motor(of: Object) -> Law:
+    return Law({"type": "effort", "target": value_of(of, "default_force")}, "linear")
+
+
+@law(f"{_SPACE}.TorsionSpring")
+def _torsion_spring(of: Object) -> Law:
+    return Law(_spring(of, "angle"), "rotational")
+
+
+@law(f"{_SPACE}.LinearSpring")
+def _linear_spring(of: Object) -> Law:
+    return Law(_spring(of, "position"), "linear")
+
+
+# Laws between shafts
+
+
+@law("Physics1D.Interactions.RotationalVelocityMotor")
+def _shaft_motor(of: Object) -> Law:
+    return Law(_velocity(of, RIGID), "shafts")
+
+
+@law("DriveTrain.TorqueMotor")
+def _shaft_torque(of: Object) -> Law:
+    return Law({"type": "effort"}, "shafts")
+
+
+@law("DriveTrain.Gear")
+def _gear(of: Object) -> Law:
+    return _geared(of, _ratio(of, "ratio"))
+
+
+@law("DriveTrain.ViscousGear")
+def _viscous_gear(of: Object) -> Law:
+    viscosity = _real(of.value("dissipation"), "viscosity")
+    if math.isinf(viscosity):  # a rigid coupling
+        return _gear(of)
+    spring = {"type": "velocity", "damping": above(of.value("dissipation"), "viscosity"), "implicit": True}
+    return Law(spring, "shafts", (1.0, -_ratio(of, "ratio")))
+
+
+@law("DriveTrain.GearBox")
+def _gear_box(of: Object) -> Law:
+    selected = of.value("initial_gear")
+    index = int(selected) if isinstance(selected, (int, float)) else 0
+    if index == 0 and of.value("has_neutral_gear") is not False:
+        raise Ignored(f"{with_article(of.kind)} in neutral transmits nothing, and its gear is not changed in a run")
+    gears = of.value("forward_gears" if index >= 0 else "reverse_gears")
+    place = abs(index) - 1 if index < 0 or of.value("has_neutral_gear") is not False else index
+    if not isinstance(gears, list) or not 0 <= place < len(gears):
+        raise Fault(line_of(of, "initial_gear"), f"there is no gear {index}")
+    # The list gives the sign of a ratio.
+    return _geared(of, math.copysign(float(gears[place]), index))
+
+
+def _ratio(of: Object, name: str) -> float:
+    ratio = float(value_of(of, name))
+    if ratio == 0.0:
+        raise Fault(line_of(of, name), f"a {name} of 0 is no gear")
+    return ratio
+
+
+def _geared(of: Object, ratio: float) -> Law:
+    if ratio == 0.0:
+        raise Ignored(f"the gear of {with_article(of.kind)} has a ratio of 0, which transmits nothing")
+    flexibility = of.value("flexibility") if of.has("flexibility") else None
+    if isinstance(flexibility, Object) and flexibility.is_a("Physics.Interactions.Flexibility.LinearElastic"):
+        stiffness = stiffness_of(of, "flexibility")
+        spring = {"stiffness": stiffness, "damping": damping_of(of, "dissipation", stiffness), "implicit": True}
+        return Law(spring, "shafts", (1.0, -ratio))
+    return Law(None, "shafts", (1.0, -ratio), held=True)
+
+
+@law("DriveTrain.Differential")
+def _differential(of: Object) -> Law:
+    half = _ratio(of, "gear_ratio") / 2.0
+    limited = of.has("breakaway_torque") and not isinstance(of.value("breakaway_torque"), Undefined)
+    locked = of.value("locked_up") is True
+    lock: dict[str, Any] = {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": float(locked)}
+    if limited and not locked:
+        most = above(of, "breakaway_torque")
+        lock |= {"force": (-most, most), "engagement": 1.0}
+    return Law(None, "shafts", (1.0, -half, -half), held=True, lock=lock)
+
+
+@law("DriveTrain.ManualClutch")
+def _clutch(of: Object) -> Law:
+    return Law(_slipping(of), "shafts")
+
+
+@law("DriveTrain.ManualBrake")
+def _brake(of: Object) -> Law:
+    return Law(_slipping(of), "shafts", held=True, last_alone=True)
+
+
+def _slipping(of: Object) -> dict[str, Any]:
+    """Return the drive of a clutch or a brake, whose engagement is a fraction of its capacity."""
+    ramp = (0.0, 0.0)
+    if of.has("initially_engaged"):  # an automatic one, whose fraction is all or nothing
+        fraction = 1.0 if of.value("initially_engaged") is True else 0.0
+        ramp = above(of, "engagement_duration"), above(of, "disengagement_duration")
+    else:
+        fraction = of.value("initial_engagement_fraction")
+    engagement = 1.0 if isinstance(fraction, Undefined) else value_of_fraction(of, fraction)
+    return {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": engagement, "ramp": ramp}
+
+
+def capacity_of(of: Object) -> tuple[float, float] | None:
+    """Return the limits of an interaction: the capacity of a clutch or a brake, else those of its effort."""
+    if not of.has("torque_capacity"):
+        return forces_of(of) if of.has("min_effort") else None
+    capacity = of.value("torque_capacity")
+    if isinstance(capacity, Undefined):
+        return None
+    most = above(of, "torque_capacity")
+    return -most, most
+
+
+def value_of_fraction(of: Object, fraction: Any) -> float:
+    """Return an initial engagement, 0 to 1. Raises Fault."""
+    if not isinstance(fraction, (int, float)) or not 0.0 <= fraction <= 1.0:
+        raise Fault(line_of(of, "initial_engagement_fraction"), f"{fraction} is out of range; allowed: 0 to 1")
+    return float(fraction)
+
+
+def _real(of: Any, name: str) -> float:
+    """Return a number that may be infinite."""
+    value = of.value(name)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value):
+        return float(value)
+    return float(value_of(of, name))
+
+
+def above(of: Object, name: str) -> float:
+    """Return a number of zero or more. Raises Fault."""
+    number = float(value_of(of, name))
+    if number < 0.0:
+        raise Fault(line_of(of, name), f"{name} {number:g} must be zero or more")
+    return number

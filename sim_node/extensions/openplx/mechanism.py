@@ -1,0 +1,66 @@
+"""What a model of Physics3D becomes: systems under construction, and the mechanism that they end up as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from sim_node.extensions.openplx.objects import Object
+from sim_node.extensions.openplx.parts import place_of, pose_of
+from sim_node.world.bodies import ContactExclusion
+from sim_node.world.contact_materials import ContactMaterial
+from sim_node.world.joint_motion import Actuator
+from sim_node.world.signals import NamedSignal
+from sim_node.world.surfaces import Surface
+from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RigidBody, System
+from sim_node.world.transmissions import Transmission
+
+
+@dataclass
+class Part:
+    """A system under construction; mates of nested systems may be moved into it."""
+
+    of: Object
+    systems: list[Part] = field(default_factory=list)
+    bodies: list[RigidBody] = field(default_factory=list)
+    geometries: list[ContactGeometry] = field(default_factory=list)
+    connectors: list[MateConnector] = field(default_factory=list)
+    mates: list[Mate] = field(default_factory=list)
+
+    def surface(self, surfaces: dict[str, Surface]) -> None:
+        """Give geometries their surfaces by the paths of their objects, unless they make no contact at all."""
+        self.geometries = [_on(surfaces, each) for each in self.geometries]
+        self.bodies = [
+            replace(body, geometries=tuple(_on(surfaces, each) for each in body.geometries)) for body in self.bodies
+        ]
+
+    def system(self) -> System:
+        """The resulting System."""
+        return System(
+            self.of.name,
+            pose_of(self.of, "local_transform"),
+            tuple(part.system() for part in self.systems),
+            tuple(self.bodies),
+            tuple(self.geometries),
+            tuple(self.connectors),
+            tuple(self.mates),
+            place=place_of(self.of),
+        )
+
+
+def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
+    surface = surfaces.get(of.place.key)
+    if surface is None or of.geometry.surface is not None:
+        return of
+    return replace(of, geometry=replace(of.geometry, surface=surface))
+
+
+class Mechanism(NamedTuple):
+    """The system of a model, and what drives its mates."""
+
+    system: System
+    actuators: tuple[Actuator, ...]
+    transmissions: tuple[Transmission, ...]
+    contact_exclusions: tuple[ContactExclusion, ...]
+    signals: tuple[NamedSignal, ...] = ()
+    contact_materials: tuple[ContactMaterial, ...] = ()

@@ -1,0 +1,221 @@
+"""Parsing of OpenPLX: indentation is converted to tokens, then the grammar is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from lark import Token
+
+from sim_node.extensions.openplx import syntax
+from sim_node.extensions.openplx.syntax import SyntaxFault
+from sim_node.world.problems import quoted
+from sim_node.world.readers.report import LineColumn, Report
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+MAX_BLOCK_DEPTH, MAX_BRACKET_DEPTH = 50, 50
+TAB = 4
+_OPENING, _CLOSING = {"LPAR", "LSQB", "LBRACE"}, {"RPAR", "RSQB", "RBRACE"}
+
+
+class Indentation:
+    """Converts the tokens of a lexer before they are parsed.
+
+    Annotations do not determine the indentation of a block: `.doc` may be indented less than the lines after it.
+    """
+
+    always_accept: Iterable[str] = ("_NL", "_NL_DOT")
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Yield the tokens with _INDENT and _DEDENT among them. Raises SyntaxFault.
+
+        All tokens of a new line are yielded before the next token is requested: the lexer depends on what the parser
+        expects.
+        """
+        blocks = _Blocks()
+        brackets: list[LineColumn] = []  # places of the open ones
+        last: Token | None = None
+        for token in stream:
+            last = token
+            kind = token.type
+            if kind in ("_NL", "_NL_DOT"):
+                if not brackets:
+                    yield from blocks.begin_line(token)
+                elif kind == "_NL_DOT":
+                    break
+                continue
+            blocks.begun = True
+            if kind in _OPENING:
+                brackets.append(_at(token))
+                if len(brackets) > MAX_BRACKET_DEPTH:
+                    raise SyntaxFault(f"brackets nested deeper than {MAX_BRACKET_DEPTH} levels", _at(token))
+            elif kind in _CLOSING and brackets:
+                brackets.pop()
+            yield token
+        if brackets:
+            raise SyntaxFault("a bracket is not closed", brackets[-1])
+        for _ in blocks.levels[1:]:
+            yield Token.new_borrow_pos("_DEDENT", "", last)  # type: ignore[arg-type]  # a level came from a token
+
+
+class _Blocks:
+    """The indentation of the open blocks."""
+
+    def __init__(self) -> None:
+        self.levels = [0]
+        self.begun = False
+        self._only_annotations = False  # so far in the innermost block
+
+    def begin_line(self, token: Token) -> Iterator[Token]:
+        annotation, levels = token.type == "_NL_DOT", self.levels
+        if self.begun:
+            yield Token.new_borrow_pos("_NL", "", token)
+        self.begun = annotation
+        indent = len(token.rpartition("\n")[2].rstrip(".").expandtabs(TAB))
+        if indent > levels[-1]:
+            if self._only_annotations:
+                levels[-1] = indent
+            else:
+                levels.append(indent)
+                self._only_annotations = annotation
+                if len(levels) > MAX_BLOCK_DEPTH:
+                    raise SyntaxFault(f"indented deeper than {MAX_BLOCK_DEPTH} levels", _end(token))
+                yield _here("_INDENT", token)
+        while indent < levels[-1]:
+            levels.pop()
+            self._only_annotations = False
+            yield _here("_DEDENT", token)
+        if indent != levels[-1]:
+            raise SyntaxFault("indentation does not match any line above", _end(token))
+        self._only_annotations = self._only_annotations and annotation
+        if annotation:
+            yield _here("_ANNOTATION", token)
+
+
+def _at(token: Token) -> LineColumn:
+    return token.line, token.column
+
+
+def _here(kind: str, new_line: Token) -> Token:
+    """Return a token at the beginning of the line after an end of line."""
+    line, column = _end(new_line)
+    return Token(kind, "", new_line.end_pos, line, column)
+
+
+def _end(new_line: Token) -> LineColumn:
+    return new_line.end_line, new_line.end_column - new_line.endswith(".")
+
+
+MAX_LENGTH = 8 * 1024 * 1024
+# Longer texts are parsed each time: what is kept of one is about a hundred times as large.
+MAX_KEPT = 30_000
+GRAMMAR = Path(__file__).with_name("openplx.lark")
+# Names of the grammar's terminals in messages.
+_TERMINALS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "LONG_STRING": "a string",
+    "FILE": '@"path"',
+    "IMPORTED": '@"path" or $"path"',
+    "_NL": "the end of the line",
+    "_INDENT": "an indented block",
+    "_DEDENT": "the end of the block",
+    "$END": "the end of the file",
+    "EMPTY_BRACKETS": "[]",
+    "PLUS": "+",
+    "MINUS": "-",
+    "TIMES": "*",
+    "OVER": "/",
+    "COLON": ":",
+    "COMMA": ",",
+    "DOT": ".",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LSQB": "[",
+    "RSQB": "]",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "__ANON_0": "->",
+}
+_BEGIN_VALUES = {
+    *("NUMBER", "STRING", "LONG_STRING", "FILE", "NAME", "TRUE", "FALSE", "THIS"),
+    *("LPAR", "LSQB", "LBRACE", "EMPTY_BRACKETS", "PLUS", "MINUS"),
+}
+
+
+def parse(text: str, report: Report) -> syntax.Document | None:
+    """Return the syntax tree of a text, or None, with the fault in `report`, if it is invalid."""
+    # Imported here, because other formats do not need lark.
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+
+    if len(text) > MAX_LENGTH:
+        report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {MAX_LENGTH // 1024**2}")
+        return None
+    try:
+        return _kept(text) if len(text) <= MAX_KEPT else _parsed(text)
+    except SyntaxFault as fault:
+        report.error(fault.message, fault.at)
+    except VisitError as error:  # what the builder of the tree raises comes in this
+        inner = error.orig_exc
+        if not isinstance(inner, SyntaxFault):
+            raise
+        report.error(inner.message, inner.at)
+    except UnexpectedToken as error:
+        token: Token = error.token  # type: ignore[attr-defined]
+        at = _end_of_text(text) if token.type == "$END" else (token.line or 1, token.column or 1)
+        if token.type == "_INDENT":
+            report.error("unexpected indentation: the line above does not open a block", at)
+            return None
+        found = _TERMINALS[token.type] if token.type in ("_NL", "_DEDENT", "$END") else quoted(str(token))
+        report.error(f"found {found}; allowed here: {_allowed(_expected(error))}", at)
+    except UnexpectedCharacters as error:
+        char = text[error.pos_in_stream]
+        message = "a string without an end" if char == '"' else f"found {quoted(char)}"
+        report.error(f"{message}; allowed here: {_allowed(error.allowed or ())}", (error.line, error.column))
+    return None
+
+
+def _parsed(text: str) -> syntax.Document:
+    return cast(syntax.Document, _parser().parse(text + "\n"))
+
+
+# A world often has many models of one file, and is read again after each change of another file.
+_kept = lru_cache(maxsize=64)(_parsed)
+
+
+@cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    from sim_node.extensions.openplx.build import Builder
+    from sim_node.extensions.openplx.parse import Indentation
+
+    grammar = GRAMMAR.read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", postlex=Indentation(), transformer=Builder(), maybe_placeholders=False)
+
+
+def _end_of_text(text: str) -> LineColumn:
+    text = text.rstrip()
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
+
+
+def _expected(error: Any) -> set[str]:
+    try:
+        return set(error.accepts or error.expected)
+    except SyntaxFault:  # lark 0.12 tries it with what builds the tree
+        return set(error.expected)
+
+
+def _allowed(terminals: Iterable[str]) -> str:
+    names = set(terminals) - {"_NL_DOT", "_ANNOTATION"}
+    words = set()
+    if "NUMBER" in names:
+        names -= _BEGIN_VALUES
+        words = {"a value"}
+    words |= {_TERMINALS.get(name, name.lower()) for name in names}
+    return ", ".join(sorted(words, key=lambda word: (not word[0].isalpha(), word)))

@@ -1,0 +1,19 @@
+"""Sweeps: many cases of a world with numbers that differ, on one machine or on Ray, with their results as Parquet."""
+
+from sim_node.lazy import public
+
+with public(__name__):
+    from sim_node.extensions.sweep.case_run import Run as Run
+    from sim_node.extensions.sweep.dataset import DatasetFault as DatasetFault
+    from sim_node.extensions.sweep.dataset import read as read
+    from sim_node.extensions.sweep.driver import run as run
+    from sim_node.extensions.sweep.engine import SWEEP_ENGINES as SWEEP_ENGINES
+    from sim_node.extensions.sweep.engine import EngineFault as EngineFault
+    from sim_node.extensions.sweep.engine import SweepEngine as SweepEngine
+    from sim_node.extensions.sweep.engine import sweep_engine as sweep_engine
+    from sim_node.extensions.sweep.functions import records as records
+    from sim_node.extensions.sweep.job import Keep as Keep
+    from sim_node.extensions.sweep.measures import MEASURES as MEASURES
+    from sim_node.extensions.sweep.measures import Measure as Measure
+    from sim_node.extensions.sweep.measures import measure as measure
+    from sim_node.extensions.sweep.signals import MeasureFault as MeasureFault

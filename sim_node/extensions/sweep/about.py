@@ -1,0 +1,105 @@
+"""sweep.json: what the results of a sweep are of, to go on with it, and to repeat one of its cases."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sim_node.extensions.sweep.components import varied
+from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
+from sim_node.extensions.sweep.job import Keep
+from sim_node.extensions.sweep.payload import payload_of
+from sim_node.extensions.sweep.study import Prepared, Study, files_of
+from sim_node.extensions.sweep.variations import SEED, variation
+from sim_node.world import World, WorldError, load
+from sim_node.world.problems import NOWHERE, Problem
+
+
+def describe(study: Study, prepared: Prepared) -> dict[str, Any]:
+    """Return the contents of sweep.json."""
+    world = None if isinstance(study.world, World) else str(study.world)
+    return {
+        "world": os.path.abspath(world) if world and os.path.exists(world) else world,
+        "allow": list(study.allow),
+        "digest": prepared.digest,
+        "functions": {file: hashlib.sha256(data).hexdigest() for file, data in files_of(prepared.job.measures)},
+        "duration": study.duration,
+        "runs": len(prepared.cases),
+        "seed": study.seed,
+        "sampling": study.sampling,
+        "vary": {each.path: str(each) for each in study.vary},
+        "measures": list(prepared.job.measures),
+        "every": study.every,
+        "keep": {
+            "topics": list(study.keep.topics),
+            "columns": list(study.keep.columns),
+            "picture": study.keep.picture,
+            "failures_only": study.keep.failures_only,
+        },
+    }
+
+
+def study_of(about: Mapping[str, Any], world: World | None = None) -> Study:
+    """Return the study that sweep.json describes.
+
+    Args:
+        about: The contents of sweep.json.
+        world: The world, of a sweep of a World that was made in Python.
+
+    Returns:
+        The study.
+
+    Raises:
+        WorldError: The sweep was of a World that was made in Python, and none is given.
+    """
+    given = about["world"] if world is None else world
+    if given is None:
+        message = (
+            "the sweep was of a World made in Python; go on with sim_node.extensions.sweep.run(world, ..., resume=True)"
+        )
+        raise WorldError([Problem(NOWHERE, "world", message)])
+    keep = about["keep"]
+    return Study(
+        given,
+        about["duration"],
+        tuple(variation(path, text) for path, text in about["vary"].items()),
+        about["runs"],
+        about["seed"],
+        about["sampling"],
+        tuple(about["measures"]),
+        about["every"],
+        Keep(tuple(keep["topics"]), tuple(keep["columns"]), keep["picture"], keep["failures_only"]),
+        tuple(about["allow"]),
+    )
+
+
+def repeated(folder: str | Path, number: int) -> tuple[World, int, float]:
+    """Return what is needed to run a case of a sweep again.
+
+    Args:
+        folder: The folder of the results.
+        number: The case.
+
+    Returns:
+        The world with the numbers of the case, its seed, and its duration (s).
+
+    Raises:
+        DatasetFault: There is no such case, or the world has changed since the sweep.
+        WorldError: The world cannot be loaded.
+    """
+    about = about_of(folder)
+    rows = read(folder)
+    found = rows.filter(rows["case"] == number)
+    if not len(found):
+        present = f"cases {rows['case'].min()} to {rows['case'].max()}" if len(rows) else "no case"
+        raise DatasetFault(f"{folder} has no row of case {number}; it has {present}")
+    row = found.row(0, named=True)
+    world = load(study_of(about).world, about["allow"])  # type: ignore[arg-type]
+    if payload_of(world).digest != about["digest"]:
+        raise DatasetFault(
+            f"{folder}: the world {about['world']} has changed since the sweep; case {number} would differ"
+        )
+    return varied(world, {path: row[path] for path in about["vary"] if path != SEED}), row["seed"], about["duration"]

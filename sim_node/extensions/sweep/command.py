@@ -1,0 +1,228 @@
+"""Run many cases of a world with numbers that differ, on all cores or on Ray; results as Parquet."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from sim_node.cli.arguments import UsageError, span
+from sim_node.cli.commands import command
+from sim_node.cli.parser import add_optional, formerly, goes_with, refuse
+from sim_node.cli.world_arguments import add_allow
+from sim_node.extensions.sweep.about import study_of
+from sim_node.extensions.sweep.dataset import Dataset, DatasetFault, about_of, read
+from sim_node.extensions.sweep.driver import execute
+from sim_node.extensions.sweep.engine import EngineFault
+from sim_node.extensions.sweep.job import DIVERGED, OK, TIMEOUT_S, Keep
+from sim_node.extensions.sweep.study import Prepared, Study
+from sim_node.extensions.sweep.variations import SAMPLINGS, USAGE, Variation, variation
+from sim_node.world.problems import Place, Where, counted
+
+FAILED, INTERRUPTED = 1, 130
+# Without a terminal, a line of progress is printed this often, s.
+LINE_EVERY_S = 10.0
+# Options that describe a sweep, which a file or results describe, too.
+OF_STUDY = (
+    "runs",
+    "duration",
+    "vary",
+    "sampling",
+    "seed",
+    "measure",
+    "every",
+    "keep",
+    "keep_columns",
+    "keep_picture",
+    "failures_only",
+    "allow",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare WORLD, what varies, what is measured and kept, and where the cases run."""
+    what = "a path, a package:// URI, the name of a shipped world, or a YAML file with the key `sweep`"
+    parser.add_argument("world", metavar="WORLD", nargs="?", help=what)
+    add_allow(parser)
+    parser.add_argument("--runs", metavar="N", type=_count, help="number of cases (default: all combinations of lists)")
+    parser.add_argument("--duration", metavar="S", type=span, help="simulated seconds of each case")
+    parser.add_argument(
+        "--vary",
+        metavar="PATH=SPEC",
+        action="append",
+        default=[],
+        help=f"a number of the world, as bodies[ball].inertial.mass=uniform(1.2,1.8); SPEC is one of: {USAGE}",
+    )
+    parser.add_argument("--sampling", choices=SAMPLINGS, default="random", help="of distributions (default: random)")
+    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="seed of all randomness (default 0)")
+    measure = "what to measure, as max(pose[ball].z), time_to(pose[ball].z < 0.1), FILE.py or FILE.py:FUNCTION"
+    parser.add_argument("--measure", metavar="MEASURE", action="append", default=[], help=measure)
+    parser.add_argument("--every", metavar="S", type=span, help="sample signals at this period (default: each step)")
+    kept = parser.add_argument_group("what to keep of each case beside its row")
+    kept.add_argument(
+        "--keep", metavar="TOPIC", action="append", default=[], help="record a topic, or a glob, in a bag"
+    )
+    kept.add_argument("--keep-columns", metavar="NAME", action="append", default=[], help="store a column over time")
+    kept.add_argument("--keep-picture", action="store_true", help="draw the end of each case")
+    kept.add_argument("--failures-only", action="store_true", help="keep these of failures only")
+    where = parser.add_argument_group("results and workers")
+    output = where.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder for the results")
+    formerly(where, output, "--out")
+    resume = "go on with the results in DIR (default: those of --output)"
+    add_optional(where, "--resume", "DIR", lambda word: Path(word).is_dir(), type=Path, const=Path(), help=resume)
+    where.add_argument("--plot", action="store_true", help="draw the results to plot.png in their folder")
+    where.add_argument("--workers", metavar="N", type=_count, help="how many run at once (default: all cores)")
+    timeout = f"the longest time that a case may take, in seconds of this machine (default {TIMEOUT_S:g})"
+    where.add_argument("--timeout", metavar="S", type=span, default=TIMEOUT_S, help=timeout)
+    where.add_argument("--engine", metavar="NAME", default="processes", help="processes (the default) or ray")
+    where.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: RAY_ADDRESS, or none)")
+    where.add_argument("--runtime-env", metavar="FILE", type=Path, help="Ray's runtime environment, as YAML or JSON")
+
+
+@command("sweep", add_arguments, until_interrupted=True)
+def run(arguments: argparse.Namespace) -> int:
+    """Run the cases. Return 0 if all of them ran, 1 if some failed, crashed or took too long, 130 if interrupted."""
+    resumed = arguments.resume is not None
+    out = arguments.output if arguments.resume in (None, Path()) else arguments.resume
+    if out is None:
+        raise UsageError("--output DIR is needed, a new folder for the results")
+    for name in ("address", "runtime_env"):
+        if arguments.engine != "ray":
+            goes_with(arguments, "--engine ray", [name])
+    try:
+        study = _study(arguments, out, resumed)
+        options = {name: str(value) for name in ("address", "runtime_env") if (value := getattr(arguments, name))}
+        with Bar() as bar:
+            is_complete = execute(
+                study,
+                out,
+                workers=arguments.workers,
+                engine=arguments.engine,
+                options=options,
+                timeout=arguments.timeout,
+                resume=resumed,
+                progress=bar.show,
+                stop=lambda: bool(arguments.interrupt.asked),
+                started=bar.start,
+            )
+        is_sound = _summarise(out)
+        if arguments.plot:
+            from sim_node.extensions.sweep.plots import plot
+
+            print(plot(out))
+    except (DatasetFault, EngineFault) as fault:
+        raise UsageError(str(fault)) from None
+    if not is_complete:
+        print(f"interrupted; go on with: sim_node sweep --resume {out}", file=sys.stderr)
+        return INTERRUPTED
+    return 0 if is_sound else FAILED
+
+
+def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
+    """Return the sweep that the arguments, a file, or the results describe."""
+    if arguments.world is None:
+        if not resumed:
+            raise UsageError("WORLD is needed")
+        refuse(arguments, "--resume without WORLD", OF_STUDY)
+        return study_of(about_of(out))
+    from sim_node.extensions.sweep.yaml_study import is_study, read_study
+
+    if is_study(arguments.world):
+        refuse(arguments, "a file with the key `sweep`", OF_STUDY)
+        return read_study(Path(arguments.world))
+    if arguments.duration is None:
+        raise UsageError("--duration S is needed")
+    return Study(
+        arguments.world,
+        arguments.duration,
+        tuple(map(_variation, arguments.vary)),
+        arguments.runs,
+        arguments.seed,
+        arguments.sampling,
+        tuple(arguments.measure),
+        arguments.every,
+        Keep(tuple(arguments.keep), tuple(arguments.keep_columns), arguments.keep_picture, arguments.failures_only),
+        tuple(os.path.abspath(folder) for folder in arguments.allow),
+        {f"measures[{index}]": Place(Where("--measure"), text) for index, text in enumerate(arguments.measure)},
+    )
+
+
+def _variation(text: str) -> Variation:
+    path, equals, values = text.rpartition("=")
+    if not equals or not path.strip():
+        raise UsageError(f"--vary {text}: PATH=SPEC is needed, as bodies[ball].inertial.mass=uniform(1.2,1.8)")
+    return variation(path.strip(), values, Place(Where("--vary"), path.strip()))
+
+
+def _summarise(out: Path) -> bool:
+    """Print how many cases ended in which way, and the first errors. Return whether all ran, to divergence or not."""
+    rows = read(out)
+    total = about_of(out)["runs"]
+    counts = dict(sorted(rows.group_by("status").len().iter_rows()))
+    parts = ", ".join(f"{count} {status}" for status, count in counts.items()) or "none"
+    print(f"{out}: {len(rows)} of {counted(total, 'case')}: {parts}")
+    for row in rows.filter(rows["error"] != "").head(5).iter_rows(named=True):
+        print(f"case {row['case']}: {row['error']}", file=sys.stderr)
+    return counts.keys() <= {OK, DIVERGED}
+
+
+class Bar:
+    """Shows how many cases are done, their rate, failures, and the time left."""
+
+    def __enter__(self) -> Bar:
+        self._show: Callable[[int, int], None] = lambda done, failures: None
+        self._close: Callable[[], None] = lambda: None
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self._close()
+
+    def start(self, prepared: Prepared, dataset: Dataset) -> None:
+        """Show the cases that are done already."""
+        total, done = len(prepared.cases), int(dataset.done.sum())
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            bar: tqdm[NoReturn] = tqdm(total=total, initial=done, unit="case", mininterval=0.2)
+
+            def show(done: int, failures: int) -> None:
+                bar.set_postfix_str(f"{failures} failed" if failures else "", refresh=False)
+                bar.update(done - bar.n)
+
+            self._show, self._close = show, bar.close
+            return
+        began, next_line = time.monotonic(), [time.monotonic() + LINE_EVERY_S]
+
+        def line(now_done: int, failures: int) -> None:
+            now = time.monotonic()
+            if now >= next_line[0]:
+                next_line[0] = now + LINE_EVERY_S
+                rate = (now_done - done) / (now - began)
+                left = f"{(total - now_done) / rate:.0f} s left" if rate else "time left unknown"
+                print(
+                    f"{now_done} of {total} cases, {rate:.3g} per second, {failures} failed, {left}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+
+        self._show = line
+
+    def show(self, done: int, failures: int) -> None:
+        """Show the progress."""
+        self._show(done, failures)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 100_000_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100000000")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
+    return int(text)

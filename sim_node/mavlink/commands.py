@@ -1,0 +1,146 @@
+"""MAVLink commands (MAV_CMD): sent, acknowledged, repeated, or refused with the autopilot's reasons."""
+
+from __future__ import annotations
+
+import math
+
+from sim_node.mavlink.codec import Message, enum_name
+from sim_node.mavlink.modes import guided_name, mode, mode_names, purpose
+from sim_node.mavlink.status_texts import PATIENCE_NS, StatusText, StatusTexts
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Telemetry
+from sim_node.mavlink.transaction import Outgoing, Refusal, Transaction
+from sim_node.text import did_you_mean, printable
+from sim_node.world.problems import quoted
+
+DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF, MISSION_START = 176, 400, 22, 300
+DO_CHANGE_SPEED, GROUND_SPEED, THROTTLE_AS_IS = 178, 1.0, -1.0
+SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
+ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
+TIMEOUT_NS = 1_000_000_000
+# After MAV_RESULT_IN_PROGRESS.
+LONG_TIMEOUT_NS = 20_000_000_000
+MAX_SENT = 4
+# Autopilots send the reason for a refusal in a STATUSTEXT just before or after it.
+WAIT_FOR_TEXTS_NS = 300_000_000
+MAX_TEXTS = 5
+_WARNING = 4  # MAV_SEVERITY
+
+
+class Command(Transaction):
+    """A COMMAND_LONG. params: up to seven; the rest are zero. hint: shown for a refusal without a reason."""
+
+    def __init__(self, name: str, command: int, *params: float, hint: str = "") -> None:
+        self.name, self.key = name, f"command {command}"
+        self._command = command
+        self._params = [*params, *[0.0] * (7 - len(params))]
+        self._sent = 0
+        self._deadline_ns = 0
+        self._refusal = ""
+        self._hint = hint
+        self._joined = StatusTexts()
+        self._texts: list[str] = []
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """Send the command."""
+        self._deadline_ns = now_ns + TIMEOUT_NS
+        fields = {f"param{number}": value for number, value in enumerate(self._params, start=1)}
+        fields |= {"command": self._command, "confirmation": self._sent}
+        self._sent += 1
+        return [("COMMAND_LONG", fields)]
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """Handle acknowledgements, which end the command, and warnings, which may be the reason for a refusal."""
+        if message.name == "STATUSTEXT":
+            self._keep(self._joined.add(message.fields, now_ns))
+        if message.name != "COMMAND_ACK" or message.fields.command != self._command or self._refusal:
+            return []
+        found = message.fields.result
+        if found == IN_PROGRESS:
+            self._deadline_ns, self._sent = now_ns + LONG_TIMEOUT_NS, MAX_SENT
+            return []
+        if found == ACCEPTED:
+            return self.end(True, "accepted")
+        self._refusal = enum_name("MAV_RESULT", found).removeprefix("MAV_RESULT_").lower().replace("_", " ")
+        self._deadline_ns = now_ns + WAIT_FOR_TEXTS_NS
+        return []
+
+    def tick(self, now_ns: int) -> list[Outgoing]:
+        """Repeat the command, give up, or report a refusal with the texts that were received."""
+        if now_ns < self._deadline_ns:
+            return []
+        if self._refusal:
+            self._keep(self._joined.overdue(now_ns + PATIENCE_NS))
+            texts = "; ".join(dict.fromkeys(self._texts)) or self._hint
+            return self.end(False, f"{self._refusal}: {texts}" if texts else self._refusal)
+        if self._sent >= MAX_SENT:
+            return self.end(False, f"no answer to {self.name} after {self._sent} attempts")
+        return self.start(now_ns)
+
+    def _keep(self, texts: list[StatusText]) -> None:
+        """Keep warnings and worse: one of them may be the reason."""
+        for each in texts:
+            if each.severity <= _WARNING and len(self._texts) < MAX_TEXTS:
+                self._texts.append(printable(each.text))
+
+
+def arm(armed: bool) -> Transaction:
+    """Arm or disarm. The autopilot's own checks are not overridden."""
+    return Command("arm" if armed else "disarm", COMPONENT_ARM_DISARM, 1.0 if armed else 0.0)
+
+
+def set_mode(name: str, vehicle: Telemetry) -> Transaction:
+    """Set a mode by the autopilot's name for it."""
+    if vehicle.heartbeat is None:
+        return Refusal("mode", "no heartbeat received yet, so the modes are unknown")
+    found = mode(name, vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
+    if found is None:
+        known = mode_names(vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
+        hint = did_you_mean(name.upper(), known)
+        return Refusal("mode", f"no mode {quoted(name)}{hint} (known: {', '.join(known)})")
+    return Command(f"mode {name.upper()}", DO_SET_MODE, *found)
+
+
+def set_mode_for(what: str, vehicle: Telemetry) -> Transaction:
+    """Set the mode for a purpose: guided, land, return or mission."""
+    name = guided_name(vehicle.autopilot) if what == "guided" else purpose(what, vehicle.autopilot)
+    return set_mode(name, vehicle)
+
+
+def start_mission(vehicle: Telemetry) -> Transaction:
+    """Fly the mission. ArduPilot begins it on the ground with this command alone; its mode AUTO waits for a pilot."""
+    if vehicle.autopilot != ARDUPILOT:
+        return set_mode_for("mission", vehicle)
+    # No first and last item: ArduPilot refuses a range.
+    return Command("mission start", MISSION_START, hint="ArduPilot starts a mission when it has one and is armed")
+
+
+def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:
+    """Take off to a height above home in metres. ArduPilot accepts this in GUIDED, PX4 in any mode."""
+    if not 0.0 < height <= highest:
+        return Refusal("takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m")
+    if vehicle.autopilot != PX4:
+        return Command("takeoff", NAV_TAKEOFF, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height)
+    if vehicle.home is None:
+        return Refusal("takeoff", "no HOME_POSITION yet: PX4 needs the altitude above mean sea level")
+    # PX4 expects the altitude above mean sea level, and NaN for the current position and yaw.
+    nan = math.nan
+    altitude = vehicle.home.altitude_msl + height
+    return Command("takeoff", NAV_TAKEOFF, nan, 0.0, 0.0, nan, nan, nan, altitude)
+
+
+def set_speed(speed: float, limit: float) -> Transaction:
+    """Set the ground speed of flights to a place and of missions, m/s (MAV_CMD_DO_CHANGE_SPEED)."""
+    if not 0.0 < speed <= limit:
+        return Refusal("speed", f"speed is {speed:g} m/s; allowed: above 0 and up to limit_velocity, {limit:g} m/s")
+    return Command("speed", DO_CHANGE_SPEED, GROUND_SPEED, speed, THROTTLE_AS_IS)
+
+
+def set_message_interval(message: int, rate: float) -> Outgoing:
+    """Request a stream, without waiting for the answer."""
+    interval = 1e6 / rate if rate > 0.0 else -1.0
+    return "COMMAND_LONG", {"command": SET_MESSAGE_INTERVAL, "param1": float(message), "param2": interval}
+
+
+def request_message(message: int) -> Outgoing:
+    """Request one message."""
+    return "COMMAND_LONG", {"command": REQUEST_MESSAGE, "param1": float(message)}

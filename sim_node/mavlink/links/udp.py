@@ -1,0 +1,127 @@
+"""udpin:HOST:PORT listens for autopilots, each answered where it sends from; udpout:HOST:PORT sends to one."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+from sim_node.mavlink.links.endpoint import MAX_READS, READ_SIZE, Address, endpoint, host_and_port
+
+# Holds a second of telemetry from a swarm while this process is delayed.
+_RECEIVE_BUFFER = 4 << 20
+
+
+class UdpEndpoint:
+    """Base of endpoints with one datagram socket; subclasses open it and choose whose datagrams they read."""
+
+    datagrams = True
+    connecting = False
+
+    def __init__(self, url: str, rest: str) -> None:
+        self.url = url
+        self.address = host_and_port(url, rest)
+        self._socket: socket.socket | None = None
+
+    def finish(self) -> None:
+        """Do nothing: datagram sockets do not connect."""
+
+    def close(self) -> None:
+        """Close the socket."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def fileno(self) -> int:
+        """Return the socket's file descriptor, -1 while closed."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+
+def udp_socket() -> socket.socket:
+    """Return a non-blocking datagram socket."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.setblocking(False)
+    with suppress(OSError):  # the system's limit is enough then
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+    return made
+
+
+def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
+    """Return the datagrams that have arrived. A peer that does not listen yet (ICMP unreachable) is not an error."""
+    got: list[tuple[bytes, Address]] = []
+    for _ in range(MAX_READS):
+        try:
+            data, address = from_socket.recvfrom(READ_SIZE)
+        except BlockingIOError:
+            break
+        except ConnectionRefusedError:
+            continue
+        got.append((data, address[:2]))
+    return got
+
+
+def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
+    """Send one datagram; it is dropped where the buffer is full or nobody listens."""
+    with suppress(BlockingIOError, ConnectionRefusedError):
+        by_socket.sendto(data, to)
+
+
+@endpoint("udpin")
+class UdpIn(UdpEndpoint):
+    """A bound socket; it sends to peers that it has received from."""
+
+    def open(self) -> None:
+        """Bind the port. Raises OSError if it is in use."""
+        made = udp_socket()
+        try:
+            made.bind(self.address)
+        except OSError:
+            made.close()
+            raise
+        self._socket = made
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """Return the datagrams of all senders."""
+        return [] if self._socket is None else received(self._socket)
+
+    def write(self, data: bytes, to: Address) -> None:
+        """Send to a peer that was received from."""
+        if self._socket is not None and to is not None:
+            sent(self._socket, data, to)
+
+
+@endpoint("udpout")
+class UdpOut(UdpEndpoint):
+    """A socket that sends to one host and ignores datagrams from others.
+
+    source: its own port, 0 for any; a fixed one lets the peer recognise it after a restart.
+    """
+
+    def __init__(self, url: str, rest: str, source: int = 0) -> None:
+        super().__init__(url, rest)
+        self._host, self._source = "", source
+
+    def open(self) -> None:
+        """Resolve the host name. Raises OSError if there is no such host, or its own port is in use."""
+        [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
+        self._host = str(found[0])
+        made = udp_socket()
+        on_loopback = self._host.startswith("127.")
+        if self._source or on_loopback:
+            # A socket that the system binds on sending is on all interfaces.
+            try:
+                made.bind(("127.0.0.1" if on_loopback else "", self._source))
+            except OSError:
+                made.close()
+                raise
+        self._socket = made
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """Return the datagrams of the peer's host."""
+        if self._socket is None:
+            return []
+        return [(data, from_) for data, from_ in received(self._socket) if from_ and from_[0] == self._host]
+
+    def write(self, data: bytes, to: Address) -> None:
+        """Send to the peer."""
+        if self._socket is not None:
+            sent(self._socket, data, to or (self._host, self.address[1]))

@@ -1,0 +1,203 @@
+"""Mission files: read from YAML or JSON with every fault located, converted to MISSION_ITEM_INT and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sim_node.mavlink.mission.ground_station_files import WPL, Stored, is_qgc_plan, read_qgc_plan, read_wpl
+from sim_node.mavlink.mission.items import KINDS, Item, read_item
+from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Home
+from sim_node.spatial.frames import Frame, Position
+from sim_node.world.problems import Problem, WorldError
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import report_unread, unread
+from sim_node.world.readers.yaml_nodes import compose
+from sim_node.world.readers.yaml_values import Value
+
+MISSION, GLOBAL_RELATIVE_ALT_INT = 2, 6  # MAV_FRAME
+MAX_ITEMS = 1000
+FRAMES = ("enu", "lla")
+_WAYPOINT, _LAND, _TAKEOFF, _JUMP = 16, 21, 22, 177
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A mission: items in one frame, or the contents of a ground station's file.
+
+    Attributes:
+        frame: The frame of the items' places: "enu" (east, north, up of home, m) or "lla" (latitude and longitude in
+            degrees, m above home).
+        items: The items, in order.
+        stored: The MISSION_ITEM_INTs of a ground station's file, instead of items.
+        unread: What the file has that is not in the mission.
+    """
+
+    frame: str
+    items: tuple[Item, ...] = ()
+    stored: Stored | None = None
+    unread: tuple[Problem, ...] = ()
+
+
+def read_plan(text: str, name: str) -> Plan:
+    """Parse a mission file: the project's own YAML or JSON, QGC WPL 110, or a .plan of QGroundControl.
+
+    Args:
+        text: The contents of the file.
+        name: The file's name, for error messages.
+
+    Returns:
+        The mission, with up to 1000 items.
+
+    Raises:
+        WorldError: The file is invalid; all faults are listed, each with its line and column.
+    """
+    report = Report(name)
+    if text.startswith(WPL):
+        stored = read_wpl(text, report)
+        return _checked(Plan("lla", stored=stored), report)
+    root = compose(text, report)
+    if root is None:
+        report.error("is empty; a mission has frame and items")
+        raise WorldError(report.errors)
+    if is_qgc_plan(Value(root, report)):
+        stored = read_qgc_plan(Value(root, report))
+        report_unread(unread(root), report)
+        return _checked(Plan("lla", stored=stored), report)
+    table = Value(root, report).table(("frame", "items"), ("frame", "items"))
+    frame = table.choice("frame", FRAMES, "enu")
+    listed = table.get("items")
+    values = [] if listed is None else list(listed.items())
+    if listed is not None and not values and not report.errors:
+        listed.error("is empty; a mission has one item at least")
+    if listed is not None and len(values) > MAX_ITEMS:
+        listed.error(f"has {len(values)} items; allowed: up to {MAX_ITEMS}")
+        values = []
+    items = [item for value in values if (item := read_item(value, frame == "lla")) is not None]
+    report_unread(unread(root), report)
+    return _checked(Plan(frame, tuple(items)), report)
+
+
+def _checked(plan: Plan, report: Report) -> Plan:
+    if plan.stored is not None and max(map(len, plan.stored)) > MAX_ITEMS:
+        report.error(f"has {max(map(len, plan.stored))} items; allowed: up to {MAX_ITEMS}")
+    if report.errors:
+        raise WorldError(report.errors)
+    return replace(plan, unread=tuple(report.warnings))
+
+
+def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
+    """Return the fields of the plan's MISSION_ITEM_INTs. ArduPilot's item 0 is home, so one goes in front."""
+    if plan.stored is not None:
+        return _stored_messages(plan.stored.items, home, autopilot)
+    items = _with_landing_places(plan, home) if autopilot == PX4 else plan.items
+    messages = [_message(item, plan.frame, home) for item in items]
+    if autopilot == ARDUPILOT:
+        at_home = Item(_WAYPOINT, (0.0, 0.0, 0.0, 0.0), (home.latitude, home.longitude, 0.0))
+        messages.insert(0, _message(at_home, "lla", home))
+    for seq, message in enumerate(messages):
+        message |= {"seq": seq, "current": int(seq == 0)}
+    return messages
+
+
+def fence_messages(plan: Plan) -> list[dict[str, Any]]:
+    """Return the fields of the plan's geofence, as MISSION_ITEM_INTs."""
+    return [{**item, "seq": seq} for seq, item in enumerate(plan.stored.fence if plan.stored else ())]
+
+
+def rally_messages(plan: Plan) -> list[dict[str, Any]]:
+    """Return the fields of the plan's rally points, as MISSION_ITEM_INTs."""
+    return [{**item, "seq": seq} for seq, item in enumerate(plan.stored.rally if plan.stored else ())]
+
+
+def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot: int) -> list[dict[str, Any]]:
+    """Item 0 of files is home. It is replaced by the vehicle's home for ArduPilot and left out for PX4."""
+    items = [dict(item) for item in stored]
+    if autopilot == ARDUPILOT:
+        items[0] |= {"x": round(home.latitude * 1e7), "y": round(home.longitude * 1e7), "z": home.altitude_msl}
+    else:
+        del items[0]
+        for item in items:
+            if item["command"] == _JUMP:
+                item["param1"] -= 1.0
+    return [item | {"seq": seq, "current": int(seq == 0)} for seq, item in enumerate(items)]
+
+
+def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
+    """Return the entries of a plan in lla from MISSION_ITEM_INTs; a command without a kind is given by its number."""
+    return [_entry(fields) for fields in (messages[1:] if autopilot == ARDUPILOT else messages)]
+
+
+def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Write a mission in the frame "lla" as JSON.
+
+    Args:
+        entries: The items as `from_messages` returns them.
+
+    Returns:
+        Text that `read_plan` reads, except for entries of type "command", which have no kind, and for numbers that are
+        not finite, which are null.
+    """
+    return json.dumps({"frame": "lla", "items": [_finite(entry) for entry in entries]}, indent=2)
+
+
+def _finite(value: Any) -> Any:
+    """Return a value for JSON, which has neither NaN nor infinities."""
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_finite(each) for each in value]
+    return value if not isinstance(value, float) or math.isfinite(value) else None
+
+
+def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
+    """Return the items with a place for every landing: PX4 interprets latitude and longitude 0 as a position."""
+    items = []
+    latest = (0.0, 0.0, 0.0) if plan.frame == "enu" else (home.latitude, home.longitude, 0.0)
+    for item in plan.items:
+        if item.command == _LAND and item.place is None:
+            item = replace(item, place=(*latest[:2], 0.0))
+        latest = item.place or latest
+        items.append(item)
+    return items
+
+
+def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
+    """Items without a place are in the frame MISSION: PX4 supports such commands in no other."""
+    params = [*item.params, *[0.0] * (4 - len(item.params))]
+    latitude = longitude = height = 0.0
+    if item.command == _TAKEOFF:
+        params, latitude, longitude, height = [0.0, 0.0, 0.0, math.nan], home.latitude, home.longitude, item.params[0]
+    elif item.place is not None and frame == "lla":
+        latitude, longitude, height = item.place
+    elif item.place is not None:
+        # Up is not altitude: at a distance of 1 km the ellipsoid is 8 cm below the tangent plane.
+        about = (home.latitude, home.longitude, home.altitude_msl)
+        lla = Position(item.place, Frame.ENU, about).to(Frame.LLA)
+        latitude, longitude, altitude = lla.in_frame(Frame.LLA).tolist()
+        height = altitude - home.altitude_msl
+    return {
+        "frame": MISSION if item.place is None and item.command not in (_TAKEOFF, _LAND) else GLOBAL_RELATIVE_ALT_INT,
+        "command": item.command,
+        "autocontinue": 1,
+        **{f"param{number}": value for number, value in enumerate(params, start=1)},
+        "x": round(latitude * 1e7),
+        "y": round(longitude * 1e7),
+        "z": height,
+    }
+
+
+def _entry(fields: Any) -> dict[str, Any]:
+    params = (fields.param1, fields.param2, fields.param3, fields.param4)
+    place = [fields.x * 1e-7, fields.y * 1e-7, fields.z]
+    for name, kind in KINDS.items():
+        if kind.command != fields.command:
+            continue
+        if fields.command == _TAKEOFF:
+            return {"type": name, "height": fields.z}
+        entry: dict[str, Any] = {"type": name, **kind.write(params)}
+        return entry | {"position": place} if kind.placed and (fields.x or fields.y) else entry
+    return {"type": "command", "command": fields.command, "params": list(params), "position": place}

@@ -1,0 +1,215 @@
+"""Setpoints from ENU/FLU to MAVLink's NED/FRD, with type masks for the fields that apply.
+
+SET_POSITION_TARGET_LOCAL_NED, SET_ATTITUDE_TARGET: https://mavlink.io/en/messages/common.html
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sim_node.mavlink.telemetry import Home
+from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position, YawEnu
+from sim_node.world.problems import quoted
+
+LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
+# The frame of latitude and longitude (REP 105).
+EARTH = "earth"
+# POSITION_TARGET_TYPEMASK: each bit marks a field to ignore.
+NO_POSITION, NO_VELOCITY, NO_ACCELERATION = 7, 7 << 3, 7 << 6
+NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
+POSITION_MASK = NO_VELOCITY | NO_ACCELERATION | NO_YAW_RATE
+VELOCITY_MASK = NO_POSITION | NO_ACCELERATION | NO_YAW
+ACCELERATION_MASK = NO_POSITION | NO_VELOCITY | NO_YAW | NO_YAW_RATE
+# Where local NED begins.
+_START = Ned((0.0, 0.0, 0.0))
+# Of a place that a setpoint is for, m.
+MAX_ALTITUDE = 1e5
+# The range of autopilots' gyroscopes, 2000 degrees/s; no vehicle follows a faster turn (rad/s).
+MAX_TURN_RATE = math.radians(2000.0)
+# ATTITUDE_TARGET_TYPEMASK.
+NO_RATES, NO_ATTITUDE = 7, 128
+
+
+class SetpointRefused(ValueError):
+    """A setpoint is not sent. The message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of setpoints: distance from home and height above it (m), velocity (m/s), acceleration (m/s²)."""
+
+    distance: float = 1000.0
+    height: float = 120.0
+    velocity: float = 20.0
+    acceleration: float = 10.0
+
+
+class Setpoint(NamedTuple):
+    """A message to the vehicle. ned: the target position, if it is one."""
+
+    name: str
+    fields: Mapping[str, Any]
+    ned: Ned | None = None
+
+
+def position(
+    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
+) -> Setpoint:
+    """Return the setpoint for a position (m) and yaw in the map. Raises SetpointRefused."""
+    _in_frame("position", frame, (map_frame,))
+    ned = Enu(_finite("position", xyz)).to_ned()
+    _within(ned, (home and home.ned) or _START, limits)
+    return _position(ned, _unit(q).yaw)
+
+
+def goto(
+    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
+) -> Setpoint:
+    """Return the setpoint for a position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
+    _in_frame("goto", frame, (map_frame,))
+    target = Enu(_finite("goto", xyz))
+    if home is None:
+        raise SetpointRefused("goto: no HOME_POSITION received yet, to which the target is relative")
+    if home.ned is None:
+        raise SetpointRefused("goto: home's place in the map is not known: it and the origin were not received yet")
+    ned = home.ned + target.to_ned()
+    _within(ned, home.ned, limits)
+    return _position(ned, _unit(q).yaw)
+
+
+def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, home: Home | None) -> Setpoint:
+    """Return the setpoint for latitude, longitude (degrees) and metres above the ellipsoid. The yaw is free.
+
+    undulation: height of the geoid above the ellipsoid there (m), because autopilots use mean sea level. Raises
+    SetpointRefused.
+    """
+    _in_frame("place", frame, ("", EARTH))
+    latitude, longitude, altitude = check_place(lla)
+    if home is None:
+        raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
+    altitude_msl = altitude - undulation
+    about = (home.latitude, home.longitude, home.altitude_msl)
+    target = Position((latitude, longitude, altitude_msl), Frame.LLA).to(Frame.NED, about)
+    _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
+    fields = {"coordinate_frame": GLOBAL_RELATIVE_ALT_INT, "type_mask": POSITION_MASK | NO_YAW}
+    fields |= {"lat_int": round(latitude * 1e7), "lon_int": round(longitude * 1e7)}
+    return Setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields | {"alt": altitude_msl - home.altitude_msl})
+
+
+def check_place(lla: Sequence[float]) -> tuple[Any, ...]:
+    """Return latitude, longitude (degrees) and altitude (m) if they are of a place. Raises SetpointRefused."""
+    latitude, longitude, altitude = _finite("place", lla)
+    if abs(latitude) > 90.0 or abs(longitude) > 180.0:
+        raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
+    if abs(altitude) > MAX_ALTITUDE:
+        raise SetpointRefused(f"place: altitude {altitude:g} m; allowed: up to {MAX_ALTITUDE:g} m")
+    return latitude, longitude, altitude
+
+
+def velocity(
+    frame: str, linear: Sequence[float], yaw_rate: float, map_frame: str, base_frame: str, limits: Limits
+) -> Setpoint:
+    """Return the setpoint for a velocity (m/s) along the map's axes or the vehicle's heading, and a yaw rate (rad/s).
+
+    In base_link, x points where the vehicle is heading, y to its left and z up, whatever its tilt. Raises
+    SetpointRefused.
+    """
+    _in_frame("velocity", frame, (map_frame, base_frame))
+    v = _finite("velocity", (*linear, yaw_rate))
+    _below("velocity", v[:3], limits.velocity, "m/s")
+    _turning("velocity", v[3:])
+    in_map = frame == map_frame
+    x, y, z = Enu(v[:3]).to_ned() if in_map else Flu(v[:3]).to_frd()
+    # About the axis that is down in NED and in FRD.
+    yaw_rate_down = Flu((0.0, 0.0, v[3])).to_frd()[2]
+    fields = {"coordinate_frame": LOCAL_NED if in_map else BODY_NED, "type_mask": VELOCITY_MASK}
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"vx": x, "vy": y, "vz": z, "yaw_rate": yaw_rate_down})
+
+
+def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limits) -> Setpoint:
+    """Return the setpoint for an acceleration (m/s²) along the map's axes. Raises SetpointRefused."""
+    _in_frame("acceleration", frame, (map_frame,))
+    a = _finite("acceleration", xyz)
+    _below("acceleration", a, limits.acceleration, "m/s²")
+    x, y, z = Enu(a).to_ned()
+    fields = {"coordinate_frame": LOCAL_NED, "type_mask": ACCELERATION_MASK}
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"afx": x, "afy": y, "afz": z})
+
+
+def attitude(frame: str, q: Sequence[float], thrust: float, map_frame: str) -> Setpoint:
+    """Return the setpoint for an orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
+    _in_frame("attitude", frame, (map_frame,))
+    fields = {"type_mask": NO_RATES, "q": _unit(q).to_ned(), "thrust": checked_thrust(thrust)}
+    return Setpoint("SET_ATTITUDE_TARGET", fields)
+
+
+def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: str) -> Setpoint:
+    """Return the setpoint for angular rates (rad/s) about the vehicle's axes and a thrust, 0 to 1.
+
+    Raises SetpointRefused.
+    """
+    _in_frame("rates", frame, (base_frame,))
+    _turning("rates", _finite("rates", rates))
+    x, y, z = Flu(rates).to_frd()
+    fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": checked_thrust(thrust)}
+    return Setpoint("SET_ATTITUDE_TARGET", fields | {"body_roll_rate": x, "body_pitch_rate": y, "body_yaw_rate": z})
+
+
+def _position(ned: Ned, yaw: YawEnu) -> Setpoint:
+    x, y, z = ned
+    fields = {"coordinate_frame": LOCAL_NED, "type_mask": POSITION_MASK, "x": x, "y": y, "z": z}
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"yaw": yaw.to_ned().radians}, ned)
+
+
+def _in_frame(what: str, frame: str, allowed: tuple[str, ...]) -> None:
+    if frame not in allowed:
+        raise SetpointRefused(f"{what}: frame_id is {quoted(frame)}; allowed: {', '.join(allowed)}")
+
+
+def _finite(what: str, values: Sequence[float]) -> tuple[Any, ...]:
+    if not all(map(math.isfinite, values)):
+        raise SetpointRefused(f"{what}: {tuple(values)} has numbers that are not finite")
+    return tuple(values)
+
+
+def _unit(q: Sequence[float]) -> AttitudeEnu:
+    norm = math.hypot(*_finite("orientation", q))
+    if abs(norm - 1.0) > 0.01:
+        raise SetpointRefused(f"orientation: norm is {norm:.3g}, a rotation needs 1")
+    return AttitudeEnu([part / norm for part in q])
+
+
+def checked_thrust(thrust: float) -> float:
+    """Return a thrust if it is one. Raises SetpointRefused."""
+    if not 0.0 <= thrust <= 1.0:
+        raise SetpointRefused(f"thrust is {thrust:g}; allowed: 0 to 1")
+    return thrust
+
+
+def _within(ned: Ned, home: Ned, limits: Limits) -> None:
+    north, east, down = ned - home
+    distance, height = math.hypot(north, east), -down
+    if distance > limits.distance:
+        raise SetpointRefused(f"position: {_metres(distance)} from home; limit_distance is {limits.distance:g} m")
+    if height > limits.height:
+        raise SetpointRefused(f"position: {_metres(height)} above home; limit_height is {limits.height:g} m")
+    if -height > limits.distance:
+        raise SetpointRefused(f"position: {_metres(-height)} below home; limit_distance is {limits.distance:g} m")
+
+
+def _metres(length: float) -> str:
+    return f"{length:.1f} m" if length < 1e6 else f"{length:.3g} m"
+
+
+def _below(what: str, values: Sequence[float], limit: float, unit: str) -> None:
+    size = math.hypot(*values)
+    if size > limit:
+        raise SetpointRefused(f"{what}: {size:.3g} {unit}; limit_{what} is {limit:g} {unit}")
+
+
+def _turning(what: str, rates: Sequence[float]) -> None:
+    if max(map(abs, rates)) > MAX_TURN_RATE:
+        raise SetpointRefused(f"{what}: turns at {max(map(abs, rates)):.3g} rad/s; allowed: {MAX_TURN_RATE:.3g} rad/s")

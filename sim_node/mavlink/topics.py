@@ -1,0 +1,191 @@
+"""Names of a vehicle on the graph: the topics of its telemetry with their layouts, its services, its namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from sim_node.messages import topic as wire
+from sim_node.messages.layout import Pack
+from sim_node.messages.telemetry_messages import plain
+from sim_node.messages.topic import Qos
+from sim_node.registry import Registry, calling_module
+
+# Services of a vehicle, and what it publishes besides telemetry, below its namespace.
+SERVICES = (
+    *("cmd/arming", "cmd/takeoff", "cmd/land", "cmd/return", "cmd/guided"),
+    *("mission/push", "mission/pull", "mission/clear", "mission/start"),
+)
+RESULTS, WAYPOINTS = "command_result", "mission/waypoints"
+# Beside a simulation, the autopilot's own sensors are published below this name: MAVROS' names (imu/data_raw) are
+# those of the simulated sensors, if these are named as people name them.
+BESIDE_SIMULATION = "autopilot"
+
+
+@dataclass(frozen=True)
+class FrameNames:
+    """Names of a vehicle's frames in the TF tree.
+
+    Attributes:
+        map: Frame of local positions (ENU, its origin is that of the estimator).
+        odom: Frame of odometry without a known heading.
+        base: The vehicle (FLU).
+    """
+
+    map: str = "map"
+    odom: str = "odom"
+    base: str = "base_link"
+
+    def named(self, frame: str) -> str | None:
+        """Look up a frame that a topic describes.
+
+        Args:
+            frame: As topics describe it: map, odom, base_link, none, or the name of another frame.
+
+        Returns:
+            Its name on the graph; None for none.
+        """
+        own = {"map": self.map, "odom": self.odom, "base_link": self.base, "none": None}
+        return own.get(frame, frame)
+
+    @property
+    def map_ned(self) -> str:
+        """The map in the autopilot's convention."""
+        return self.map + "_ned"
+
+    @property
+    def base_frd(self) -> str:
+        """The body in the autopilot's convention."""
+        return self.base + "_frd"
+
+
+class Deviations(NamedTuple):
+    """Standard deviations of each axis of what an autopilot's sensors measured, which MAVLink does not carry.
+
+    Attributes:
+        orientation: Of the estimated orientation (rad); 0 if unknown, as for all.
+        rate: Of angular rates (rad/s).
+        force: Of specific forces (m/s²).
+        field: Of the magnetic field (T).
+    """
+
+    orientation: float = 0.0
+    rate: float = 0.0
+    force: float = 0.0
+    field: float = 0.0
+
+
+class Profile(Enum):
+    """QoS profiles of topics, as in rclcpp's SensorDataQoS and MAVROS."""
+
+    SENSOR = Qos(depth=5, reliability="best_effort")
+    RELIABLE = Qos(depth=10)
+    LATCHED = Qos(depth=1, durability="transient_local")
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """A topic below a vehicle's namespace.
+
+    Attributes:
+        name: The name below the namespace.
+        type: package/Name.
+        profile: QoS.
+        frame: Description of the header's frame.
+        about: Content and unit.
+        layout: Makes a function that packs the messages, for a vehicle's frames and the variant of
+            Telemetry.pack_variant. None for messages of wire's PLAIN, and for those that are encoded each time.
+        measured: Whether it is what a sensor of the autopilot measured, and no estimate.
+    """
+
+    name: str
+    type: str
+    profile: Profile
+    frame: str
+    about: str
+    layout: Callable[..., Pack] | None = None
+    measured: bool = False
+
+    def packer(self, frames: FrameNames, *variant: Hashable) -> Pack:
+        """Return a function that packs its messages.
+
+        Args:
+            frames: Names of the vehicle's frames.
+            variant: See Telemetry.pack_variant.
+
+        Returns:
+            The function.
+        """
+        if self.layout is not None:
+            return self.layout(frames, *variant)
+        return plain(self.type.replace("/", "/msg/"), frames.named(self.frame))
+
+    def below(self, namespace: str, sensors: str = "") -> wire.Topic:
+        """Return the topic as it is sent below a namespace.
+
+        Args:
+            namespace: The vehicle's namespace; empty for none.
+            sensors: The namespace of measurements below that; empty for none.
+
+        Returns:
+            The topic.
+        """
+        name = "/".join(part for part in (namespace, sensors if self.measured else "", self.name) if part)
+        return wire.Topic(name, self.type.replace("/", "/msg/"), self.profile.value)
+
+
+TOPICS: Registry[str, Topic] = Registry(
+    "topic", shipped=("sim_node.mavlink.translation",), group="sim_node.translations"
+)
+
+
+def topic(
+    name: str,
+    type: str,
+    profile: Profile,
+    frame: str,
+    about: str,
+    layout: Callable[..., Pack] | None = None,
+    *,
+    measured: bool = False,
+) -> Topic:
+    """Register a topic.
+
+    Args:
+        name: The name below the vehicle's namespace.
+        type: package/Name.
+        profile: QoS.
+        frame: Description of the header's frame.
+        about: Content and unit.
+        layout: See Topic.
+        measured: See Topic.
+
+    Returns:
+        The topic.
+
+    Raises:
+        ValueError: The name is in use.
+    """
+    module = calling_module()
+    return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout, measured))
+
+
+def telemetry_of(vehicle: str, sensors: str = "") -> tuple[wire.Topic, ...]:
+    """Return all telemetry topics below a vehicle's name, as a bridge publishes them.
+
+    Args:
+        vehicle: The vehicle's namespace.
+        sensors: The namespace of measurements below that; BESIDE_SIMULATION for a bridge beside a simulation.
+
+    Returns:
+        The topics.
+    """
+    return tuple(each.below(f"/{vehicle}", sensors) for each in TOPICS.values())
+
+
+def is_namespace(name: str) -> bool:
+    """Return whether a name is a valid namespace. The empty name is valid."""
+    plain = name.replace("/", "").replace("_", "")
+    return not name or (plain.isascii() and plain.isalnum() and not name[0].isdigit())

@@ -1,0 +1,286 @@
+"""A vehicle: its address, transactions with it, and streams to it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from sim_node.mavlink.codec import Message, kind_named
+from sim_node.mavlink.commands import request_message, set_message_interval
+from sim_node.mavlink.conversations import Conversations, Ended, Fault
+from sim_node.mavlink.links import Address
+from sim_node.mavlink.other_components import OtherComponents
+from sim_node.mavlink.setpoints import Setpoint
+from sim_node.mavlink.telemetry import ARDUPILOT, Telemetry
+from sim_node.mavlink.transaction import Outgoing, Refusal, Transaction
+from sim_node.mavlink.translation import TRANSLATIONS
+from sim_node.mavlink.translation.state import publish_overdue_texts, publish_state
+
+SECOND = 1_000_000_000
+REQUEST_PERIOD_NS = 2 * SECOND
+_HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
+# Messages to request from ArduPilot, which streams few by itself, and their fraction of the rate.
+STREAMS = {
+    "ATTITUDE_QUATERNION": 1.0,
+    "LOCAL_POSITION_NED": 1.0,
+    "RAW_IMU": 1.0,
+    "GLOBAL_POSITION_INT": 0.5,
+    "GPS_RAW_INT": 0.1,
+    "SCALED_PRESSURE": 0.2,
+    "SERVO_OUTPUT_RAW": 0.2,
+    "RC_CHANNELS": 0.1,
+    "BATTERY_STATUS": 0.1,
+    "SYS_STATUS": 0.1,
+    "EXTENDED_SYS_STATE": 0.1,
+    "MISSION_CURRENT": 0.1,
+    "VFR_HUD": 0.1,
+    "WIND": 0.1,
+    "SYSTEM_TIME": 0.04,
+    **dict.fromkeys(("RANGEFINDER", "OPTICAL_FLOW", "POSITION_TARGET_GLOBAL_INT"), 0.1),
+    **dict.fromkeys(("MEMINFO", "HWSTATUS"), 0.02),
+}
+
+
+class Route(Protocol):
+    """How a vehicle is reached: a connection, or a recording, which accepts no commands."""
+
+    accepts_commands: bool
+
+    @property
+    def name(self) -> str:
+        """A name for the user."""
+
+    def lost(self, system: int) -> int:
+        """Return how many messages of a system were lost on the way."""
+
+    def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
+        """Send a message to a peer."""
+
+
+class Instant(NamedTuple):
+    """A time on the monotonic clock and on the graph's, which differ in pace while time is simulated (ns)."""
+
+    steady_ns: int
+    graph_ns: int
+
+    def age_ns(self, now_ns: int, graph_ns: int) -> int:
+        """Return how old it is by the clock by which it is older. A graph clock that was set back makes it old."""
+        return max(now_ns - self.steady_ns, abs(graph_ns - self.graph_ns))
+
+
+class Stream:
+    """A setpoint that is sent repeatedly: until it is stopped, or while the message that it came with is young.
+
+    MAVROS forwards each message once. Autopilots rely on that: they take over when setpoints stop to arrive (PX4's
+    COM_OF_LOSS_T). A repeated setpoint hides that its publisher is gone, so its lifetime (s) is short.
+    """
+
+    def __init__(self, rate: float, lifetime: float) -> None:
+        self.setpoint: Setpoint | None = None
+        self.owner = ""
+        self._period_ns, self._lifetime_ns = round(SECOND / rate), round(lifetime * SECOND)
+        self._due_ns = 0
+        self._received: Instant | None = None
+        self._expired: Callable[[], object] = lambda: None
+
+    def set(
+        self,
+        setpoint: Setpoint,
+        owner: str,
+        received: Instant | None = None,
+        expired: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Send this setpoint from now on, at once.
+
+        received: when its message came; None to send it until it is stopped. expired: called when it becomes too old.
+        """
+        self.setpoint, self.owner, self._due_ns = setpoint, owner, 0
+        self._received, self._expired = received, expired
+
+    def stop(self, owner: str | None = None) -> bool:
+        """Stop the setpoint if it is this owner's. Return whether there was one."""
+        if self.setpoint is None or owner not in (None, self.owner):
+            return False
+        self.setpoint, self.owner = None, ""
+        return True
+
+    def due(self, now_ns: int, graph_ns: int) -> Setpoint | None:
+        """Return the setpoint if it has to be sent now."""
+        if self.setpoint is None:
+            return None
+        if self._received is not None and self._received.age_ns(now_ns, graph_ns) >= self._lifetime_ns:
+            self.stop()
+            self._expired()
+            return None
+        if now_ns < self._due_ns:
+            return None
+        late = now_ns - self._due_ns
+        self._due_ns = self._due_ns + self._period_ns if late < self._period_ns else now_ns + self._period_ns
+        return self.setpoint
+
+
+def _raise(what: str, error: Exception, now_ns: int) -> None:
+    raise error
+
+
+class Vehicle:
+    """A system id with an autopilot.
+
+    Times are monotonic nanoseconds, except for those of telemetry, which are the graph's.
+
+    telemetry: its state. route, address: where it was received from. heartbeat_timeout: a vehicle that sends nothing
+    for this long (s) is not connected. fault: reports unexpected exceptions in transactions; by default, raises them.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        component: int,
+        route: Route,
+        address: Address,
+        *,
+        setpoint_rate: float,
+        setpoint_timeout: float = 0.5,
+        stream_rate: float,
+        heartbeat_timeout: float,
+        fault: Fault = _raise,
+    ) -> None:
+        self.telemetry, self.component = telemetry, component
+        self.route, self.address = route, address
+        self.connected = False
+        self.received_ns = 0
+        # Messages of its autopilot.
+        self.received = 0
+        self.stream = Stream(setpoint_rate, setpoint_timeout)
+        self._stream_rate = stream_rate
+        self._silent_ns = round(heartbeat_timeout * SECOND)
+        self.others = OtherComponents(telemetry, self._silent_ns)
+        # How much its component looks like an autopilot; see discovery.py.
+        self.standing = 0
+        self._started_ns: int | None = None
+        self._conversations = Conversations(self._send_all, fault)
+        self._requested_ns = 0
+        self._timesyncs: deque[int] = deque(maxlen=20)
+
+    @property
+    def system(self) -> int:
+        """MAVLink system id."""
+        return self.telemetry.system
+
+    def silent(self, now_ns: int) -> bool:
+        """Return whether nothing was received for the timeout. Then another peer may use the system id."""
+        return now_ns - self.received_ns > self._silent_ns
+
+    def take_autopilot(self, component: int, standing: int, route: Route, address: Address) -> None:
+        """Take another component as the autopilot: the present one only looked like it."""
+        self.others.listed.pop(component, None)
+        self.forget_clocks()
+        self.component, self.standing, self.route, self.address = component, standing, route, address
+
+    def forget_clocks(self) -> None:
+        """Estimate the offsets of the clocks again."""
+        self.telemetry.clock.forget()
+        self.others.forget_clocks()
+
+    def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
+        """Handle a message of its autopilot."""
+        self.received_ns = now_ns
+        self.received += 1
+        telemetry = self.telemetry
+        telemetry.arrival_ns = graph_ns
+        translate = TRANSLATIONS.table().get(message.name)
+        if translate is not None and not telemetry.is_late(message.fields):
+            translate(message.fields, telemetry)
+        if message.name == "HEARTBEAT":
+            self.connected = True
+        elif message.name == "TIMESYNC":
+            self._timesync(message.fields, now_ns, graph_ns)
+        if not self.connected and telemetry.heartbeat is not None:
+            # Any message ends a silence; the next heartbeat may take a second.
+            self.connected = True
+            publish_state(telemetry, connected=True)
+        self._conversations.receive(message, now_ns)
+
+    @property
+    def lost(self) -> int:
+        """Messages of its system that were lost on the way."""
+        return self.route.lost(self.telemetry.system)
+
+    def tick(self, now_ns: int, graph_ns: int) -> None:
+        """Do what is due: transactions, the setpoint stream, requests, timeouts."""
+        if self.connected and self.silent(now_ns):
+            self.connected = False
+            self.telemetry.arrival_ns = graph_ns
+            publish_state(self.telemetry, connected=False)
+        publish_overdue_texts(self.telemetry, graph_ns)
+        self._conversations.tick(now_ns)
+        setpoint = self.stream.due(now_ns, graph_ns)
+        if setpoint is not None:
+            self.send(setpoint.name, setpoint.fields, now_ns)
+        if self.connected and now_ns - self._requested_ns > REQUEST_PERIOD_NS:
+            self._request_missing(now_ns)
+
+    def begin(self, transaction: Transaction, ended: Ended, now_ns: int) -> None:
+        """Start a transaction, or queue it behind the active one with the same key."""
+        if not self.route.accepts_commands and transaction.result is None:
+            transaction = Refusal(transaction.name, "a recording accepts no commands")
+        self._conversations.begin(transaction, ended, now_ns)
+
+    def cancel(self, key: str, why: str, now_ns: int) -> None:
+        """End the active transaction with a key, if there is one."""
+        self._conversations.cancel(key, why, now_ns)
+
+    def send(self, name: str, fields: Mapping[str, Any], now_ns: int) -> None:
+        """Send a message, with the fields that every message to a vehicle has."""
+        if self._started_ns is None:
+            self._started_ns = now_ns
+        own: dict[str, Any] = {}
+        wire = kind_named(name).fields._fields
+        if "target_system" in wire:
+            own["target_system"] = self.system
+        if "target_component" in wire:
+            own["target_component"] = self.component
+        if "time_boot_ms" in wire:
+            own["time_boot_ms"] = (now_ns - self._started_ns) // 1_000_000 & 0xFFFFFFFF
+        self.route.send(name, own | dict(fields), self.address, now_ns)
+
+    def request_time(self, now_ns: int, graph_ns: int) -> None:
+        """Request the autopilot's time."""
+        self._timesyncs.append(graph_ns)
+        self.route.send("TIMESYNC", {"tc1": 0, "ts1": graph_ns}, self.address, now_ns)
+
+    def _timesync(self, fields: Any, now_ns: int, graph_ns: int) -> None:
+        if fields.tc1 == 0:
+            if graph_ns <= 0:
+                return  # simulated time has not begun, and zero would be a request
+            self.route.send("TIMESYNC", {"tc1": graph_ns, "ts1": fields.ts1}, self.address, now_ns)
+        elif fields.ts1 in self._timesyncs:  # otherwise the answer is for another system
+            self._timesyncs.remove(fields.ts1)
+            self.telemetry.clock.round_trip(fields.ts1, fields.tc1, graph_ns)
+
+    def _request_missing(self, now_ns: int) -> None:
+        first = self._requested_ns == 0
+        self._requested_ns = now_ns
+        if not self.route.accepts_commands:
+            return
+        requests: list[Outgoing] = []
+        if self.telemetry.home is None:
+            requests.append(request_message(_HOME_POSITION))
+        if self.telemetry.origin is None:
+            requests.append(request_message(_GPS_GLOBAL_ORIGIN))
+        # Repeat the request if no positions arrive: the autopilot was restarted, or the first request was lost.
+        starved = (
+            self.telemetry.poses.newest_ns() is None
+            or self.telemetry.arrival_ns - (self.telemetry.poses.newest_ns() or 0) > 2 * SECOND
+        )
+        if self._stream_rate > 0.0 and self.telemetry.autopilot == ARDUPILOT and (first or starved):
+            requests += [
+                set_message_interval(kind_named(name).number, part * self._stream_rate)
+                for name, part in STREAMS.items()
+            ]
+        self._send_all(requests, now_ns)
+
+    def _send_all(self, outgoing: list[Outgoing], now_ns: int) -> None:
+        for name, fields in outgoing:
+            self.send(name, fields, now_ns)

@@ -1,0 +1,203 @@
+"""Messages of a world's sensors: their topics, their bytes from measurements, and the sink that publishes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.messages import topic
+from sim_node.messages.clock import Stamp, simulation_stamp
+from sim_node.messages.definitions import UnknownMessage, fields_of
+from sim_node.messages.encoding import HEADER, LayoutFault
+from sim_node.messages.layout import MessageLayout
+from sim_node.messages.topic import AdvertisedTopics, Outlet, Send, Topic
+from sim_node.simulation import Snapshot
+from sim_node.simulation.sensors import SENSORS, Channels, Message, SensorType, groups_of
+from sim_node.world import FrameTable, World
+
+# Returns the bytes for a stamp (ns) and a measurement.
+Write = Callable[[int, npt.NDArray[Any]], bytes]
+
+
+class SensorMessage(NamedTuple):
+    """A message of one sensor in a world, and its topic with the sensor's name in front."""
+
+    sensor: str
+    topic: Topic
+    message: Message
+
+
+def sensor_messages(world: World, prefix: str = "") -> Iterator[SensorMessage]:
+    """Yield the messages of all sensors of a world, in the order of its groups.
+
+    Args:
+        world: The assembled world.
+        prefix: Prefix of their frames.
+
+    Yields:
+        Each message with its topic.
+
+    Raises:
+        WorldError: A sensor is invalid.
+        PluginFault: A plug-in's sensor declares invalid messages.
+    """
+    for group in groups_of(world):
+        for name, sensor in zip(group.names, group.sensors, strict=True):
+            yield from messages_of(group.kind, prefix + name, sensor, world.fixed_frame)
+
+
+def messages_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> tuple[SensorMessage, ...]:
+    """Return the messages of one sensor of a type. Raises PluginFault."""
+    with SENSORS.blaming(kind):
+        return tuple(
+            SensorMessage(frame, Topic(topic_of(frame, each.topic), each.type, topic.SENSOR_DATA), each)
+            for each in sensor.messages(frame, fixed_frame)
+        )
+
+
+def writers_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> list[tuple[Topic, Write]]:
+    """Return the topics of one sensor of a type, with the writers of their messages. Raises PluginFault."""
+    with SENSORS.blaming(kind):
+        found = messages_of(kind, frame, sensor, fixed_frame)
+        return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in found]
+
+
+def lay_out_messages(world: World) -> dict[str, list[Topic]]:
+    """Return the topics of each sensor of a world, after laying out their messages.
+
+    Raises WorldError for invalid sensors, and PluginFault for messages that cannot be laid out.
+    """
+    return {
+        name: [topic for topic, _ in writers_of(group.kind, name, sensor, world.fixed_frame)]
+        for group in groups_of(world)
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+    }
+
+
+def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
+    """Return a function that writes a message of a sensor from a measurement.
+
+    Raises LayoutFault for fields that the message's type does not have, and for channels that do not fit.
+
+    Args:
+        message: The message, with its channels.
+        shape: Shape of a measurement.
+        frame: Frame of the sensor.
+    """
+    changing = {path: value for path, value in message.fields.items() if isinstance(value, Channels)}
+    try:
+        starts = {path: each.start(shape) for path, each in changing.items()}
+        found = {path: np.broadcast_to(0.0, shape)[each.of].shape for path, each in changing.items()}
+        needed = {path: starts[path][each.at].shape for path, each in changing.items()}
+    except (IndexError, TypeError) as fault:
+        raise LayoutFault(f"{message.type}: channels do not fit a measurement of shape {shape}: {fault}") from None
+    for path, each in changing.items():
+        if found[path] != needed[path]:
+            part = "a measurement" if each.of is ... else f"{each.of} of a measurement"
+            raise LayoutFault(f"{message.type}: {path} needs shape {needed[path]}, {part} {shape} is {found[path]}")
+    head = {"header.frame_id": frame} if _has_header(message.type) else {}
+    layout = MessageLayout(message.type, {**head, **message.fields, **starts})
+    # For each channel: which part of which view of the message it writes, and which part of the measurement it reads.
+    moves = [(layout.at(path, starts[path]), each.at, each.of) for path, each in changing.items()]
+    if len(moves) > 1 and len(shape) == 1 and all(layout.has_doubles(view[at]) for view, at, _ in moves):
+        # Scattered numbers are written fastest in one go.
+        to = np.concatenate([layout.places_of(view[at]) for view, at, _ in moves])
+        of = np.concatenate([np.arange(*shape)[of] for _, _, of in moves])
+        moves = [(layout.doubles, _as_slice(to), _as_slice(of))]
+
+    def write(stamp_ns: int, values: npt.NDArray[Any]) -> bytes:
+        for view, at, of in moves:
+            view[at] = values[of]
+        return layout.write(stamp_ns)
+
+    return write
+
+
+def _as_slice(places: npt.NDArray[np.intp]) -> slice | npt.NDArray[np.intp]:
+    """Return indices as a slice if possible: numpy writes slices several times faster."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if (np.diff(places) == 1).all() else places
+
+
+def _has_header(type: str) -> bool:
+    try:
+        return any(field.name == "header" and field.type == HEADER for field in fields_of(type))
+    except UnknownMessage as unknown:
+        raise LayoutFault(str(unknown)) from None
+
+
+def topics_of(world: World, prefix: str) -> list[str]:
+    """Return the names of all topics of a world's sensors, in order."""
+    return [each.topic.name for each in sensor_messages(world, prefix)]
+
+
+def topic_of(sensor: str, name: str) -> str:
+    """Return a topic for a sensor in characters that ROS allows: `drone/imu_main/data_raw` for `drone/IMU_MAIN`."""
+    return ros_name(f"{sensor.lower()}/{name}")
+
+
+def ros_name(name: str) -> str:
+    """Return a name in characters that ROS allows, without the empty parts between slashes that it does not allow."""
+    tokens = []
+    for token in filter(None, name.split("/")):
+        plain = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in token)
+        tokens.append(f"_{plain}" if plain[0].isdigit() else plain)
+    return "/".join(tokens) or "_"
+
+
+class SensorSink:
+    """Publishes measurements, each on its own topics, in the order of publication, best effort.
+
+    The time of a message is when its measurement was published: its stamp plus the sensor's latency.
+
+    Args:
+        outlet: Where the messages go; topics are in its namespace.
+        prefix: Prefix of all frame ids except the fixed frame's, and of the topics.
+        stamp: Gives the stamp for a simulation time.
+    """
+
+    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
+        # The latency (ns) of each sensor, and the senders and writers of its messages; those of each batch, by names.
+        self._sensors: dict[str, tuple[int, list[tuple[Send, Write]]]] = {}
+        self._batches: dict[tuple[str, ...], tuple[int, list[list[tuple[Send, Write]]]]] = {}
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Lay out the messages. Sensors that stay in a changed world keep their publishers."""
+        found = [
+            (name, sensor, writers_of(group.kind, self._prefix + name, sensor, world.fixed_frame))
+            for group in groups_of(world)
+            for name, sensor in zip(group.names, group.sensors, strict=True)
+        ]
+        sends = iter(self._topics.renew(topic for *_, topics in found for topic, _ in topics))
+        self._sensors = {
+            name: (round(sensor.latency * 1e9), [(next(sends), write) for _, write in topics])
+            for name, sensor, topics in found
+        }
+        self._batches = {}
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the sensors of a changed world cannot be published, or None if they can."""
+        return self._topics.refused(each.topic for each in sensor_messages(world, self._prefix))
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Publish the measurements of a snapshot."""
+        for batch in snapshot.measurements.batches:
+            latency_ns, sensors = self._batches.get(batch.names) or self._arrange(batch.names)
+            for stamp_ns, values_of_instant in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
+                stamp = self._stamp(stamp_ns)
+                for values, topics in zip(values_of_instant, sensors, strict=True):
+                    for send, write in topics:
+                        send(stamp + latency_ns, write(stamp, values))
+
+    def close(self) -> None:
+        """Do nothing: the outlet belongs to its owner."""
+
+    def _arrange(self, names: tuple[str, ...]) -> tuple[int, list[list[tuple[Send, Write]]]]:
+        """Return the latency of the sensors of a batch, and what sends their messages."""
+        found = [self._sensors[name] for name in names]
+        self._batches[names] = found[0][0], [topics for _, topics in found]
+        return self._batches[names]

@@ -1,0 +1,61 @@
+"""Signals of a world on topics: std_msgs/Float64 at every tick."""
+
+from __future__ import annotations
+
+from sim_node.messages.clock import Stamp, simulation_stamp
+from sim_node.messages.layout import MessageLayout
+from sim_node.messages.sensor_topics import ros_name, topic_of
+from sim_node.messages.topic import AdvertisedTopics, Outlet, Qos, Send, Topic
+from sim_node.simulation import Snapshot
+from sim_node.simulation.physics.signal_handles import SIGNAL
+from sim_node.world import FrameTable, World
+from sim_node.world.signals import NamedSignal
+
+TYPE = "std_msgs/msg/Float64"
+
+
+def signal_topic(signal: NamedSignal, prefix: str = "") -> str:
+    """Return the topic of a signal: its name in characters that ROS allows, all but the last part in lower case."""
+    above, _, last = f"{prefix}{signal.name}".rpartition("/")
+    return topic_of(above, last) if above else ros_name(last)
+
+
+def output_topics(world: World, prefix: str = "") -> list[Topic]:
+    """Return the topics of a world's outputs, in order."""
+    outputs = (signal for signal in world.of(NamedSignal) if not signal.input)
+    return [Topic(signal_topic(signal, prefix), TYPE, Qos()) for signal in outputs]
+
+
+class SignalSink:
+    """Publishes all outputs of a world at every tick, reliably.
+
+    Args:
+        outlet: Where the messages go; topics are in its namespace.
+        prefix: Prefix of the topics.
+        stamp: Gives the stamp for a simulation time.
+    """
+
+    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
+        self._topics, self._prefix, self._stamp = AdvertisedTopics(outlet), prefix, stamp
+        self._sends: list[tuple[int, Send]] = []
+        self._pack = MessageLayout(TYPE, {"data": 0.0}).packer("data")
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Advertise the topics."""
+        rows = [row for row, signal in enumerate(world.of(NamedSignal)) if not signal.input]
+        self._sends = list(zip(rows, self._topics.renew(output_topics(world, self._prefix)), strict=True))
+
+    def refuses(self, world: World) -> str | None:
+        """Return why the outputs of a changed world cannot be published, or None if they can."""
+        return self._topics.refused(output_topics(world, self._prefix))
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Publish the outputs of a snapshot."""
+        if not self._sends:
+            return
+        stamp_ns, values = self._stamp(snapshot.time_ns), snapshot[SIGNAL].tolist()
+        for row, send in self._sends:
+            send(stamp_ns, self._pack(stamp_ns, (values[row],)))
+
+    def close(self) -> None:
+        """Do nothing: the outlet belongs to its owner."""

@@ -1,0 +1,82 @@
+"""Former import paths: they still work in this release, with a warning that names the new one."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+# Nearest first, where one path is below another.
+_MOVED = {
+    "autopilot.builtin": "autopilots.builtin",
+    "autopilot.lockstep": "autopilots.lockstep",
+    "autopilot.vehicle_co_simulator": "autopilots.vehicle_co_simulator",
+    "autopilot": "mavlink",
+    "columns": "simulation.columns",
+    "control.bases": "world.base_types",
+    "control": "simulation.control",
+    "ecs": "extensions.elodin",
+    "formats.openplx": "extensions.openplx",
+    "frames": "spatial.frames",
+    "geometry": "spatial.geometry",
+    "gym": "extensions.gym",
+    "nodes": "ros",
+    "physics": "simulation.physics",
+    "programs": "simulation.programs",
+    "scene": "extensions.aerosim",
+    "schematic": "viewing.schematic",
+    "sensors": "simulation.sensors",
+    "session.ecs": "extensions.elodin.session",
+    "sweep": "extensions.sweep",
+    "tools": "extensions.assistants",
+    "tree": "spatial.tree",
+    "wire": "messages",
+}
+
+
+class MovedImports:
+    """Finds modules by their former names: each is the module itself, not a copy."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec of a former name, with a warning; None for all others."""
+        found = _present(fullname)
+        if found is None:
+            return None
+        if self is not sys.meta_path[0]:  # before Python's own: it would find the files below the module a second time
+            sys.meta_path.remove(self)
+            sys.meta_path.insert(0, self)
+        if fullname.partition(".")[2] in _MOVED:  # once for what is below it
+            message = f"{fullname} is now {found}; the former name will be gone in the next release"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+        return ModuleSpec(fullname, self, origin=found)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module."""
+        module = importlib.import_module(spec.origin or "")
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its own spec back, which the import of the former name has replaced."""
+        if module.__spec__ is not None:
+            module.__spec__ = module.__spec__.loader_state
+
+
+def _present(fullname: str) -> str | None:
+    """Return the present name of a module; None if it has not moved."""
+    root, _, name = fullname.partition(".")
+    if root == "sim_node":
+        for former, present in _MOVED.items():
+            if name == former or name.startswith(f"{former}."):
+                return f"sim_node.{present}{name[len(former) :]}"
+    return None
+
+
+def follow_moves() -> None:
+    """Let former import paths be found, after all others."""
+    sys.meta_path.append(MovedImports())

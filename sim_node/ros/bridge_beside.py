@@ -1,0 +1,135 @@
+"""Bridges in the process of a simulation: topics of the built-in autopilots without a separate node."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim_node.autopilots.vehicle_co_simulator import missing
+from sim_node.mavlink.ports import PortInUse
+from sim_node.mavlink.topics import BESIDE_SIMULATION, is_namespace
+from sim_node.ros.orders import Orders
+from sim_node.ros.parameters import ParameterFault
+from sim_node.ros.spin import LoopNode
+from sim_node.simulation import Snapshot
+from sim_node.world import FrameTable, World, WorldError
+from sim_node.world.autopilots import VEHICLES, autopiloted, flown_by_builtin
+from sim_node.world.vehicles import BUILTIN
+
+if TYPE_CHECKING:
+    from sim_node.ros.bridge import BridgeNode
+
+FIRST_PORT = 14540
+
+
+def bridges_for(world: World, prefix: str, *, use_sim_time: bool, name: str = "bridge") -> tuple[BridgeNode, ...]:
+    """Return a bridge node for all vehicles of a world with a built-in autopilot; none if there are none.
+
+    Topics are below the vehicles' names. Frames are those of the world, which the simulation publishes. prefix: goes
+    before the names of frames. name: of the node.
+    """
+    flown = flown_by_builtin(world)
+    if not flown:
+        return ()
+    # Imported here, so that worlds without autopilots run without pymavlink.
+    from sim_node.ros.bridge import BridgeNode
+
+    names = {instance + 1: name for instance, name in flown.items() if is_namespace(name)}
+    parameters = {
+        "urls": [_url(instance) for instance in flown],
+        "vehicle_names": ",".join(f"{system}={name}" for system, name in names.items()),
+        "map_frame": world.fixed_frame,
+        "odom_frame": prefix + "{name}/odom",
+        "base_frame": prefix + "{name}/base_link",
+        "sensor_namespace": BESIDE_SIMULATION,
+        "tf_parent": "none",
+        "use_sim_time": use_sim_time,
+        # Recording arguments of the process are for the simulation.
+        "record": "",
+    }
+    return (BridgeNode(parameters, beside=name, keys=keys_of(world)),)
+
+
+class LaterBridges:
+    """A sink that bridges the vehicles which changes of the world add, each by a node of its own.
+
+    Args:
+        node: The simulation, beside which they run.
+        prefix: Goes before the names of frames.
+        use_sim_time: Whether their clock is that of the simulation.
+    """
+
+    def __init__(self, node: LoopNode, prefix: str, *, use_sim_time: bool) -> None:
+        self._node, self._prefix, self._use_sim_time = node, prefix, use_sim_time
+        self._orders = Orders(node)
+        self._flown: set[str] | None = None
+        self._running: dict[str, BridgeNode] = {}
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Begin to bridge what has been added, and end the bridges of what has been removed."""
+        was, now = self._flown, set(flown_by_builtin(world).values())
+        self._flown = now
+        if was is not None and was != now:
+            self._orders.add(lambda: self._change(world, now - was, was - now))
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Do nothing: bridges hear of the run by MAVLink."""
+
+    def close(self) -> None:
+        """Do nothing: the nodes are destroyed with the simulation's."""
+
+    def stop(self) -> None:
+        """Stop their threads."""
+        for bridge in self._running.values():
+            bridge.loop.stop()
+
+    def _change(self, world: World, added: Collection[str], removed: Collection[str]) -> None:
+        """Run in the executor's thread."""
+        executor = self._node.executor
+        assert executor is not None, "it calls this"
+        for name in self._running.keys() & removed:
+            bridge = self._running.pop(name)
+            bridge.loop.stop()
+            executor.remove_node(bridge)
+            self._node.beside = tuple(each for each in self._node.beside if each is not bridge)
+            bridge.destroy_node()
+        for instance, name in flown_by_builtin(world).items():
+            if name not in added:
+                continue
+            parts = {kind: tuple(each for each in world.parts.get(kind, ()) if each.name == name) for kind in VEHICLES}
+            alone = replace(world, **parts)
+            try:
+                (bridge,) = bridges_for(alone, self._prefix, use_sim_time=self._use_sim_time, name=f"bridge_{instance}")
+            except (ParameterFault, PortInUse) as fault:
+                self._node.get_logger().error(f"{name} is not bridged: {fault}")
+                continue
+            self._running[name] = bridge
+            self._node.beside = (*self._node.beside, bridge)
+            executor.add_node(bridge)
+            bridge.loop.start(ended=lambda: None)
+
+
+def parameters_beside(world: World) -> tuple[str, ...]:
+    """Return the parameters of the bridge that bridges_for creates; none if it creates none. Raises WorldError."""
+    if not flown_by_builtin(world):
+        return ()
+    try:
+        from sim_node.ros.bridge_parameters import SPECS
+    except ImportError as error:
+        raise WorldError([missing(vehicle, error) for vehicle, _ in autopiloted(world)]) from None
+    return tuple(SPECS)
+
+
+def keys_of(world: World) -> dict[str, Path]:
+    """Return the signing keys of the built-in autopilots that have one, by the bridge's URL for them."""
+    return {
+        _url(autopilot.instance): autopilot.signing_key
+        for _, autopilot in autopiloted(world)
+        if autopilot.type == BUILTIN and autopilot.signing_key is not None
+    }
+
+
+def _url(instance: int) -> str:
+    return f"udpin:127.0.0.1:{FIRST_PORT + instance}"

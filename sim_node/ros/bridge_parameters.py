@@ -1,0 +1,206 @@
+"""The bridge node's parameters, and the objects result from them: connections, a log to play, names, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rclpy.node import Node
+
+from sim_node import names
+from sim_node.mavlink.connection import Connection, Identity
+from sim_node.mavlink.links import EndpointFault, endpoint_of
+from sim_node.mavlink.setpoints import Limits
+from sim_node.mavlink.signing import MODES, Signing, SigningFault, signing_of
+from sim_node.mavlink.tlog import Playback
+from sim_node.mavlink.topics import FrameNames, is_namespace
+from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec
+
+TF_PARENTS = ("map", "odom", "none")
+
+SPECS: dict[str, ParameterSpec] = {
+    "urls": ParameterSpec(
+        ["udpin:127.0.0.1:14540"],
+        "Links: udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT, serial:DEVICE:BAUD.",
+        fixed=True,
+    ),
+    "tlog": ParameterSpec("", "A telemetry log to play instead of the links.", fixed=True),
+    "tlog_speed": ParameterSpec(1.0, "Its pace; 0.0 is as fast as possible.", fixed=True, low=0.0, high=1000.0),
+    "system_id": ParameterSpec(255, "Our own MAVLink system id.", fixed=True, low=1, high=255),
+    "component_id": ParameterSpec(191, "Our own MAVLink component id.", fixed=True, low=1, high=255),
+    "vehicle_name": ParameterSpec("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id.", fixed=True),
+    "vehicle_names": ParameterSpec("", "Names of individual system ids, as in 1=drone,2=tower.", fixed=True),
+    "sensor_namespace": ParameterSpec(
+        "",
+        "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names.",
+        fixed=True,
+    ),
+    "map_frame": ParameterSpec("map", "Frame of local positions; {name} is the vehicle's name.", fixed=True),
+    "odom_frame": ParameterSpec("{name}/odom", "Frame of odometry without a known heading.", fixed=True),
+    "base_frame": ParameterSpec("{name}/base_link", "Frame of the vehicle.", fixed=True),
+    "tf_parent": ParameterSpec(
+        "map", "Parent of the vehicle's frame on /tf; none sends no moving frames.", fixed=True, words=TF_PARENTS
+    ),
+    "tf_rate": ParameterSpec(60.0, "Interpolated poses on /tf per second (Hz).", fixed=True, low=1.0, high=1000.0),
+    "tf_delay": ParameterSpec(
+        0.1, "How far in the past these poses are (s); use more than the gaps of telemetry.", low=0.0, high=5.0
+    ),
+    "tf_ahead": ParameterSpec(
+        0.0, "How far poses may be extrapolated past the newest telemetry (s).", low=0.0, high=1.0
+    ),
+    "setpoint_rate": ParameterSpec(20.0, "How often a setpoint is repeated (Hz).", fixed=True, low=2.0, high=100.0),
+    "setpoint_timeout": ParameterSpec(
+        0.5,
+        "How long a setpoint is repeated without a new message (s); also how far its stamp may be off.",
+        fixed=True,
+        low=0.1,
+        high=5.0,
+    ),
+    "stream_rate": ParameterSpec(
+        50.0, "Rate of the messages to request from ArduPilot (Hz); 0.0 requests none.", fixed=True, low=0.0, high=400.0
+    ),
+    "orientation_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of imu/data's orientation (rad); 0.0: unknown.", True, 0.0, 10.0
+    ),
+    "angular_velocity_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of angular rates in imu (rad/s); 0.0: unknown.", True, 0.0, 100.0
+    ),
+    "linear_acceleration_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of specific forces in imu (m/s²); 0.0: unknown.", True, 0.0, 1000.0
+    ),
+    "magnetic_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of imu/mag's field (T); 0.0: unknown.", True, 0.0, 1.0
+    ),
+    "timesync": ParameterSpec(True, "Request the time of autopilots, ten times a second.", fixed=True),
+    "heartbeat_timeout": ParameterSpec(
+        3.0, "A vehicle that sends nothing for this long is not connected (s).", fixed=True, low=0.1, high=60.0
+    ),
+    "max_vehicles": ParameterSpec(32, "Further system ids are ignored.", fixed=True, low=1, high=254),
+    "signing_key": ParameterSpec(
+        "", "File with the MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits.", fixed=True
+    ),
+    "signing": ParameterSpec(
+        "required", "Whether to accept unsigned frames if there is a key.", fixed=True, words=MODES
+    ),
+    "takeoff_height": ParameterSpec(10.0, "Height of ~/cmd/takeoff above home (m).", low=0.5, high=1000.0),
+    "goto_tolerance": ParameterSpec(
+        0.5, "Distance to the target at which a goto is reached (m).", low=0.05, high=100.0
+    ),
+    "mission_file": ParameterSpec("", "Waypoints that mission/push sends: YAML or JSON."),
+    "limit_distance": ParameterSpec(
+        1000.0, "Setpoints further from home than this are refused (m).", low=0.0, high=1e6
+    ),
+    "limit_height": ParameterSpec(120.0, "Setpoints higher above home than this are refused (m).", low=0.0, high=1e5),
+    "limit_velocity": ParameterSpec(20.0, "Setpoints faster than this are refused (m/s).", low=0.0, high=1000.0),
+    "limit_acceleration": ParameterSpec(
+        10.0, "Setpoints with more acceleration than this are refused (m/s²).", low=0.0, high=1000.0
+    ),
+}
+SPECS |= RECORD
+# In the order of autopilot.topics.Deviations.
+DEVIATIONS = ("orientation_stdev", "angular_velocity_stdev", "linear_acceleration_stdev", "magnetic_stdev")
+
+
+@dataclass(frozen=True)
+class Naming:
+    """The names of vehicles and their frames, from the parameters."""
+
+    vehicle: str
+    map: str
+    odom: str
+    base: str
+    sensors: str
+    special: Mapping[int, str]
+
+    def name(self, system: int) -> str:
+        """Return the namespace of a vehicle."""
+        return self.special.get(system) or self.vehicle.replace("{id}", str(system))
+
+    def frames(self, system: int) -> FrameNames:
+        """Return the frames of a vehicle."""
+        name = self.name(system)
+        return FrameNames(
+            *(frame.replace("{name}", name).replace("{id}", str(system)) for frame in (self.map, self.odom, self.base))
+        )
+
+
+_NAMES = ("vehicle_name", "map_frame", "odom_frame", "base_frame", "sensor_namespace")
+
+
+def naming(values: Mapping[str, Any]) -> Naming:
+    """Make the names from the parameters. Raises ParameterFault for invalid ones."""
+    special = _special(values["vehicle_names"])
+    vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
+    result = Naming(vehicle, map_, odom, base, sensors, special)
+    for parameter in ("map_frame", "odom_frame", "base_frame"):
+        name = values[parameter].replace("{name}", result.name(1)).replace("{id}", "1")
+        why = names.fault(name)
+        if why:
+            raise ParameterFault(f"parameter {parameter}: {values[parameter]!r} {why}")
+    if not is_namespace(values["vehicle_name"].replace("{id}", "1")):
+        raise ParameterFault(
+            f"parameter vehicle_name: found {values['vehicle_name']!r}; a namespace has letters, digits, _ and /"
+        )
+    if not is_namespace(sensors):
+        raise ParameterFault(f"parameter sensor_namespace: found {sensors!r}; a namespace has letters, digits, _ and /")
+    return result
+
+
+def _special(text: str) -> dict[int, str]:
+    """Read ID=NAME,ID=NAME. Raises ParameterFault."""
+    found: dict[int, str] = {}
+    for part in text.split(",") if text else ():
+        system, equals, name = (each.strip() for each in part.partition("="))
+        if not (equals and name and system.isdecimal() and 0 < int(system) < 256 and is_namespace(name)):
+            raise ParameterFault(f"parameter vehicle_names: found {part!r}; needs ID=NAME, as in 1=drone")
+        found[int(system)] = name
+    return found
+
+
+def connections(values: Mapping[str, Any], keys: Mapping[str, Path]) -> list[Connection]:
+    """Make the links; none if a log is played.
+
+    Args:
+        values: The parameters.
+        keys: Files with the signing keys of individual links, by URL, instead of the parameter.
+
+    Raises:
+        ParameterFault: A link or a key is invalid.
+    """
+    if values["tlog"]:
+        return []
+    urls = list(dict.fromkeys(values["urls"]))
+    if not urls:
+        raise ParameterFault("parameter urls: is empty; needs a link, as in udpin:127.0.0.1:14540")
+    identity = Identity(values["system_id"], values["component_id"])
+    try:
+        return [
+            Connection(endpoint_of(url), identity, _signing(values, keys.get(url), number))
+            for number, url in enumerate(urls)
+        ]
+    except EndpointFault as fault:
+        raise ParameterFault(f"parameter urls: {fault}") from None
+    except SigningFault as fault:
+        raise ParameterFault(f"parameter signing_key: {fault}") from None
+
+
+def playback(values: Mapping[str, Any]) -> Playback | None:
+    """Open the log to play, if any. Raises ParameterFault."""
+    if not values["tlog"]:
+        return None
+    try:
+        return Playback(Path(values["tlog"]), values["tlog_speed"])
+    except OSError as error:
+        raise ParameterFault(f"parameter tlog: {values['tlog']!r}: {error.strerror}") from None
+
+
+def limits_of(node: Node) -> Limits:
+    """Return the limits of setpoints from the present values of the node's parameters."""
+    return Limits(**{what.name: node.get_parameter(f"limit_{what.name}").value for what in fields(Limits)})
+
+
+def _signing(values: Mapping[str, Any], key: Path | None, link_id: int) -> Signing | None:
+    key = key or (Path(values["signing_key"]) if values["signing_key"] else None)
+    return None if key is None else signing_of(key, values["signing"], link_id)

@@ -1,0 +1,350 @@
+"""`Buffer`, with the methods and return types of tf2_ros.Buffer, on a transform tree."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rclpy.clock import ClockChange, JumpThreshold
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.task import Future
+
+from sim_node.ros.buffer_core import BufferCore
+from sim_node.ros.do_transform import transformer
+from sim_node.ros.graph_clock import nanoseconds
+from sim_node.spatial.tree import TransformTree
+
+_AT_ONCE = Duration()
+
+
+class Buffer(BufferCore):
+    """Stores and looks up transforms. A drop-in replacement for tf2_ros.Buffer.
+
+    Times are rclpy.time.Time or builtin_interfaces/Time, zero for the latest. Invalid transforms raise
+    InvalidArgumentException, where tf2 logs an error and drops them. Waits end when the transform is received, not at
+    the next poll.
+
+    Args:
+        cache_time: How long transforms are kept; 10 s by default.
+        node: Offers the service tf2_frames if tf2_msgs has it. The buffer is cleared when its clock jumps back.
+        tolerance: How far outside the history a lookup may be; zero by default, as in tf2.
+        static_patterns: As in TransformTree; none by default.
+        tree: A tree to use instead of a new one.
+    """
+
+    def __init__(
+        self,
+        cache_time: Duration | None = None,
+        node: Node | None = None,
+        *,
+        tolerance: Duration = _AT_ONCE,
+        static_patterns: Sequence[str] = (),
+        tree: TransformTree | None = None,
+    ) -> None:
+        seconds = 10.0 if cache_time is None else nanoseconds(cache_time) / 1e9
+        slack = nanoseconds(tolerance) / 1e9
+        super().__init__(tree or TransformTree(seconds, slack, static_patterns=static_patterns, detect_jumps=True))
+        self._jumps: Any = None
+        self._node: Node | None = None
+        if node is not None:
+            self.follow(node)
+            self._serve_frames(node)
+
+    def follow(self, node: Node) -> None:
+        """Drop later transforms when a node's clock jumps back, and wake its executor when a future is done.
+
+        Args:
+            node: The node. Only the first one is followed.
+        """
+        if self._jumps is not None:
+            return
+        self._node = node
+        clock, tree = node.get_clock(), self.tree
+
+        def jumped(jump: Any) -> None:
+            if jump.clock_change in (ClockChange.ROS_TIME_ACTIVATED, ClockChange.ROS_TIME_DEACTIVATED):
+                tree.clear()
+            else:
+                tree.jump_back(clock.now().nanoseconds)
+
+        threshold = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
+        self._jumps = clock.create_jump_callback(threshold, post_callback=jumped)
+
+    # Looking up
+
+    def lookup_transform(self, target_frame: str, source_frame: str, time: Any, timeout: Any = _AT_ONCE) -> Any:
+        """Return the transform from one frame to another.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+            timeout: How long to wait for it.
+
+        Returns:
+            A TransformStamped.
+
+        Raises:
+            LookupException: A frame does not exist.
+            ConnectivityException: The frames are not connected.
+            ExtrapolationException: The time is outside the history.
+            InvalidArgumentException: A frame name is invalid.
+        """
+        if timeout is not _AT_ONCE:
+            self.can_transform(target_frame, source_frame, time, timeout)
+        return self.lookup_transform_core(target_frame, source_frame, time)
+
+    def lookup_transform_full(
+        self,
+        target_frame: str,
+        target_time: Any,
+        source_frame: str,
+        source_time: Any,
+        fixed_frame: str,
+        timeout: Any = _AT_ONCE,
+    ) -> Any:
+        """Return the transform from a frame at one time to another frame at another time.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+            timeout: How long to wait for it.
+
+        Returns:
+            A TransformStamped.
+
+        Raises:
+            TransformException: As lookup_transform does.
+        """
+        if timeout is not _AT_ONCE:
+            self.can_transform_full(target_frame, target_time, source_frame, source_time, fixed_frame, timeout)
+        return self.lookup_transform_full_core(target_frame, target_time, source_frame, source_time, fixed_frame)
+
+    def can_transform(
+        self,
+        target_frame: str,
+        source_frame: str,
+        time: Any,
+        timeout: Any = _AT_ONCE,
+        return_debug_tuple: bool = False,
+    ) -> Any:
+        """Return whether lookup_transform would succeed.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+            timeout: How long to wait for it.
+            return_debug_tuple: Whether to return a reason, too.
+
+        Returns:
+            A bool; with return_debug_tuple, (bool, reason).
+        """
+        self._wait(lambda: self._can(target_frame, source_frame, time), timeout)
+        answer = self.can_transform_core(target_frame, source_frame, time)
+        return answer if return_debug_tuple else answer[0]
+
+    def can_transform_full(
+        self,
+        target_frame: str,
+        target_time: Any,
+        source_frame: str,
+        source_time: Any,
+        fixed_frame: str,
+        timeout: Any = _AT_ONCE,
+        return_debug_tuple: bool = False,
+    ) -> Any:
+        """Return whether lookup_transform_full would succeed.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+            timeout: How long to wait for it.
+            return_debug_tuple: Whether to return a reason, too.
+
+        Returns:
+            A bool; with return_debug_tuple, (bool, reason).
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        self._wait(lambda: self._can_full(*arguments), timeout)
+        answer = self.can_transform_full_core(*arguments)
+        return answer if return_debug_tuple else answer[0]
+
+    # Asynchronous lookups
+
+    async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
+        """Return the transform as soon as it is available. For coroutines that an rclpy executor runs.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+
+        Returns:
+            A TransformStamped.
+        """
+        await self.wait_for_transform_async(target_frame, source_frame, time)
+        return self.lookup_transform_core(target_frame, source_frame, time)
+
+    async def lookup_transform_full_async(
+        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+    ) -> Any:
+        """Return the transform of lookup_transform_full as soon as it is available.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+
+        Returns:
+            A TransformStamped.
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        await self.wait_for_transform_full_async(*arguments)
+        return self.lookup_transform_full_core(*arguments)
+
+    def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
+        """Return a future of the transform.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+
+        Returns:
+            A Future of rclpy whose result is a TransformStamped.
+        """
+        arguments = (target_frame, source_frame, time)
+        return self._future(lambda: self._can(*arguments), lambda: self.lookup_transform_core(*arguments))
+
+    def wait_for_transform_full_async(
+        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
+    ) -> Any:
+        """Return a future of the transform of lookup_transform_full.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+
+        Returns:
+            A Future of rclpy whose result is a TransformStamped.
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        return self._future(lambda: self._can_full(*arguments), lambda: self.lookup_transform_full_core(*arguments))
+
+    # Messages
+
+    def transform(self, object_stamped: Any, target_frame: str, timeout: Any = _AT_ONCE, new_type: Any = None) -> Any:
+        """Transform a stamped message at its own stamp.
+
+        Args:
+            object_stamped: A PointStamped, Vector3Stamped, PoseStamped, PoseWithCovarianceStamped, PointCloud2, or a
+                type that is registered with tf2_ros.
+            target_frame: The frame to transform into.
+            timeout: How long to wait for the transform.
+            new_type: Type of the result; requires tf2_ros.
+
+        Returns:
+            The transformed message.
+
+        Raises:
+            TransformException: As lookup_transform does.
+            TypeError: Messages of this type cannot be transformed.
+        """
+        header = object_stamped.header
+        transform = self.lookup_transform(target_frame, header.frame_id, header.stamp, timeout)
+        return _converted(transformer(type(object_stamped))(object_stamped, transform), new_type)
+
+    def transform_full(
+        self,
+        object_stamped: Any,
+        target_frame: str,
+        target_time: Any,
+        fixed_frame: str,
+        timeout: Any = _AT_ONCE,
+        new_type: Any = None,
+    ) -> Any:
+        """Transform a stamped message into a frame at another time.
+
+        Args:
+            object_stamped: The message; see `transform`.
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            fixed_frame: A frame that does not move between the two times.
+            timeout: How long to wait for the transform.
+            new_type: Type of the result; requires tf2_ros.
+
+        Returns:
+            The transformed message.
+
+        Raises:
+            TransformException: As lookup_transform does.
+            TypeError: Messages of this type cannot be transformed.
+        """
+        header = object_stamped.header
+        transform = self.lookup_transform_full(
+            target_frame, target_time, header.frame_id, header.stamp, fixed_frame, timeout
+        )
+        return _converted(transformer(type(object_stamped))(object_stamped, transform), new_type)
+
+    def _wait(self, is_ready: Callable[[], bool], timeout: Any) -> None:
+        if timeout is _AT_ONCE:
+            return
+        ready = threading.Event()
+        wait = self.tree.when(is_ready, ready.set)
+        try:
+            ready.wait(max(nanoseconds(timeout), 0) / 1e9)
+        finally:
+            wait.cancel()
+
+    def _future(self, is_ready: Callable[[], bool], look_up: Callable[[], Any]) -> Any:
+        future = Future()
+
+        def settle() -> None:
+            try:
+                future.set_result(look_up())
+            except Exception as error:
+                future.set_exception(error)
+            executor = getattr(self._node, "executor", None)
+            if executor is not None:
+                # The executor sleeps until a message is received, but this one was received in another thread.
+                executor.wake()
+
+        wait = self.tree.when(is_ready, settle)
+        future.add_done_callback(lambda _: wait.cancel())
+        return future
+
+    def _serve_frames(self, node: Node) -> None:
+        try:
+            from tf2_msgs.srv import FrameGraph
+        except ImportError:
+            return
+
+        def answer(request: Any, response: Any) -> Any:
+            response.frame_yaml = self.all_frames_as_yaml()
+            return response
+
+        self._service = node.create_service(FrameGraph, "tf2_frames", answer)
+
+
+def _converted(message: Any, new_type: Any) -> Any:
+    if new_type is None or isinstance(message, new_type):
+        return message
+    try:
+        import tf2_ros
+    except ImportError:
+        raise TypeError(f"converting to {new_type.__name__} needs tf2_ros, which is not installed") from None
+    return tf2_ros.convert(message, new_type)

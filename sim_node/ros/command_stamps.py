@@ -1,0 +1,39 @@
+"""Stamps of commands: which ones are so old, or so far in the future, that the command is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_node.ros.graph_clock import nanoseconds
+
+# Limit (s) for commands that hold for ever.
+MAX_OFF_S = 10.0
+
+
+def stamp_fault(message: Any, now_ns: int, limit_s: float) -> str | None:
+    """Return why the stamp of a message is refused, or None.
+
+    A stamp of zero means now, as in ros2_controllers; so does a message without a header.
+
+    Args:
+        message: The message.
+        now_ns: The time of the clock by which the node stamps its own messages (ns).
+        limit_s: Most that a stamp may be off, in both directions: how long the command holds; 0 for MAX_OFF_S.
+
+    Returns:
+        The reason, or None.
+    """
+    age_s = stamp_age_ns(message, now_ns) * 1e-9
+    limit_s = limit_s or MAX_OFF_S
+    if abs(age_s) <= limit_s:
+        return None
+    off = f"{age_s:.3g} s old" if age_s > 0.0 else f"{-age_s:.3g} s in the future"
+    clocks = "; does the publisher use the same clock (use_sim_time)?" if abs(age_s) > MAX_OFF_S else ""
+    return f"its stamp is {off}; allowed: {limit_s:g} s{clocks}"
+
+
+def stamp_age_ns(message: Any, now_ns: int) -> int:
+    """Return how old the stamp of a message is (ns): 0 if it has none, negative in the future."""
+    header = getattr(message, "header", None)
+    stamp_ns = nanoseconds(header.stamp) if header is not None else 0
+    return now_ns - stamp_ns if stamp_ns else 0

@@ -1,0 +1,158 @@
+"""Topics whose messages are commands for a loop: refused with a warning, or applied before its next step."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+
+from sim_node.messages.topic import Qos
+from sim_node.rate_limit import RateLimit
+from sim_node.ros.command_stamps import stamp_fault
+from sim_node.ros.orders import Orders
+from sim_node.ros.publishers import profile, publishers_of
+from sim_node.simulation import Loop
+from sim_node.simulation.brought import CommandRefused
+from sim_node.text import MAX_LINE, shown
+from sim_node.world import World
+
+
+class CommandSubscriptions:
+    """Topics of commands. Belongs to the executor's thread.
+
+    Args:
+        node: Whose topics they are.
+        loop: The run. A command acts before its next step.
+        drain: Applies the commands that were brought. Called from the loop's thread.
+        clock_ns: Returns the time by which the run stamps its messages (ns).
+    """
+
+    def __init__(self, node: Node, loop: Loop, drain: Callable[[], None], clock_ns: Callable[[], int]) -> None:
+        self._node, self._loop, self._drain, self._clock_ns = node, loop, drain, clock_ns
+        self._limit, self._orders = RateLimit(), Orders(node)
+        self._woken = False
+        self._ends: dict[tuple[str, Any], Callable[[], object]] = {}
+        self._wanted: set[tuple[str, Any]] = set()
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics, and of the actions."""
+        return [name for name, _ in self._ends]
+
+    def renew(self, subscribe: Callable[[], None]) -> None:
+        """Keep what a function subscribes to and serves, and end the rest.
+
+        Args:
+            subscribe: Calls `subscribe` and `keep` for everything from now on. What is there already stays as it is.
+        """
+        self._wanted = set()
+        subscribe()
+        for gone in [key for key in self._ends if key not in self._wanted]:
+            self._ends.pop(gone)()
+
+    def keep(self, name: str, kind: Any, begin: Callable[[], Callable[[], object]]) -> None:
+        """Begin to serve something, unless it is there already.
+
+        Args:
+            name: Its name.
+            kind: Its type and what else it depends on.
+            begin: Begins it. Returns what ends it.
+        """
+        self._wanted.add((name, kind))
+        if (name, kind) not in self._ends:
+            self._ends[name, kind] = begin()
+
+    def subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos, holds_s: float) -> None:
+        """Bring the messages of a topic, unless that is done already.
+
+        Args:
+            kind: Class of the messages.
+            topic: Its name.
+            act: Brings the command of a message; raises CommandRefused.
+            qos: Its quality of service.
+            holds_s: How long a command holds (s), 0 for ever. A message whose stamp is further off is refused; infinite
+                if stamps do not say when a message was sent.
+        """
+
+        def receive(message: Any) -> None:
+            try:
+                if (fault := stamp_fault(message, self._clock_ns(), holds_s)) is not None:
+                    raise CommandRefused(fault)
+                act(message)
+            except CommandRefused as refusal:
+                self.refuse(topic, str(refusal))
+            else:
+                self.wake()
+
+        def begin() -> Callable[[], object]:
+            subscription = self._node.create_subscription(kind, topic, receive, profile(qos))
+            return lambda: self._node.destroy_subscription(subscription)
+
+        self.keep(topic, (kind, holds_s), begin)
+
+    def wake(self) -> None:
+        """Let the loop apply what was brought before its next step."""
+        if not self._woken:
+            self._woken = True
+            self._loop.post(self._apply)
+
+    def refuse(self, topic: str, reason: str) -> None:
+        """Warn about a command that was refused, once in a while for each topic and its publishers."""
+        publishers = publishers_of(self._node, topic)
+        self._warn(topic + publishers, f"{topic}: a command is refused: {shown(reason, MAX_LINE)}{publishers}")
+
+    def undone(self, target: str, reason: str) -> None:
+        """Warn about a command that was undone. May be called from any thread."""
+        self._orders.add(lambda: self._warn(target, f"{target}: a command is undone: {shown(reason, MAX_LINE)}"))
+
+    def _warn(self, about: str, line: str) -> None:
+        if admitted := self._limit.admit(about, line, time.monotonic_ns()):
+            self._node.get_logger().warning(admitted)
+
+    def _apply(self) -> None:
+        self._woken = False
+        self._drain()
+
+
+class CommandTopics(ABC):
+    """The command topics of one kind of parts of a world, which follow its changes.
+
+    Args:
+        node: Whose topics they are.
+        loop: The run. A command acts before its next step.
+        prefix: Prefix of topics and frames.
+        clock_ns: Returns the time by which the run stamps its messages (ns); None for simulation time.
+    """
+
+    def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
+        self.node, self.loop, self.prefix = node, loop, prefix
+        self._wall_ns = clock_ns
+        self.subscriptions = CommandSubscriptions(node, loop, self.drain, clock_ns or (lambda: loop.simulation.time_ns))
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of the topics and actions."""
+        return self.subscriptions.topics
+
+    def renew(self, world: World) -> None:
+        """Subscribe to the commands of a world, and to no others. Call it in the executor's thread.
+
+        Args:
+            world: The world.
+        """
+        self.subscriptions.renew(lambda: self.subscribe(world))
+
+    def run_time_ns(self, stamp_ns: int) -> int:
+        """Return the simulation time of a stamp."""
+        return stamp_ns if self._wall_ns is None else self.loop.simulation.time_ns + stamp_ns - self._wall_ns()
+
+    @abstractmethod
+    def subscribe(self, world: World) -> None:
+        """Subscribe with `subscriptions` to all commands of a world."""
+
+    @abstractmethod
+    def drain(self) -> None:
+        """Apply what was brought, in the loop's thread."""

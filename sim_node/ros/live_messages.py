@@ -1,0 +1,94 @@
+"""The messages of the running graph as text, for the viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+
+from sim_node.recording.bag import BagTopic
+from sim_node.recording.definitions import UnknownType, definition_here
+from sim_node.ros.publishers import message_class, offered_on, profile, subscription_qos
+from sim_node.session.message_text import MessageReader
+
+_DEPTH = 10
+
+
+class LiveMessages:
+    """Subscribes to one topic of the graph at a time: to the one that is chosen.
+
+    `subscribe` is called by the thread that draws, `choose` and `text` by those of the page.
+
+    Args:
+        node: The node that subscribes.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._lock = Lock()
+        self._types: dict[str, str] = {}
+        self._chosen: str | None = None
+        self._subscribed: tuple[str, Subscription] | None = None
+        self._fault = ""
+        self._reader = MessageReader()
+
+    def topics(self) -> Mapping[str, str]:
+        """Return the types of the topics, by name."""
+        with self._lock:
+            return dict(self._types)
+
+    def choose(self, topic: str | None) -> None:
+        """Read the messages of a topic from now on, or of none."""
+        with self._lock:
+            self._chosen, self._fault = topic, ""
+            self._reader.choose(None)
+
+    def text(self) -> str | None:
+        """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
+        with self._lock:
+            return self._fault or self._reader.text()
+
+    def find(self) -> None:
+        """Look for topics."""
+        types = {name: kinds[0] for name, kinds in sorted(self._node.get_topic_names_and_types())}
+        with self._lock:
+            self._types = types
+
+    def subscribe(self) -> None:
+        """Subscribe to the chosen topic, and to no other."""
+        with self._lock:
+            chosen, fault = self._chosen, self._fault
+        if self._subscribed is not None and self._subscribed[0] != chosen:
+            self._node.destroy_subscription(self._subscribed[1])
+            self._subscribed = None
+        if chosen is None or fault or self._subscribed is not None or chosen not in self._types:
+            return
+        kind = self._types[chosen]
+        try:
+            message = message_class(kind)
+            definition = definition_here(kind)
+        except (ImportError, AttributeError, UnknownType):
+            with self._lock:
+                self._fault = f"{kind} is not installed"
+            return
+        offered = offered_on(self._node, chosen)
+        if not offered:
+            return
+        with self._lock:
+            self._reader.choose(BagTopic(chosen, kind, 0, definition=definition.text))
+        # As bytes: an exception of the middleware's own reading would end the executor.
+        receive = self._node.create_subscription(
+            message,
+            chosen,
+            lambda data: self._receive(chosen, data),
+            profile(subscription_qos(offered, _DEPTH)),
+            raw=True,
+        )
+        self._subscribed = chosen, receive
+
+    def _receive(self, topic: str, data: bytes) -> None:
+        with self._lock:
+            if topic == self._chosen:
+                self._reader.receive(data)

@@ -1,0 +1,196 @@
+"""The replay node: a bag on the graph, and its state on /diagnostics."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.time import Time
+from std_msgs.msg import Float64
+
+from sim_node.recording.bag import Bag
+from sim_node.recording.playback import Playback
+from sim_node.recording.player import Player
+from sim_node.recording.qos import offer
+from sim_node.ros import publishers
+from sim_node.ros.environment import prepare
+from sim_node.ros.parameters import ParameterFault, applied, declare, refuse_unknown
+from sim_node.ros.playback_target import GraphPlaybackTarget
+from sim_node.ros.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
+from sim_node.ros.spin import LoopNode
+from sim_node.ros.triggers import serve
+from sim_node.text import MAX_LINE, shown
+
+
+class ReplayDiagnostics:
+    """Publishes a DiagnosticStatus of a player: state, position, pace, and other publishers of its topics."""
+
+    def __init__(self, node: Node, player: Player, target: GraphPlaybackTarget) -> None:
+        self._node = node
+        self._player = player
+        self._target = target
+        self._behind = 0.0
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
+        # Wall time: a paused replay still reports that it is paused.
+        self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        player = self._player
+        pace = player.pace()
+        level, message = DiagnosticStatus.OK, player.status()
+        missing = [] if player.began else self._target.missing()
+        if missing:
+            level, message = DiagnosticStatus.WARN, f"waiting for subscribers of {', '.join(missing)}"
+            self._node.get_logger().info(message, throttle_duration_sec=10.0)
+        elif pace.behind > self._behind:
+            level, message = DiagnosticStatus.WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
+        self._behind = pace.behind
+        others = self._target.others()
+        if others:
+            level, message = DiagnosticStatus.WARN, f"another node publishes, too: {', '.join(others)}"
+            self._node.get_logger().warning(
+                f"{message}; stop one, play other --topics, or --remap them", throttle_duration_sec=30.0
+            )
+        values = {
+            "position (s)": f"{player.position_ns / 1e9:.9g}",
+            "messages": str(player.sent),
+            "loops": str(player.loops),
+            "lateness p99 (ms)": f"{pace.lateness_p99 * 1e3:.3f}",
+            "wall time given up (s)": f"{pace.behind:.3f}",
+        }
+        status = DiagnosticStatus(
+            level=level,
+            name=f"{self._node.get_fully_qualified_name()}: replay",
+            message=message,
+            hardware_id="sim_node",
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        # The same clock as that of the replayed topics, for subscribers that use our /clock.
+        clock_ns = self._target.clock_ns
+        now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
+        array.header.stamp = now.to_msg()
+        self._publisher.publish(array)
+
+
+POSITION_PERIOD_S = 0.1
+
+
+def prepare_replay() -> None:
+    """Prepare the environment before rclpy.init.
+
+    Fast DDS sends heartbeats often, because a replay waits for acknowledgements.
+    """
+    prepare("fastdds_replay")
+
+
+class ReplayNode(LoopNode):
+    """Plays a bag.
+
+    Args:
+        parameters: Overrides of the parameters in sim_node.ros.replay_parameters.SPECS.
+        shown: Called with the player ten times a second.
+
+    Raises:
+        ParameterFault: A parameter is invalid.
+    """
+
+    loop: Player
+
+    def __init__(
+        self, parameters: Mapping[str, Any] | None = None, *, shown: Callable[[Player], None] = lambda player: None
+    ) -> None:
+        overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
+        super().__init__("replay", parameter_overrides=overrides)
+        values = declare(self, SPECS)
+        refuse_unknown(self, SPECS)
+        self.bag = opened(values)
+        try:
+            self._set_up(self.bag, values)
+        except BaseException:
+            self.bag.close()
+            raise
+        self._shown = shown
+        self._diagnostics = ReplayDiagnostics(self, self.loop, self.target)
+        self._position = self.create_publisher(Float64, "~/position", publishers.DIAGNOSTICS)
+        self.create_timer(POSITION_PERIOD_S, self._publish_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def scale_rate(self, factor: float) -> None:
+        """Change the rate by a factor. As fast as possible stays as fast as possible.
+
+        Args:
+            factor: The factor.
+        """
+        rate = min(max(self.get_parameter("rate").value * factor, 0.0), 1000.0)
+        self.set_parameters([Parameter("rate", value=rate)])
+
+    def destroy_node(self) -> None:
+        """Destroy the node, and close the bag."""
+        self.bag.close()
+        super().destroy_node()
+
+    def _set_up(self, bag: Bag, values: Mapping[str, Any]) -> None:
+        start_ns, stop_ns = span_ns(bag, values)
+        self.target = GraphPlaybackTarget(
+            self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"]
+        )
+        skipped_topics = defaultdict[str, list[str]](list)
+        for row in chosen(bag, values):
+            topic = bag.topics[row]
+            why = self.target.add(row, topic, offer(topic))
+            if why:
+                skipped_topics[why].append(topic.name)
+        skipped = [f"{why.rstrip(':')}: skipping {', '.join(names)}" for why, names in skipped_topics.items()]
+        if not self.target.sends:
+            raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *skipped]))
+        played = [bag.topics[row].name for row in self.target.sends]
+        check_awaited(values, [*played, *(["/clock"] if values["clock"] else [])])
+        playback = Playback(bag, topics=played, start_ns=start_ns, stop_ns=stop_ns)
+        for line in (*skipped, *(f"{name}: is not merged: {why}" for name, why in playback.unmerged.items())):
+            self.get_logger().warning(shown(line, MAX_LINE))
+        self.loop = player = Player(
+            playback,
+            self.target,
+            rate=values["rate"],
+            loop=values["loop"],
+            paused=values["start_paused"],
+            clock_rate=values["clock_rate"] if values["clock"] else 0.0,
+            step_ns=round(values["step_size"] * 1e9),
+            continuous=values["continuous_time"],
+        )
+        self.target.lossless = values["rate"] == 0.0
+        self.target.over = lambda: player.stopping
+        self.add_on_set_parameters_callback(self._change)
+        actions: dict[str, Callable[[], object]] = {
+            "pause": player.pause,
+            "resume": player.resume,
+            "toggle": player.toggle,
+            "step": player.step,
+            "seek": lambda: player.seek(round(self.get_parameter("position").value * 1e9)),
+            "stop": player.end,
+        }
+        serve(self, player, player.status, actions)
+
+    def _change(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""
+        apply: dict[str, Callable[[Any], None]] = {
+            "rate": self._set_rate,
+            "loop": lambda value: self.loop.call(lambda: setattr(self.loop, "loop", value)),
+            "step_size": lambda value: self.loop.call(lambda: setattr(self.loop, "step_ns", round(value * 1e9))),
+            "position": lambda value: self.loop.seek(round(value * 1e9)),
+        }
+        return applied(parameters, apply)
+
+    def _set_rate(self, rate: float) -> None:
+        self.loop.set_rate(rate)
+        self.target.lossless = rate == 0.0
+
+    def _publish_position(self) -> None:
+        self._position.publish(Float64(data=self.loop.position_ns / 1e9))
+        self._shown(self.loop)

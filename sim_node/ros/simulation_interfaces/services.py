@@ -1,0 +1,123 @@
+"""What services have in common: what answers them, the table of services, and results as the standard defines them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from rclpy.task import Future
+
+from sim_node.plugins import blamed
+from sim_node.ros.preparing import Preparing
+from sim_node.session.entities import Rejected
+from sim_node.session.entity_requests import EntityRequests
+from sim_node.session.run_requests import RunRequests
+from sim_node.session.structure_requests import StructureRequests
+from sim_node.simulation import Loop, Refused
+from sim_node.text import MAX_LINE, shown
+
+PACKAGE = "simulation_interfaces"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Requests:
+    """What answers the services of a node.
+
+    Attributes:
+        entities: Requests about entities.
+        run: Requests about the run.
+        structure: Requests that change the world.
+        loop: The run.
+        stamp: Returns the stamp (ns) of messages for a simulation time (ns).
+        offered: The services and actions that are offered, by their types.
+        wake: Lets the executor look at what has become ready.
+        preparing: Carries out what takes long.
+    """
+
+    entities: EntityRequests
+    run: RunRequests
+    structure: StructureRequests
+    loop: Loop
+    stamp: Callable[[int], int]
+    offered: set[str]
+    wake: Callable[[], None]
+    preparing: Preparing
+
+    def in_loop(self, function: Callable[[], T]) -> Awaitable[T]:
+        """Return what awaits a call into the loop, while the executor serves others."""
+        future = Future()
+
+        def act() -> None:
+            try:
+                future.set_result(function())
+            except Exception as error:  # raised where it is awaited
+                future.set_exception(error)
+            self.wake()
+
+        self.loop.post(act)
+        awaited: Awaitable[T] = future
+        return awaited
+
+
+# Fills a response; a coroutine where that takes long.
+Answer = Callable[[Requests, Any, Any], "Awaitable[None] | None"]
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service: what fills its response, and the features that it stands for."""
+
+    answer: Answer
+    features: tuple[str, ...] = ()
+
+
+# By the name of the type.
+SERVICES: dict[str, Service] = {}
+
+
+def service(type_name: str, *features: str) -> Callable[[Answer], Answer]:
+    """Register what answers a service.
+
+    Args:
+        type_name: The name of its type, such as GetEntities, from which that of the service follows.
+        features: Names of features of SimulatorFeatures that it stands for.
+
+    Returns:
+        The decorator.
+    """
+
+    def enter(answer: Answer) -> Answer:
+        SERVICES[type_name] = Service(answer, features)
+        return answer
+
+    return enter
+
+
+def name_of(type_name: str) -> str:
+    """Return the name of the service of a type: get_entities for GetEntities."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type_name).lower()
+
+
+def set_result(response: Any, error: Exception | None) -> None:
+    """Set the result of a message.
+
+    Args:
+        response: The response of a service or an action, or the result for one of several entities.
+        error: Why it failed; None if it did not.
+    """
+    result = getattr(response, "result", None)
+    if result is None:
+        return
+    if error is None:
+        result.result = type(result).RESULT_OK
+        return
+    # After the end of the run everything is refused.
+    code = "INCORRECT_STATE" if isinstance(error, Refused) else getattr(error, "code", "OPERATION_FAILED")
+    known = (getattr(type(response), code, None), getattr(type(result), f"RESULT_{code}", None))
+    failed = type(result).RESULT_OPERATION_FAILED
+    result.result = next((each for each in known if each is not None), failed)
+    text = str(error) if isinstance(error, (Rejected, Refused)) else str(blamed(error) or error)
+    result.error_message = shown(text, MAX_LINE)

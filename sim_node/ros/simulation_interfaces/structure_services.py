@@ -1,0 +1,133 @@
+"""Services that change the world: entities spawned and deleted, worlds listed, loaded and unloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from sim_node.ros.simulation_interfaces.entity_services import pose_of
+from sim_node.ros.simulation_interfaces.services import Requests, service, set_result
+from sim_node.session.entities import Rejected
+from sim_node.session.resources import Listed
+from sim_node.simulation import Refused
+
+
+@service("SpawnEntity", "SPAWNING", "SPAWNING_RESOURCE_STRING")
+async def spawn_entity(requests: Requests, request: Any, response: Any) -> None:
+    """Add an entity to the world."""
+    response.entity_name = await _spawn(requests, request)
+
+
+@service("SpawnEntities", "SPAWNING_ENTITIES")
+async def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
+    """Add several entities, as far as each can be added."""
+    from simulation_interfaces.msg import SpawnResult
+
+    failed = 0
+    for each in request.spawn_requests:
+        result = SpawnResult()
+        try:
+            result.entity_name = await _spawn(requests, each)
+        except (Rejected, Refused) as rejected:
+            failed += 1
+            set_result(result, rejected)
+        else:
+            set_result(result, None)
+        response.results.append(result)
+    if failed:
+        raise Rejected("ENTITIES_SPAWN_FAILED", f"{failed} of {len(request.spawn_requests)} were not spawned")
+
+
+@service("DeleteEntity", "DELETING")
+async def delete_entity(requests: Requests, request: Any, response: Any) -> None:
+    """Remove an entity with all that hangs on it."""
+    await requests.preparing.run(lambda: requests.structure.delete(request.entity))
+
+
+@service("GetSpawnables", "SPAWNABLES")
+def get_spawnables(requests: Requests, request: Any, response: Any) -> None:
+    """Return what can be spawned."""
+    from simulation_interfaces.msg import Spawnable
+
+    found, unknown = requests.structure.resources.spawnables(request.sources)
+    for each in found:
+        message = Spawnable(description=each.description)
+        _resource(message, "entity_resource").uri = each.uri
+        response.spawnables.append(message)
+    if unknown:
+        response.result.error_message = _unknown(unknown)
+
+
+@service("GetAvailableWorlds", "AVAILABLE_WORLDS")
+def get_available_worlds(requests: Requests, request: Any, response: Any) -> None:
+    """Return the worlds that can be loaded."""
+    tags = getattr(request, "filter", None) or request.tags_filter
+    if tags.tags:
+        raise Rejected("FEATURE_UNSUPPORTED", "worlds have no tags; leave the filter empty")
+    found, unknown = requests.structure.resources.worlds(request.additional_sources)
+    if unknown and not request.continue_on_error:
+        raise Rejected("OPERATION_FAILED", _unknown(unknown))
+    response.worlds = [_world(each) for each in found]
+
+
+@service("GetCurrentWorld", "WORLD_INFO_GETTING")
+def get_current_world(requests: Requests, request: Any, response: Any) -> None:
+    """Return the name and the URI of the world."""
+    if requests.run.unloaded:
+        raise Rejected("NO_WORLD_LOADED", "there is no world")
+    name, uri = requests.structure.current()
+    response.world = _world(Listed(uri, name, ""))
+
+
+@service("LoadWorld", "WORLD_LOADING", "WORLD_RESOURCE_STRING")
+async def load_world(requests: Requests, request: Any, response: Any) -> None:
+    """Replace the world by another one."""
+    if request.ignore_missing_or_unsupported_assets:
+        raise Rejected("FEATURE_UNSUPPORTED", "missing assets are never ignored")
+    given = _source(request, "world_resource")
+    name, uri = await requests.preparing.run(lambda: requests.structure.load(requests.run, *given))
+    response.world = _world(Listed(uri, name, ""))
+
+
+@service("UnloadWorld", "WORLD_UNLOADING")
+async def unload_world(requests: Requests, request: Any, response: Any) -> None:
+    """Replace the world by an empty one."""
+    await requests.preparing.run(lambda: requests.structure.unload(requests.run))
+
+
+def _spawn(requests: Requests, request: Any) -> Awaitable[str]:
+    """Add an entity; return its name. Raises Rejected."""
+    uri, text = _source(request, "entity_resource")
+    return requests.preparing.run(
+        lambda: requests.structure.spawn(
+            request.name,
+            uri=uri,
+            text=text,
+            namespace=request.entity_namespace,
+            frame=request.initial_pose.header.frame_id,
+            pose=pose_of(request.initial_pose.pose),
+            allow_renaming=request.allow_renaming,
+        )
+    )
+
+
+def _source(message: Any, field: str) -> tuple[str, str]:
+    """Return URI and text of a resource: fields of their own in 1.x, in the field `field` since 2.0."""
+    resource = _resource(message, field)
+    return resource.uri, resource.resource_string
+
+
+def _resource(message: Any, field: str) -> Any:
+    return getattr(message, field, message)
+
+
+def _world(listed: Listed) -> Any:
+    from simulation_interfaces.msg import WorldResource
+
+    message = WorldResource(name=listed.name, description=listed.description)
+    message.world_resource.uri = listed.uri
+    return message
+
+
+def _unknown(sources: Sequence[str]) -> str:
+    return "not folders that may be read: " + ", ".join(sources)[:1000]

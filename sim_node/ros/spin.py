@@ -1,0 +1,156 @@
+"""Running a node: start rclpy, the loop and the executor, and stop all of them on a signal."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Protocol, TypeVar
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
+
+from sim_node.interrupt import Interrupt
+from sim_node.mavlink.ports import PortInUse
+from sim_node.packages import RosNotStarted
+from sim_node.plugins import blamed
+from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.ros.parameters import ParameterFault
+from sim_node.ros.participant import spinning, start_ros
+from sim_node.ros.ros_arguments import overrides, without_effect
+from sim_node.world import WorldError
+from sim_node.world.problems import RunFailed, counted
+
+FAILED = 1
+USER_MISTAKE = 2
+
+
+class Runs(Protocol):
+    """What a node does in a separate thread."""
+
+    def start(self, *, ended: Callable[[], None]) -> None:
+        """Start the thread. `ended` is called when it ends by itself."""
+
+    def stop(self) -> None:
+        """Stop the thread. Raises the exception that made it fail."""
+
+
+class LoopNode(Node):
+    """A node that runs a loop. beside: nodes that run as long as it does."""
+
+    loop: Runs
+    beside: Sequence[LoopNode] = ()
+
+    def destroy_node(self) -> None:
+        """Destroy the nodes beside it first."""
+        for node in self.beside:
+            node.destroy_node()
+        super().destroy_node()
+
+    def ask_to_end(self) -> None:
+        """Begin to end what takes a while to end."""
+
+
+N = TypeVar("N", bound=LoopNode)
+
+
+def run_node(
+    make: Callable[[], N],
+    interrupt: Interrupt,
+    arguments: list[str] | None = None,
+    running: Callable[[N], object] = lambda node: None,
+) -> int:
+    """Create a node and run it until its loop ends or `interrupt`.
+
+    User errors are printed on stderr, without a traceback.
+
+    Args:
+        make: Creates the node.
+        interrupt: Ends the run. If it comes during the start, nothing is started.
+        arguments: The command line with its --ros-args; None for sys.argv.
+        running: Called with the node once its loop runs.
+
+    Returns:
+        The exit code; 2 for a user error.
+    """
+    if interrupt.asked:
+        return 0
+    command_line = sys.argv if arguments is None else arguments
+    try:
+        start_ros(command_line)
+    except RosNotStarted as error:
+        print(f"sim_node: {error}", file=sys.stderr)
+        return USER_MISTAKE
+    try:
+        if not interrupt.asked:
+            _run(make, interrupt, command_line, running)
+    except KeyboardInterrupt:
+        if not interrupt.asked:
+            raise
+        # Nothing was started yet: a world in Python was read.
+    except Exception as error:
+        return _report(error, command_line)
+    finally:
+        rclpy.shutdown()
+        # The process ends: a search for cycles would take half of the time after Ctrl-C.
+        gc.freeze()
+    return 0
+
+
+def _run(make: Callable[[], N], interrupt: Interrupt, command_line: list[str], running: Callable[[N], object]) -> None:
+    unused = remove_ros_args(command_line)[1:]
+    if unused:
+        raise ParameterFault(f"unexpected argument {unused[0]!r}; parameters are --ros-args -p NAME:=VALUE")
+    node = make()
+    try:
+        made: list[LoopNode] = [node, *node.beside]
+        names = [each.get_fully_qualified_name() for each in made]
+        for line in without_effect(overrides(command_line), names):
+            print(f"warning: {line}", file=sys.stderr, flush=True)
+        # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
+        gc.freeze()
+        gc.enable()  # see executables.py
+        spin(node, interrupt, partial(running, node))
+    finally:
+        node.destroy_node()
+
+
+def _report(error: Exception, command_line: list[str]) -> int:
+    """Print an error of the user or of a plug-in, and return the exit code. Raises any other again."""
+    code, text = FAILED, f"sim_node: {error}"
+    if isinstance(error, WorldError):
+        code, text = USER_MISTAKE, f"{error}\n{counted(len(error.problems), 'error')}, nothing was started"
+    elif isinstance(error, ParameterFault):
+        places = [str(each.where) for each in overrides(command_line) if each.name == error.name]
+        code, text = USER_MISTAKE, f"{''.join(places[-1:]) or 'sim_node'}: {error}\nnothing was started"
+    elif isinstance(error, BagError):
+        code = USER_MISTAKE
+    elif isinstance(error, RecordingStopped):  # already reported
+        return FAILED
+    elif not isinstance(error, RunFailed | PortInUse):
+        theirs = blamed(error)
+        if theirs is None:
+            raise error
+        text = f"sim_node: {theirs}"
+    print(text, file=sys.stderr)
+    return code
+
+
+def spin(node: LoopNode, interrupt: Interrupt, started: Callable[[], object]) -> None:
+    """Run a node's loop and its callbacks until `interrupt`. Raises the exception that made the loop fail."""
+    executor = SingleThreadedExecutor()
+    nodes = [*node.beside, node]
+    for each in nodes:
+        executor.add_node(each)
+    with ExitStack() as running:
+        running.enter_context(spinning(executor))
+        for each in nodes:
+            running.callback(each.loop.stop)
+            each.loop.start(ended=interrupt.wake)
+        running.callback(node.ask_to_end)
+        started()
+        interrupt.wait()

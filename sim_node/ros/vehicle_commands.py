@@ -1,0 +1,211 @@
+"""Commands and missions of a vehicle on the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from rclpy.task import Future
+from std_msgs.msg import Float64, String
+from std_srvs.srv import SetBool, Trigger
+
+from sim_node.mavlink import commands, setpoints
+from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.codec import EncodeError, kind_named
+from sim_node.mavlink.commands import start_mission
+from sim_node.mavlink.goto import Goto
+from sim_node.mavlink.mission import Clear, Download, Upload, as_json, read_plan
+from sim_node.mavlink.mission.plan import as_messages, fence_messages, from_messages, rally_messages
+from sim_node.mavlink.mission.transfer import FENCE, RALLY
+from sim_node.mavlink.setpoints import SetpointRefused
+from sim_node.mavlink.topics import RESULTS, WAYPOINTS, Profile
+from sim_node.mavlink.transaction import Refusal, Result, Transaction
+from sim_node.mavlink.vehicle import Vehicle
+from sim_node.ros.bridge_parameters import limits_of
+from sim_node.ros.command_stamps import stamp_fault
+from sim_node.ros.publishers import profile
+from sim_node.world import WorldError
+
+GOTO = "goto"
+SERVICE_TYPES = (SetBool, Trigger)
+
+# Makes a transaction; called in the executor's thread, because reading a mission may take a while.
+Make = Callable[[], Transaction]
+
+
+class VehicleCommands:
+    """Services and command topics of a vehicle. Their results are also published on command_result.
+
+    Created and called in the executor's thread; transactions run in the bridge's. graph_ns: returns the time of the
+    graph's clock (ns).
+    """
+
+    def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str, graph_ns: Callable[[], int]) -> None:
+        self._node, self._bridge, self._vehicle, self._graph_ns = node, bridge, vehicle, graph_ns
+        self._prefix = f"{name}/" if name else ""
+        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULTS, profile(Profile.RELIABLE.value))
+        telemetry = vehicle.telemetry
+        self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
+        self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
+        self.serve(Trigger, "cmd/land", lambda request: commands.set_mode_for("land", telemetry))
+        self.serve(Trigger, "cmd/return", lambda request: commands.set_mode_for("return", telemetry))
+        self.serve(Trigger, "cmd/guided", lambda request: commands.set_mode_for("guided", telemetry), engages=True)
+        self.subscribe(String, "set_mode", lambda message: commands.set_mode(message.data, telemetry))
+        self.subscribe(Float64, "cmd/takeoff_to", lambda message: self._takeoff(message.data))
+        self.subscribe(Float64, "cmd/speed", lambda message: self._speed(message.data), engages=True)
+        self.subscribe(PoseStamped, GOTO, self._goto, engages=True)
+
+    def begin(self, make: Make, *, engages: bool = False) -> Any:
+        """Start the transaction that `make` returns. Return a future of its Result.
+
+        engages: it works together with setpoints; all others stop the stream of setpoints.
+        """
+        future = Future()
+
+        def ended(transaction: Transaction, result: Result) -> None:
+            stream = self._vehicle.stream
+            if isinstance(transaction, Goto) and not result.ok and stream.setpoint is transaction.setpoint:
+                stream.stop()
+            self.report(transaction.name, result)
+            future.set_result(result)
+            if self._node.executor is not None:
+                self._node.executor.wake()
+
+        def act(now_ns: int) -> None:
+            if not engages:
+                self._vehicle.stream.stop()
+                self._vehicle.cancel(Goto.key, "cancelled by another command", now_ns)
+            if isinstance(transaction, Goto):
+                self._vehicle.cancel(Goto.key, "cancelled by another goto", now_ns)
+                if self._vehicle.route.accepts_commands:
+                    self._vehicle.stream.set(transaction.setpoint, GOTO)
+            self._vehicle.begin(transaction, ended, now_ns)
+
+        try:
+            transaction = make()
+        except Exception as error:
+            self._bridge.failed(f"system {self._vehicle.system}: a command", error)
+            transaction = Refusal("command", f"internal error: {type(error).__name__}; the log has the details")
+        transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
+        self._bridge.post(act)
+        return future
+
+    def report(self, name: str, result: Result, *, done: bool = True) -> None:
+        """Publish a result on command_result."""
+        status = DiagnosticStatus(name=name, message=result.text, hardware_id=f"system {self._vehicle.system}")
+        status.level = DiagnosticStatus.OK if result.ok else DiagnosticStatus.ERROR
+        status.values = [KeyValue(key="done", value="true" if done else "false")]
+        self._results.publish(status)
+
+    def serve(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
+        """Offer a service with success and message, which are the result of a transaction."""
+
+        async def answer(request: Any, response: Any) -> Any:
+            result = await self.begin(lambda: make(request), engages=engages)
+            response.success, response.message = result.ok, result.text
+            return response
+
+        self._node.create_service(kind, self._prefix + name, answer)
+
+    def subscribe(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
+        """Subscribe to a topic whose messages start transactions."""
+        self._node.create_subscription(
+            kind,
+            self._prefix + name,
+            lambda message: self.begin(lambda: make(message), engages=engages),
+            profile(Profile.RELIABLE.value),
+        )
+
+    def _takeoff(self, height: float) -> Transaction:
+        return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
+
+    def _speed(self, speed: float) -> Transaction:
+        return commands.set_speed(speed, limits_of(self._node).velocity)
+
+    def _goto(self, message: PoseStamped) -> Transaction:
+        telemetry = self._vehicle.telemetry
+        if (fault := stamp_fault(message, self._graph_ns(), self._value("setpoint_timeout"))) is not None:
+            return Refusal(GOTO, f"{GOTO}: {fault}")
+        p, q = message.pose.position, message.pose.orientation
+        rotation = (q.x, q.y, q.z, q.w)
+        if not any(rotation):
+            rotation = (0.0, 0.0, 0.0, 1.0)  # not set: east, along the map's x axis
+        try:
+            setpoint = setpoints.goto(
+                message.header.frame_id,
+                (p.x, p.y, p.z),
+                rotation,
+                telemetry.frames.map,
+                limits_of(self._node),
+                telemetry.home,
+            )
+        except SetpointRefused as refusal:
+            return Refusal(GOTO, str(refusal))
+        return Goto(setpoint, telemetry, self._value("goto_tolerance"))
+
+    def _value(self, name: str) -> Any:
+        return self._node.get_parameter(name).value
+
+
+MAX_FILE = 1_000_000
+
+
+class VehicleMissions:
+    """mission/push, pull, clear and start, mission/upload, and mission/waypoints with the mission that was pulled."""
+
+    def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
+        self._node, self._vehicle, self._commands = node, vehicle, commands
+        prefix = f"{name}/" if name else ""
+        self._waypoints = node.create_publisher(String, prefix + WAYPOINTS, profile(Profile.LATCHED.value))
+        commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
+        commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
+        commands.serve(Trigger, "mission/start", lambda request: start_mission(vehicle.telemetry))
+        commands.subscribe(
+            String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True
+        )
+        node.create_service(Trigger, prefix + "mission/pull", self._pull)
+
+    def _push(self) -> Transaction:
+        path = self._node.get_parameter("mission_file").value
+        if not path:
+            return Refusal(Upload.name, "the parameter mission_file is empty")
+        try:
+            with Path(path).open(encoding="utf-8") as file:
+                text = file.read(MAX_FILE + 1)
+        except (OSError, UnicodeDecodeError) as error:
+            return Refusal(Upload.name, f"mission_file {path!r}: {getattr(error, 'strerror', None) or error}")
+        if len(text) > MAX_FILE:
+            return Refusal(Upload.name, f"mission_file {path!r}: is larger than {MAX_FILE} characters")
+        return self._upload(text, path)
+
+    def _upload(self, text: str, name: str) -> Transaction:
+        telemetry = self._vehicle.telemetry
+        try:
+            plan = read_plan(text, name)
+        except WorldError as error:
+            return Refusal(Upload.name, str(error))
+        for problem in plan.unread:
+            self._node.get_logger().warning(str(problem))
+        if telemetry.home is None:
+            return Refusal(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
+        items = as_messages(plan, telemetry.home, telemetry.autopilot)
+        others = {FENCE: fence_messages(plan), RALLY: rally_messages(plan)}
+        try:
+            for item in chain(items, *others.values()):
+                kind_named("MISSION_ITEM_INT").pack(item)
+        except EncodeError as error:
+            return Refusal(Upload.name, f"{name}: {error}")
+        return Upload(items, others)
+
+    async def _pull(self, request: Any, response: Any) -> Any:
+        result = await self._commands.begin(Download, engages=True)
+        response.success, response.message = result.ok, result.text
+        if result.ok:
+            entries = from_messages(result.value, self._vehicle.telemetry.autopilot)
+            self._waypoints.publish(String(data=as_json(entries)))
+        return response

@@ -1,0 +1,97 @@
+"""Setpoints of multirotors that are flown by hand: at velocities along their heading, each until it expires."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.control.trajectories import BELOW, PHASE, STILL, glide
+from sim_node.simulation.control.trajectories import DONE as MISSION_DONE
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import kernel
+from sim_node.spatial.geometry.pose_kernels import yaw_of
+
+_Indices = npt.NDArray[np.int64]
+
+
+# Who leads the setpoint of a vehicle: its mission, or a hand, which has just taken over or has it stand or fly.
+MISSION, TAKEN_OVER, STANDING, FLYING = 0, 1, 2, 3
+# What is remembered of a vehicle: its setpoint (11,), and for how long it has been on the ground, s.
+GROUNDED, MEMORY = 11, 12
+# A vehicle that stands still while it is told to descend has landed after this time, s.
+LANDED_S = 0.2
+# How far the setpoint may be ahead of a vehicle that cannot follow it, as at a wall, m.
+LEASH = 1.0
+# Such a vehicle is blocked, and not only in a head wind, if it has less than this part of the speed. The controller's
+# integral then decays with this time constant, s, lest it winds up.
+BLOCKED, LEAK_S = 0.25, 1.0
+
+
+@kernel(nogil=True, error_model="numpy")
+def fly_by_hand(
+    states: FloatArray,
+    limits: FloatArray,
+    commands: FloatArray,
+    now: float,
+    period: float,
+    integrals: FloatArray,
+    missions: FloatArray,
+    modes: _Indices,
+    memory: FloatArray,
+    setpoints: FloatArray,
+    running: _Indices,
+) -> None:
+    """Overwrite the setpoints (V, 11) and running (V,) that fly_missions wrote of the vehicles that a hand has.
+
+    limits (V, 3): speed m/s, yaw rate rad/s and acceleration m/s^2; a command beyond is scaled down as a whole.
+    commands (V, 5) [ahead left up turn until]: m/s and rad/s along the heading, and the time in s at which each
+    expires; it is zero from then on, with which a vehicle brakes and holds its position. integrals (V, 3): those of the
+    controller. missions, the memory of fly_missions, end when a hand takes over. modes (V,), memory (V, MEMORY). On the
+    ground, motors stand until a command leads up.
+    """
+    for v in range(states.shape[0]):
+        if modes[v] == MISSION:
+            continue
+        m, c, out = memory[v], commands[v], setpoints[v]
+        if modes[v] == TAKEN_OVER:
+            modes[v] = FLYING if running[v] else STANDING
+            m[:GROUNDED] = out  # from where the mission has led it
+            m[GROUNDED] = 0.0
+            missions[v, PHASE] = MISSION_DONE
+        ahead, left, up, turn = 0.0, 0.0, 0.0, 0.0
+        if c[4] > now:
+            over = math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2]) / limits[v, 0]
+            over = max(over, abs(c[3]) / limits[v, 1], 1.0)
+            ahead, left, up, turn = c[0] / over, c[1] / over, c[2] / over, c[3] / over
+
+        if modes[v] == STANDING and up > 0.0:
+            m[:] = 0.0
+            m[:3] = states[v, :3]
+            m[9] = yaw_of(states[v, 3], states[v, 4], states[v, 5], states[v, 6])
+            modes[v] = FLYING
+        if modes[v] == FLYING:
+            # The heading halfway through the period.
+            heading = m[9] + 0.5 * period * turn
+            cosine, sine = math.cos(heading), math.sin(heading)
+            glide(m, ahead * cosine - left * sine, ahead * sine + left * cosine, up, limits[v, 2], period)
+            m[9] += period * turn
+            m[10] = turn
+            if ahead != 0.0 or left != 0.0 or up != 0.0:
+                dx, dy, dz = m[0] - states[v, 0], m[1] - states[v, 1], m[2] - states[v, 2]
+                away = math.sqrt(dx * dx + dy * dy + dz * dz)
+                if away > LEASH:
+                    share = LEASH / away
+                    m[0], m[1], m[2] = states[v, 0] + share * dx, states[v, 1] + share * dy, states[v, 2] + share * dz
+                    along = m[3] * states[v, 7] + m[4] * states[v, 8] + m[5] * states[v, 9]
+                    if along < BLOCKED * (m[3] * m[3] + m[4] * m[4] + m[5] * m[5]):
+                        integrals[v] *= 1.0 - min(period / LEAK_S, 1.0)
+            down = up < 0.0 and m[2] < states[v, 2] - BELOW and abs(states[v, 9]) < STILL
+            m[GROUNDED] = m[GROUNDED] + period if down else 0.0
+            if m[GROUNDED] >= LANDED_S:
+                modes[v] = STANDING
+        flies = modes[v] == FLYING
+        running[v] = 1 if flies else 0
+        for i in range(GROUNDED):
+            out[i] = m[i] if flies else 0.0

@@ -1,0 +1,238 @@
+"""The controller of several multirotors: setpoints to motor commands, arrays in and arrays out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.control.airframe import MAX_TILT, MIN_HOVER, Airframe, allocation, gains
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import kernel
+from sim_node.spatial.geometry.pose_kernels import axes
+
+_Indices = npt.NDArray[np.int64]
+_SLOPE = math.tan(MAX_TILT)
+
+
+@kernel(nogil=True, error_model="numpy")
+def control_positions(
+    states: FloatArray,
+    setpoints: FloatArray,
+    gains: FloatArray,
+    gravity: float,
+    period: float,
+    running: _Indices,
+    integrals: FloatArray,
+    demands: FloatArray,
+) -> None:
+    """Write demands (V, 5), and integrals (V, 3), for a period in s; gains (V, G) are rows of Gains.
+
+    A P loop on position gives a velocity, a PI loop on velocity an acceleration; the setpoint's velocity and
+    acceleration are fed forward. The integral is frozen while a limit is active. The demanded thrust includes gravity
+    (m/s^2, downwards), is limited to the maximum thrust and tilts by at most MAX_TILT. Where running (V,) is 0 the
+    motors stand still and the integral stays at zero.
+    """
+    for v in range(states.shape[0]):
+        if not running[v]:
+            integrals[v] = 0.0
+        g = gains[v]
+        position, velocity, integral, max_speed, max_thrust = g[0], g[1], g[2], g[6], g[9]
+        dx = position * (setpoints[v, 0] - states[v, 0])
+        dy = position * (setpoints[v, 1] - states[v, 1])
+        dz = position * (setpoints[v, 2] - states[v, 2])
+        speed = math.sqrt(dx * dx + dy * dy + dz * dz)
+        if speed > max_speed:
+            dx, dy, dz = dx * max_speed / speed, dy * max_speed / speed, dz * max_speed / speed
+        ex = setpoints[v, 3] + dx - states[v, 7]
+        ey = setpoints[v, 4] + dy - states[v, 8]
+        ez = setpoints[v, 5] + dz - states[v, 9]
+        ax = setpoints[v, 6] + velocity * ex + integrals[v, 0]
+        ay = setpoints[v, 7] + velocity * ey + integrals[v, 1]
+        az = setpoints[v, 8] + velocity * ez + integrals[v, 2] + gravity
+
+        up = min(max(az, MIN_HOVER * gravity), max_thrust)
+        aside = math.sqrt(ax * ax + ay * ay)
+        max_aside = min(_SLOPE * up, math.sqrt(max(max_thrust * max_thrust - up * up, 0.0)))
+        if aside > max_aside:
+            ax, ay = ax * max_aside / aside, ay * max_aside / aside
+        else:
+            integrals[v, 0] += integral * period * ex
+            integrals[v, 1] += integral * period * ey
+        if up == az:
+            integrals[v, 2] += integral * period * ez
+        demands[v, 0], demands[v, 1], demands[v, 2] = ax, ay, up
+        demands[v, 3], demands[v, 4] = setpoints[v, 9], setpoints[v, 10]
+
+
+@kernel(nogil=True, error_model="numpy")
+def control_attitudes(
+    states: FloatArray, demands: FloatArray, gains: FloatArray, inertias: FloatArray, wrenches: FloatArray
+) -> None:
+    """Write wrenches (V, 4); gains (V, G) are rows of Gains, inertias (V, 3, 3) are about the centre of mass, kg m^2.
+
+    The shortest rotation of the body's z onto the demanded thrust gives the rates about x and y, from any attitude,
+    inverted flight included; the yaw error that remains gives the rate about the thrust. Brescianini & D'Andrea,
+    Tilt-prioritized quadrocopter attitude control, IEEE TCST 28(2), 2020. Moments track the rates and cancel the
+    gyroscopic moments, J dw/dt = M - w x J w. Thrust is the demand's component along z: Lee, Leok & McClamroch,
+    Geometric tracking control of a quadrotor UAV on SE(3), CDC 2010, equation 19.
+    """
+    for v in range(states.shape[0]):
+        g, j = gains[v], inertias[v]
+        attitude, yaw_gain, rate, max_turn, max_yaw, mass = g[3], g[4], g[5], g[7], g[8], g[10]
+        qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
+        # Rows of the world's axes in the body's.
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
+
+        fx, fy, fz = demands[v, 0], demands[v, 1], demands[v, 2]
+        size = math.sqrt(fx * fx + fy * fy + fz * fz)
+        # The demanded thrust's direction in the body.
+        dx, dy, dz = 0.0, 0.0, 1.0
+        if size > 0.0:
+            dx = (xx * fx + yx * fy + zx * fz) / size
+            dy = (xy * fx + yy * fy + zy * fz) / size
+            dz = (xz * fx + yz * fy + zz * fz) / size
+        # The tilt's quaternion; if exactly upside down, any axis will do.
+        norm = math.sqrt(dx * dx + dy * dy + (1.0 + dz) * (1.0 + dz))
+        tx, ty, tw = (-dy / norm, dx / norm, (1.0 + dz) / norm) if norm > 1e-6 else (1.0, 0.0, 0.0)
+        wx, wy = 2.0 * attitude * tx, 2.0 * attitude * ty
+        turn = math.sqrt(wx * wx + wy * wy)
+        if turn > max_turn:
+            wx, wy = wx * max_turn / turn, wy * max_turn / turn
+
+        # The body's x after the tilt, in the body as it is, and the demanded heading: x less what is along the thrust.
+        bx, by, bz = 1.0 - 2.0 * ty * ty, 2.0 * tx * ty, -2.0 * ty * tw
+        cosine, sine = math.cos(demands[v, 3]), math.sin(demands[v, 3])
+        hx, hy, hz = xx * cosine + yx * sine, xy * cosine + yy * sine, xz * cosine + yz * sine
+        cx, cy, cz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
+        error = math.atan2(hx * cx + hy * cy + hz * cz, hx * bx + hy * by + hz * bz)
+        spin = min(max(yaw_gain * error + demands[v, 4], -max_yaw), max_yaw) * tw * tw
+        wx, wy, wz = wx + spin * dx, wy + spin * dy, spin * dz
+
+        # The rates in the body.
+        ux, uy, uz = states[v, 10], states[v, 11], states[v, 12]
+        rx, ry, rz = xx * ux + yx * uy + zx * uz, xy * ux + yy * uy + zy * uz, xz * ux + yz * uy + zz * uz
+        ax, ay, az = rate * (wx - rx), rate * (wy - ry), rate * (wz - rz)
+        lx = j[0, 0] * rx + j[0, 1] * ry + j[0, 2] * rz
+        ly = j[1, 0] * rx + j[1, 1] * ry + j[1, 2] * rz
+        lz = j[2, 0] * rx + j[2, 1] * ry + j[2, 2] * rz
+        wrenches[v, 0] = mass * max(xz * fx + yz * fy + zz * fz, 0.0)
+        wrenches[v, 1] = j[0, 0] * ax + j[0, 1] * ay + j[0, 2] * az + ry * lz - rz * ly
+        wrenches[v, 2] = j[1, 0] * ax + j[1, 1] * ay + j[1, 2] * az + rz * lx - rx * lz
+        wrenches[v, 3] = j[2, 0] * ax + j[2, 1] * ay + j[2, 2] * az + rx * ly - ry * lx
+
+
+@kernel(nogil=True, error_model="numpy")
+def mix(wrenches: FloatArray, first: _Indices, rotors: FloatArray, running: _Indices, commands: FloatArray) -> None:
+    """Write commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1]; 0 where not running.
+
+    rotors (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient, minimum and
+    maximum speed. Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then
+    thrust, as near as limits allow, so that a vehicle may climb to stay upright. Yaw uses what remains.
+    """
+    for v in range(wrenches.shape[0]):
+        begin, end = first[v], first[v + 1]
+        if not running[v]:
+            commands[begin:end] = 0.0
+            continue
+        thrust, roll, pitch, yaw = wrenches[v, 0], wrenches[v, 1], wrenches[v, 2], wrenches[v, 3]
+        # Per unit of thrust: the largest difference that two rotors can have.
+        share = 1.0
+        for i in range(begin, end):
+            for k in range(begin, end):
+                if rotors[i, 0] > 0.0 and rotors[k, 0] > 0.0:
+                    apart = (rotors[i, 1] * roll + rotors[i, 2] * pitch) / rotors[i, 0]
+                    apart -= (rotors[k, 1] * roll + rotors[k, 2] * pitch) / rotors[k, 0]
+                    room = rotors[i, 5] / rotors[i, 0] - rotors[k, 4] / rotors[k, 0]
+                    if apart * share > room:
+                        share = room / apart
+        roll, pitch = roll * share, pitch * share
+        lowest, highest = -math.inf, math.inf
+        for i in range(begin, end):
+            if rotors[i, 0] > 0.0:
+                turning = rotors[i, 1] * roll + rotors[i, 2] * pitch
+                lowest = max(lowest, (rotors[i, 4] - turning) / rotors[i, 0])
+                highest = min(highest, (rotors[i, 5] - turning) / rotors[i, 0])
+        thrust = min(max(thrust, lowest), highest)
+        share = 1.0
+        for i in range(begin, end):
+            level = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch
+            wish = rotors[i, 3] * yaw
+            if wish > 0.0:
+                share = min(share, max(rotors[i, 5] - level, 0.0) / wish)
+            elif wish < 0.0:
+                share = min(share, max(level - rotors[i, 4], 0.0) / -wish)
+        yaw *= share
+        for i in range(begin, end):
+            force = rotors[i, 0] * thrust + rotors[i, 1] * roll + rotors[i, 2] * pitch + rotors[i, 3] * yaw
+            speed = math.sqrt(max(force, 0.0) / rotors[i, 6])
+            commands[i] = min(max((speed - rotors[i, 7]) / (rotors[i, 8] - rotors[i, 7]), 0.0), 1.0)
+
+
+class Controller:
+    """Controls V multirotors with R rotors in all, once per period. See the package for the rows of its arrays.
+
+    Args:
+        airframes: The V airframes.
+        limits: Maximum speed (m/s) and maximum yaw rate (rad/s) of each vehicle, (V, 2).
+        period: Time between two calls, s.
+        gravity: Magnitude of gravity, m/s^2, downwards.
+
+    Attributes:
+        first: Index (V + 1,) of each vehicle's first rotor in the commands; the last entry is R.
+        gains: Rows of Gains (V, G).
+        integrals: Integrals of the velocity loops (V, 3), the controller's only state; zeros at rest.
+
+    Raises:
+        ValueError: The rotors of an airframe cannot command thrust and all three moments.
+    """
+
+    def __init__(self, airframes: Sequence[Airframe], limits: FloatArray, period: float, gravity: float = 9.81) -> None:
+        count = len(airframes)
+        self.first = np.concatenate([[0], np.cumsum([len(a.positions) for a in airframes])]).astype(np.int64)
+        self.gains = np.array([gains(a, *limit) for a, limit in zip(airframes, limits.tolist(), strict=True)])
+        self.integrals = np.zeros((count, 3))
+        self._period, self._gravity = period, gravity
+        self._inertias = np.array([a.inertia for a in airframes])
+        self._rotors = np.concatenate([_mixer_rows(a) for a in airframes])
+        self._demands, self._wrenches = np.zeros((count, 5)), np.zeros((count, 4))
+
+    def fly(self, states: FloatArray, setpoints: FloatArray, running: _Indices, commands: FloatArray) -> None:
+        """Compute motor commands from states and setpoints.
+
+        Args:
+            states: Rows (V, 13) [x y z qx qy qz qw vx vy vz wx wy wz] of the centres of mass, in the world (ENU).
+            setpoints: Rows (V, 11) [x y z vx vy vz ax ay az yaw yaw_rate], in the world (ENU).
+            running: Whether each vehicle's motors run (V,), 0 or 1; without them its commands are 0.
+            commands: Where to write the motor commands (R,), in [0, 1].
+        """
+        control_positions(
+            states,
+            setpoints,
+            self.gains,
+            self._gravity,
+            self._period,
+            running,
+            self.integrals,
+            self._demands,
+        )
+        self.turn(states, self._demands, running, commands)
+
+    def turn(self, states: FloatArray, demands: FloatArray, running: _Indices, commands: FloatArray) -> None:
+        """Compute motor commands from states and demands: `fly` without its position and velocity loops.
+
+        Args:
+            states: As in `fly`.
+            demands: Rows (V, 5) [ax ay az yaw yaw_rate]: thrust over mass along the world's axes, m/s^2.
+            running: As in `fly`.
+            commands: As in `fly`.
+        """
+        control_attitudes(states, demands, self.gains, self._inertias, self._wrenches)
+        mix(self._wrenches, self.first, self._rotors, running, commands)
+
+
+def _mixer_rows(airframe: Airframe) -> FloatArray:
+    columns = (airframe.min_thrusts, airframe.max_thrusts, airframe.coefficients, airframe.slowest, airframe.fastest)
+    return np.column_stack([allocation(airframe), *columns])

@@ -1,0 +1,202 @@
+"""Actuators of joints, whose targets may oscillate and whose speeds may be limited."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+
+from sim_node.simulation.columns import Column, Columns
+from sim_node.simulation.physics.drives import Drives, add_drive, integrator_of, name_of
+from sim_node.simulation.physics.force_elements import ForceElement, force_element
+from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, mobility_of
+from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bounds import MAX_FORCE
+from sim_node.world.joint_checks import driven_joints
+from sim_node.world.joint_motion import Actuator
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key
+
+if TYPE_CHECKING:
+    from sim_node.simulation.physics.compiled import Compiled
+
+# The column of the targets that differ from MuJoCo's controls, because they oscillate or have a limited speed, or
+# because the drive is implicit.
+TARGET = "target"
+# Largest product of a damper's rate of decay and the timestep. The implicit integrators have no such limit.
+MAX_DECAY = {"rk4": 2.785, "euler": 2.0}
+
+
+def with_speeds_of_models(world: World) -> World:
+    """Return the world with actuators that command no joint of a URDF faster than its limit of velocity.
+
+    As the joint limiter of ros2_control does. Efforts, and implicit position actuators, have no speed to limit.
+    """
+    most = {model.full_name(joint): speed for model in world.models for joint, speed in model.speeds}
+    if not most or not world.actuators:
+        return world
+    joints = {name: joint for name, joint in driven_joints(world).items() if joint in most}
+    sums = {each.name for each in world.transmissions}
+
+    def limited(actuator: Actuator) -> Actuator:
+        has_speed = actuator.type == "velocity" or (actuator.type == "position" and not actuator.implicit)
+        if not has_speed or actuator.joint in sums or actuator.joint not in joints:
+            return actuator
+        return replace(actuator, speed=min(most[joints[actuator.joint]], actuator.speed or np.inf))
+
+    return replace(world, actuators=tuple(limited(each) for each in world.actuators))
+
+
+def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
+    """Add MuJoCo's actuator for each of a world's."""
+    joints = driven_joints(world)
+    transmissions = {each.name for each in world.transmissions}
+    for actuator in world.actuators:
+        implicit = actuator.implicit
+        sums = implicit or actuator.joint in transmissions
+        target = add_drive(spec, world, actuator, joints) if implicit else joints.get(actuator.joint, actuator.joint)
+        drive = spec.add_actuator(name=name_of(actuator), target=target)
+        drive.trntype = mujoco.mjtTrn.mjTRN_TENDON if sums else mujoco.mjtTrn.mjTRN_JOINT
+        drive.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+        if actuator.type == "effort" or implicit:
+            drive.gainprm[0] = 1.0
+        else:
+            position = actuator.type == "position"
+            drive.gainprm[0] = actuator.stiffness if position else actuator.damping
+            drive.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+            drive.biasprm[:3] = (0.0, -actuator.stiffness, -actuator.damping)
+        if actuator.type == "velocity" and actuator.speed is not None and not implicit:
+            drive.ctrllimited, drive.ctrlrange = True, (-actuator.speed, actuator.speed)
+        if actuator.force is not None and not actuator.is_commanded:
+            drive.forcelimited, drive.forcerange = True, np.clip(actuator.forces, -MAX_FORCE, MAX_FORCE)
+
+
+def set_targets(model: mujoco.MjModel, world: World, qpos: FloatArray, ctrl: FloatArray) -> None:
+    """Write the initial targets to ctrl (nu,). The setpoint of a limited speed begins at the joint's position."""
+    for actuator in world.actuators:
+        index = model.actuator(name_of(actuator)).id
+        if actuator.implicit:
+            continue
+        paced = actuator.type == "position" and actuator.speed is not None
+        ctrl[index] = qpos[model.jnt_qposadr[model.actuator_trnid[index, 0]]] if paced else actuator.begins_at()
+
+
+def check_damping(model: mujoco.MjModel, world: World) -> None:
+    """Report damping of actuators that diverges with the integrator. Raises WorldError; warns for position actuators.
+
+    Position actuators are only warned about, because worlds may rely on the limit of their force.
+    """
+    most = MAX_DECAY.get(integrator_of(world))
+    if most is None:
+        return
+    problems: list[Problem] = []
+    for actuator in world.actuators:
+        if actuator.implicit:
+            continue
+        index = model.actuator(name_of(actuator)).id
+        allowed = most / (_mobility(model, index) * float(model.opt.timestep))
+        if actuator.type != "effort" and actuator.damping > allowed:
+            found = f"{actuator.damping:g} diverges with the integrator {world.physics.integrator}"
+            message = f"{found} in timesteps of {model.opt.timestep:g} s; allowed: up to {allowed:.4g}"
+            place = actuator.place
+            key = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"
+            problem = Problem(place.where, f"{key}.damping", f"{message}, or physics.integrator: implicitfast")
+            if actuator.type == "velocity":
+                problems.append(problem)
+            else:
+                warnings.warn(str(problem), WorldWarning, stacklevel=2)
+    if problems:
+        raise WorldError(problems)
+
+
+def _mobility(model: mujoco.MjModel, actuator: int) -> float:
+    """Return what a unit of an actuator's force accelerates its joint or transmission by, at the start."""
+    at = model.actuator_trnid[actuator, 0]
+    if model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_TENDON:
+        return max(float(model.tendon_invweight0[at]), MIN_MOBILITY)
+    return mobility_of(model, int(model.jnt_dofadr[at]))
+
+
+@force_element("actuators")
+def open_actuators(
+    world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
+) -> ForceElement | None:
+    """Return the force element of targets that oscillate or have a limited speed, and of drives that are commanded.
+
+    Other targets are MuJoCo's controls.
+    """
+    some = tuple(each for each in world.actuators if _is_computed(each))
+    return Targets(some, compiled, data, columns) if some else None
+
+
+def _is_computed(actuator: Actuator) -> bool:
+    swings = actuator.amplitude or (actuator.speed and actuator.type != "velocity")
+    return bool(swings) or actuator.is_commanded
+
+
+class Targets:
+    """Makes MuJoCo's controls, or the rows of implicit drives, of the column `target` at each timestep."""
+
+    def __init__(
+        self, actuators: tuple[Actuator, ...], compiled: Compiled, data: mujoco.MjData, columns: Columns
+    ) -> None:
+        model = compiled.model
+        self._data, self._timestep = data, float(model.opt.timestep)
+        names = tuple(name_of(actuator) for actuator in actuators)
+        self._controls = np.array([model.actuator(name).id for name in names])
+        self._begin = np.array([actuator.target for actuator in actuators])
+        meaning = "targets of actuators, from which `ctrl` follows by oscillation and limits of speed"
+        self._targets = columns.add(Column(TARGET, names, unit="of the actuator", meaning=meaning))
+        self._amplitudes = np.array([actuator.amplitude for actuator in actuators])
+        self._rates = 2.0 * np.pi / np.array([actuator.period for actuator in actuators])
+        self._phases = 2.0 * np.pi * np.array([actuator.phase for actuator in actuators])
+        limited = [actuator.speed or np.inf for actuator in actuators]
+        types = np.array([actuator.type for actuator in actuators])
+        self._speeds = np.array(limited)
+        self._paced = np.flatnonzero(np.isfinite(limited) & (types == "position"))
+        self._governed = np.flatnonzero(np.isfinite(limited) & (types == "effort"))
+        driven = model.actuator_trnid[self._controls[self._governed], 0]
+        self._dofs = model.jnt_dofadr[driven]
+        self._plain = np.flatnonzero([not actuator.is_commanded for actuator in actuators])
+        self._plain_controls = self._controls[self._plain]
+        commanded = [k for k, actuator in enumerate(actuators) if actuator.is_commanded]
+        self._commanded = np.array(commanded, dtype=np.int64)
+        self._most = self._speeds[self._commanded]
+        self._drives = None
+        if commanded:
+            self._drives = Drives(tuple(actuators[k] for k in commanded), model, data, columns)
+
+    def reset(self, seed: int) -> None:
+        """Set the targets to those of the world."""
+        self._targets[:] = self._begin
+        if self._drives is not None:
+            self._drives.reset()
+
+    def act(self) -> None:
+        """Set the controls at the beginning of a timestep."""
+        self.act_on(self._data)
+
+    def act_on(self, data: mujoco.MjData) -> None:
+        """Set the controls in other data of the model, such as a copy that is integrated ahead."""
+        swing = np.sin(self._rates * data.time + self._phases)
+        wanted = self._targets + self._amplitudes * swing
+        if len(paced := self._paced):
+            present, most = data.ctrl[self._controls[paced]], self._speeds[paced] * self._timestep
+            wanted[paced] = present + np.clip(wanted[paced] - present, -most, most)
+        if len(governed := self._governed):
+            speeds = data.qvel[self._dofs]
+            too_fast = np.abs(speeds) >= self._speeds[governed]
+            wanted[governed] *= ~(too_fast & (speeds * wanted[governed] > 0.0))
+        data.ctrl[self._plain_controls] = wanted[self._plain]
+        if self._drives is not None:
+            self._drives.act(np.clip(wanted[self._commanded], -self._most, self._most), data)
+
+    def add_efforts(self) -> None:
+        """Add the forces of implicit drives to qfrc_actuator, after the solver has found them."""
+        if self._drives is not None:
+            self._drives.add_efforts()

@@ -1,0 +1,138 @@
+"""Contact materials as MuJoCo's contact pairs, whose springs and dampers are N/m and N s/m of each contact point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import combinations, product
+
+import mujoco
+
+from sim_node.simulation.physics.drives import MAX_PHASE
+from sim_node.world.contact_materials import ContactMaterial
+from sim_node.world.layers import filter_of
+from sim_node.world.model import World
+from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, Surface, largest_timestep, solref
+
+Touching = tuple[mujoco.MjsGeom, Surface | None]
+# MuJoCo's bounds of impedances.
+LEAST, MOST = mujoco.mjMINIMP, mujoco.mjMAXIMP
+_GEOM, _PAIR = "sim_node/contact_geom/", "sim_node/contact_pair/"
+
+
+def add_contact_pairs(spec: mujoco.MjSpec, world: World, touching: Iterable[Touching]) -> None:
+    """Add a contact pair for all shapes of two materials that may touch.
+
+    MuJoCo makes contacts of pairs whatever filters there are, so shapes of one rigid part, of bodies on a joint between
+    them, of bodies whose contacts are excluded and of layers that do not touch are left out here.
+
+    Args:
+        spec: The specification, with all exclusions.
+        world: The world.
+        touching: Each geometry of the world that makes contact, and its surface.
+    """
+    of_material: dict[str, list[tuple[mujoco.MjsGeom, Surface]]] = {}
+    for geom, surface in touching if world.contact_materials else ():
+        if surface is not None and surface.contact_material:
+            geom.name = f"{_GEOM}{sum(map(len, of_material.values()))}"
+            of_material.setdefault(surface.contact_material, []).append((geom, surface))
+    excluded = {frozenset((each.bodyname1, each.bodyname2)) for each in spec.excludes}
+    parents = not spec.option.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+    for index, material in enumerate(world.contact_materials):
+        one, other = (of_material.get(name, []) for name in material.between)
+        pairs = combinations(one, 2) if len(material.pair) == 1 else product(one, other)
+        for count, ((first, its), (second, others)) in enumerate(pairs):
+            bodies = first.parent, second.parent
+            if frozenset(body.name for body in bodies) in excluded or not filter_of(its).meets(filter_of(others)):
+                continue
+            if not _is_filtered(*bodies, parents=parents):
+                pair = spec.add_pair(name=f"{_PAIR}{index}/{count}", geomname1=first.name, geomname2=second.name)
+                _set_friction(pair, material)
+
+
+def set_contact_pairs(model: mujoco.MjModel, world: World) -> None:
+    """Set the springs and dampers of contact pairs, which need the masses of what touches."""
+    for pair in range(model.npair if world.contact_materials else 0):
+        name = model.pair(pair).name
+        if not name.startswith(_PAIR):
+            continue
+        material = world.contact_materials[int(name.split("/")[2])]
+        bodies = model.geom_bodyid[[model.pair_geom1[pair], model.pair_geom2[pair]]]
+        mobility = float(model.body_invweight0[bodies, 0].sum())
+        if material.restitution is not None:
+            bounce = solref(material.restitution, _contact_time(material, mobility, model, world))
+            model.pair_solref[pair], model.pair_solimp[pair, :2] = bounce, IMPEDANCE
+        elif material.stiffness is not None:
+            reference, impedance = spring(material.stiffness, material.damping, mobility, model.opt.timestep)
+            model.pair_solref[pair], model.pair_solimp[pair, :2] = reference, impedance
+
+
+def spring(stiffness: float, damping: float | None, mobility: float, timestep: float) -> tuple[list[float], float]:
+    """Return MuJoCo's solref and a constant impedance that make a constraint a spring and damper, K and B.
+
+    MuJoCo solves R f + a = -b v - k r for the force f, with R = (1 - d) / d times the mobility, k = -solref[0] / d and
+    b = -solref[1] / d for a constant impedance d (MuJoCo, Computation, Constraint model). A spring and damper that are
+    implicit in the timestep h, f = -K (r + h (v + h a)) - B (v + h a), have that form with R = 1 / (K h^2 + B h),
+    k = K R and b = (K h + B) R. Where sqrt(K mobility) h is small, the terms of K with h are left out: they would damp.
+
+    Args:
+        stiffness: K, N/m or N m/rad.
+        damping: B, N s/m or N m s/rad; None for critical damping.
+        mobility: What MuJoCo takes for the inverse mass at the constraint, 1/kg or 1/(kg m^2).
+        timestep: h, s.
+
+    Returns:
+        solref and the impedance. Springs and dampers that are harder than MuJoCo's impedances allow are as hard as they
+        allow.
+    """
+    mobility = max(mobility, mujoco.mjMINVAL)
+    if damping is None:
+        damping = 2.0 * math.sqrt(stiffness / mobility)
+    ahead = timestep if stiffness * mobility * timestep**2 > MAX_PHASE**2 else 0.0
+    most = MOST / (1.0 - MOST) / mobility
+    stiffness = min(stiffness, most / timestep**2)
+    damping = min(damping, max(most - stiffness * ahead * timestep, 0.0) / timestep)
+    held = (stiffness * ahead + damping) * timestep * mobility
+    impedance = min(max(held / (1.0 + held), LEAST), MOST)
+    give = (1.0 - impedance) / impedance * mobility
+    return [-impedance * stiffness * give, -impedance * (stiffness * ahead + damping) * give], impedance
+
+
+def _contact_time(material: ContactMaterial, mobility: float, model: mujoco.MjModel, world: World) -> float:
+    """Return the duration of a bounce: half a period of the mass on the spring, as far as the timestep resolves it."""
+    assert material.restitution is not None
+    if material.stiffness is None:
+        return material.contact_time
+    shortest = float(model.opt.timestep) / largest_timestep(material.restitution, 1.0, world.physics.integrator)
+    return max(math.pi / math.sqrt(material.stiffness * max(mobility, mujoco.mjMINVAL)), shortest)
+
+
+def _set_friction(pair: mujoco.MjsPair, material: ContactMaterial) -> None:
+    given = (material.sliding, material.torsional, material.rolling)
+    sliding, torsional, rolling = (
+        default if own is None else own for own, default in zip(given, DEFAULT_FRICTION, strict=True)
+    )
+    pair.friction = [sliding, sliding, torsional, rolling, rolling]
+    pair.condim = 6 if material.rolling is not None else 4 if material.torsional is not None else 3
+
+
+def _is_filtered(first: mujoco.MjsBody, second: mujoco.MjsBody, *, parents: bool) -> bool:
+    """Return whether MuJoCo makes no contact of two bodies: parts of one rigid body, or on a joint between them."""
+    one, other = _rigid(first), _rigid(second)
+    if one.name == other.name:
+        return True
+    if not parents or _is_fixed(one) or _is_fixed(other):
+        return False
+    return bool(_rigid(one.parent).name == other.name or _rigid(other.parent).name == one.name)
+
+
+def _rigid(body: mujoco.MjsBody) -> mujoco.MjsBody:
+    """Return the uppermost body that a body is fixed to without a joint."""
+    while not (_is_fixed(body) or body.joints or body.mocap):
+        body = body.parent
+    return body
+
+
+def _is_fixed(body: mujoco.MjsBody) -> bool:
+    """Return whether it is the fixed frame: before a specification is compiled, only that has an id."""
+    return int(body.id) == 0

@@ -1,0 +1,192 @@
+"""The engine interface and the registry of engines. A new engine is a new file here with one `@engine` entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from sim_node.registry import Registry
+from sim_node.simulation.columns import Columns
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import WorldError
+
+if TYPE_CHECKING:
+    from sim_node.simulation.physics.handles import BaseRecord, BodyRecord, VehicleRecord
+    from sim_node.simulation.physics.joint_handles import JointRecord
+    from sim_node.simulation.physics.signal_handles import SignalRecord
+    from sim_node.simulation.sensors.context import Environment
+    from sim_node.simulation.sensors.truth import FrameState
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Moves some frames of a world. It claims their rows of the column `pose` and writes no others.
+
+    An engine keeps its state in columns, which it declares when it is opened: see `Opener`. A run is saved by copying
+    them. It is restored by `reset` with the seed of the saved run, then by putting the columns back.
+    """
+
+    def reset(self, seed: int) -> None:
+        """Go back to the start of the world. Called before the first step.
+
+        Args:
+            seed: The run's seed, from which all random numbers are drawn.
+        """
+
+    def step(self, steps: int) -> None:
+        """Advance by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit.
+
+        Args:
+            steps: Number of steps, each of `world.time.step_ns`.
+        """
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Write the poses of the frames that this engine moves.
+
+        Args:
+            poses: (N, 7) [x y z qx qy qz qw] of all frames of the world, each in its parent, m; only the engine's own
+                rows are written.
+            ahead_ns: Time since the last whole step, less than one step, ns.
+        """
+
+
+@runtime_checkable
+class DynamicEngine(Protocol):
+    """An engine that integrates: it knows how frames move now, but not where they were or will be.
+
+    Sensors on a frame need either this, or a row of `pose` claimed with `instants`.
+    """
+
+    @property
+    def carried(self) -> IntArray:
+        """The rows (K,) of the frames whose motion it knows: those that it integrates."""
+
+    def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
+        """Return a function that writes the motion of frames at the present step, with the forces of that step.
+
+        Calling it does not change what the next step computes, to the bit.
+
+        Args:
+            rows: Rows (K,) of the frames, all of them in `carried`.
+            state: The state to write to, in the fixed frame.
+            places: The rows (K,) of `state` to write, in the order of `rows`.
+
+        Returns:
+            The function; it takes no arguments and writes pose, twist and acceleration.
+        """
+
+
+@runtime_checkable
+class Perceived(Protocol):
+    """An engine whose shapes, wind, contacts and joints can be sensed."""
+
+    def environment(self) -> Environment:
+        """Return what sensors perceive besides the motion of their own frames; always that of the present step."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An engine that a change of the world may add in the middle of a run."""
+
+    def resume(self, step: int) -> None:
+        """Go to a step. Called after `reset`, before the state of what has the same name is put back.
+
+        Args:
+            step: Steps since the start of the run.
+        """
+
+
+@runtime_checkable
+class Releasing(Protocol):
+    """An engine with resources that its successor takes over after a change of the world, or that end with it."""
+
+    def release(self, successors: Mapping[str, Engine]) -> None:
+        """Hand over or end what it holds. It is not stepped again.
+
+        Args:
+            successors: The engines of the next generation, by name.
+        """
+
+
+@runtime_checkable
+class Merging(Protocol):
+    """An engine whose bodies can become one while they move."""
+
+    def merge(self, before: Engine, body: str) -> None:
+        """Let a body that was fixed to another one move with it, so that their momentum is conserved.
+
+        Args:
+            before: The engine of the last generation, at the same instant.
+            body: The body.
+        """
+
+
+@runtime_checkable
+class Handled(Protocol):
+    """An engine whose bodies, joints and vehicles can be read and set by name between two steps."""
+
+    @property
+    def bodies(self) -> Mapping[str, BodyRecord]:
+        """Its bodies."""
+
+    @property
+    def joints(self) -> Mapping[str, JointRecord]:
+        """Its joints."""
+
+    @property
+    def vehicles(self) -> Mapping[str, VehicleRecord | BaseRecord]:
+        """Its vehicles."""
+
+
+@runtime_checkable
+class Signalled(Protocol):
+    """An engine with signals, which can be read and set by name between two steps."""
+
+    @property
+    def signals(self) -> Mapping[str, SignalRecord]:
+        """Its signals."""
+
+
+# Opens an engine on a world, or returns None where the world has nothing for it to move. It declares the engine's state
+# with `columns.add`, and claims the frames that it moves with `columns.claim("pose", names)`.
+Opener = Callable[[World, Layout, Columns], Engine | None]
+ENGINES: Registry[str, Opener] = Registry(
+    "engine",
+    shipped=(*(f"sim_node.simulation.physics.{name}" for name in ("keyframes", "rigid_bodies", "base_frames")),),
+    group="sim_node.engines",
+)
+# Decorator that registers an Opener under a name.
+engine = ENGINES.add
+
+
+def engines_for(world: World, layout: Layout, columns: Columns) -> dict[str, Engine]:
+    """Open the engines that have something to move in a world.
+
+    Args:
+        world: The world, assembled.
+        layout: The layout of its frames.
+        columns: The columns of the run: engines declare their state in them and claim their rows of `pose`.
+
+    Returns:
+        The engines by name, in the order of the registry.
+
+    Raises:
+        WorldError: An engine cannot simulate the world.
+        PluginFault: An engine of a plug-in fails, for example by claiming a row that another engine has claimed.
+    """
+    engines: dict[str, Engine] = {}
+    for name, opener in ENGINES.items():
+        with ENGINES.blaming(name, WorldError):
+            opened = opener(world, layout, columns.owned_by(f"engine {name!r}"))
+        ENGINES.expect(name, opened, (Engine, type(None)), "an Engine or None")
+        if opened is not None:
+            engines[name] = opened
+    return engines
+
+
+def records_of(engines: Mapping[str, Engine], kind: Literal["bodies", "joints", "vehicles"]) -> dict[str, Any]:
+    """Return the records of the bodies, joints or vehicles of all engines that offer handles, by name."""
+    offered = [getattr(engine, kind) for engine in engines.values() if isinstance(engine, Handled)]
+    return {name: record for records in offered for name, record in records.items()}

@@ -1,0 +1,160 @@
+"""The environment of sensors in a world of bodies: shapes by rays, contacts and joints by their forces."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.physics.cameras import CameraRenderer
+from sim_node.simulation.physics.compiled import Compiled
+from sim_node.simulation.physics.placing import joint_reader
+from sim_node.simulation.physics.wind import WindField
+from sim_node.simulation.sensors.context import Cameras, Echoes, Lens
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.frame_table import FrameTable
+
+# MuJoCo's viewers show the groups 0 to 2 by default; models keep simplified shapes for contact in 3.
+_SHOWN = np.array([1, 1, 1, 0, 0, 0], dtype=np.uint8)
+_HIDDEN = 5
+# Luma of ITU-R BT.709.
+_LUMA = np.array([0.2126, 0.7152, 0.0722])
+
+
+class BodyEnvironment:
+    """The environment of sensors in a world of bodies, as in MuJoCo's `data` when it is called.
+
+    evaluate: computes all forces of the present state in `data`, without changing what the next step computes, to the
+    bit. A frame's own body, and what is fixed to it without a joint, is invisible to its rays.
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        data: mujoco.MjData,
+        frames: FrameTable,
+        wind: WindField,
+        evaluate: Callable[[], None],
+    ) -> None:
+        self._compiled, self._frames, self._live, self._evaluate = compiled, frames, data, evaluate
+        self.wind = wind.velocity
+        # A copy, whose groups of shapes are changed.
+        self._model = copy.copy(compiled.model)
+        self._now = mujoco.MjData(self._model)
+        self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._buffer = np.empty(mujoco.mj_stateSize(self._model, self._full_state))
+        self._renderer: CameraRenderer | None = None
+        self._rigid = _rigid_with(self._model)
+        self._brightness = np.append(_colours(self._model) @ _LUMA, 0.0)
+
+    def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
+        """Return the first hits within `reach`, by MuJoCo's rays: visible shapes that are not fully transparent."""
+        model, now = self._model, self._now
+        mujoco.mj_getState(model, self._live, self._buffer, self._full_state)
+        mujoco.mj_setState(model, now, self._buffer, self._full_state)
+        mujoco.mj_kinematics(model, now)
+        distances, hits = np.empty(directions.shape[:2]), np.empty(directions.shape[:2], dtype=np.int32)
+        for sensor, frame in enumerate(frames):
+            own = self._own_shapes(frame)
+            groups = model.geom_group[own]
+            model.geom_group[own] = _HIDDEN
+            mujoco.mj_multiRay(
+                model,
+                now,
+                origins[sensor],
+                directions[sensor].ravel(),
+                _SHOWN,
+                1,
+                -1,
+                hits[sensor],
+                distances[sensor],
+                None,
+                directions.shape[1],
+                reach,
+            )
+            model.geom_group[own] = groups
+        # MuJoCo ignores geoms that begin beyond reach, but not every hit beyond it.
+        hits[distances > reach] = -1
+        distances[hits < 0] = np.inf
+        return Echoes(distances, self._brightness[hits])
+
+    def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
+        """Return the wrenches of all contacts of each frame's body and of what is fixed to it."""
+        model, now = self._model, self._live
+        self._evaluate()
+        wrenches = np.zeros((len(frames), 6))
+        contact, force = now.contact, np.empty(6)
+        bodies = self._rigid[model.geom_bodyid[contact.geom]]
+        for sensor, frame in enumerate(frames):
+            body = self._rigid[self._carrier(frame)]
+            for touching in np.flatnonzero((bodies == body).any(axis=1)):
+                mujoco.mj_contactForce(model, now, touching, force)
+                # Rows of a contact's frame are its axes, the first from geom 0 to geom 1, on which the force acts.
+                sign = float(bodies[touching, 1] == body) - float(bodies[touching, 0] == body)
+                push, twist = sign * (force.reshape(2, 3) @ contact.frame[touching].reshape(3, 3))
+                wrenches[sensor, :3] += push
+                wrenches[sensor, 3:] += twist + np.cross(contact.pos[touching] - about[sensor], push)
+        return wrenches
+
+    def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
+        """Return what MuJoCo's force and torque sensors measure: cfrc_int, moved from the tree's centre of mass."""
+        model, now = self._model, self._live
+        self._evaluate()
+        bodies = self._carriers(frames)
+        torque, force = now.cfrc_int[bodies, :3], now.cfrc_int[bodies, 3:]
+        lever = now.subtree_com[model.body_rootid[bodies]] - about
+        return np.concatenate([force, torque + np.cross(lever, force)], axis=1)
+
+    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """Return a function for positions, velocities and efforts of joints at the present state."""
+        return joint_reader(self._compiled.model, self._live, self._evaluate, names)
+
+    def cameras(self, lenses: Sequence[Lens]) -> Cameras:
+        """Return cameras of the one render process."""
+        if self._renderer is None:
+            self._renderer = CameraRenderer(self._compiled.spec, self._live)
+        return self._renderer.cameras(lenses)
+
+    def close(self) -> None:
+        """End the render process, if there is one. The next image starts it again."""
+        if self._renderer is not None:
+            self._renderer.close()
+
+    def release(self, successor: BodyEnvironment | None) -> None:
+        """Give the running render process to the environment of the next generation, or end it."""
+        if self._renderer is not None:
+            self._renderer.hand_over(None if successor is None else successor._renderer)
+
+    def _carrier(self, frame: str) -> int:
+        """Return the MuJoCo body that a frame is fixed to; the fixed frame's for keyframes without shapes."""
+        return int(self._compiled.solids[self._frames.index(frame)])
+
+    def _carriers(self, frames: Sequence[str]) -> npt.NDArray[np.intp]:
+        return np.array([self._carrier(frame) for frame in frames], dtype=np.intp)
+
+    def _own_shapes(self, frame: str) -> npt.NDArray[np.intp]:
+        """Return the shapes that a frame's rays ignore; none for the fixed frame."""
+        body = self._carrier(frame)
+        of = self._model.geom_bodyid
+        own = self._rigid[of] == self._rigid[body] if self._rigid[body] else of == body
+        return np.flatnonzero(own & (of > 0))
+
+
+def _rigid_with(model: mujoco.MjModel) -> npt.NDArray[np.int32]:
+    """Return for each body the uppermost that it is fixed to without a joint: itself if it moves, 0 if it is static."""
+    rigid = np.arange(model.nbody, dtype=np.int32)
+    for body in range(1, model.nbody):
+        if model.body_dofnum[body] == 0 and model.body_mocapid[body] < 0:
+            rigid[body] = rigid[model.body_parentid[body]]
+    return rigid
+
+
+def _colours(model: mujoco.MjModel) -> FloatArray:
+    """Return red, green and blue (G, 3) of each shape, those of its material if it has one."""
+    colours = np.array(model.geom_rgba[:, :3], dtype=np.float64)
+    has_material = model.geom_matid >= 0
+    colours[has_material] = model.mat_rgba[model.geom_matid[has_material], :3]
+    return colours

@@ -1,0 +1,132 @@
+"""Force elements: forces on bodies, and rotors. A new kind is a new file here with one `@force_element` entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from sim_node.registry import Registry
+from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.wind import WindField
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import WorldError
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.simulation.physics.compiled import Compiled
+    from sim_node.simulation.physics.handles import BaseRecord, VehicleRecord
+
+
+@runtime_checkable
+class ForceElement(Protocol):
+    """Applies forces to bodies. It acts before each timestep, on the same data throughout a run.
+
+    Its state beside that of the bodies is declared as columns when it is opened.
+    """
+
+    def reset(self, seed: int) -> None:
+        """Go back to the run's start.
+
+        Args:
+            seed: Of the random numbers.
+        """
+
+    def act(self) -> None:
+        """Add the wrenches of the next timestep to xfrc_applied, or write its own elements of qfrc_applied.
+
+        Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
+        xfrc_applied already holds the column `wrench` and what preceding force elements added.
+        """
+
+
+@runtime_checkable
+class Solved(Protocol):
+    """A force element some of whose forces MuJoCo's solver finds, as dry friction."""
+
+    def act_on(self, data: MjData) -> None:
+        """Act between the halves of a timestep of other data, such as a copy that is integrated ahead."""
+
+    def add_efforts(self) -> None:
+        """Add these forces to qfrc_actuator, when the forces of the present state are known."""
+
+
+@runtime_checkable
+class Settling(Protocol):
+    """A force element that also acts after each timestep."""
+
+    def settle(self) -> None:
+        """Read or set the positions and velocities of the new state, which nothing has been evaluated of yet."""
+
+
+@runtime_checkable
+class Flown(Protocol):
+    """A force element of vehicles that can be commanded from outside."""
+
+    @property
+    def vehicles(self) -> Mapping[str, VehicleRecord | BaseRecord]:
+        """Records of the vehicles, by name."""
+
+
+# Opens a force element on a world's bodies, in its wind, or returns None if the world has nothing for it to do.
+Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], ForceElement | None]
+# They act in this order; their forces are added.
+FORCE_ELEMENTS: Registry[str, Opener] = Registry(
+    "force element",
+    shipped=tuple(
+        f"sim_node.simulation.physics.{name}"
+        for name in (
+            "actuators",
+            "ball_springs",
+            "buoyancy",
+            "constant_force",
+            "drag",
+            "point_gravity",
+            "vehicles",
+            "bases",
+            "loop_drift",
+        )
+    ),
+    group="sim_node.forces",
+)
+# Decorator that registers an opener under a name.
+force_element = FORCE_ELEMENTS.add
+
+
+def force_elements_for(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> tuple[dict[str, ForceElement], list[str]]:
+    """Open the force elements that have something to do in a world; by name, in the order of the registry.
+
+    Returns:
+        The force elements, and the names of the columns that they declared.
+    """
+    force_elements: dict[str, ForceElement] = {}
+    declared: list[str] = []
+    for name, opener in FORCE_ELEMENTS.items():
+        own = columns.owned_by(f"force element {name!r}")
+        with FORCE_ELEMENTS.blaming(name, WorldError):
+            opened = opener(world, layout, compiled, data, wind, own)
+        FORCE_ELEMENTS.expect(name, opened, (ForceElement, type(None)), "a ForceElement or None")
+        if opened is not None:
+            force_elements[name] = opened if FORCE_ELEMENTS.is_shipped(name) else Watched(name, opened, data)
+            declared += own.added
+    return force_elements, declared
+
+
+class Watched:
+    """A force element of another package, whose forces are checked: MuJoCo only reports that a state is not finite."""
+
+    def __init__(self, name: str, force_element: ForceElement, data: MjData) -> None:
+        self._name, self._force_element = name, force_element
+        self._applied = data.xfrc_applied, data.qfrc_applied
+        self.reset = force_element.reset
+
+    def act(self) -> None:
+        """Let it act. Raises PluginFault for forces that are not finite."""
+        self._force_element.act()
+        if not all(np.isfinite(forces).all() for forces in self._applied):
+            FORCE_ELEMENTS.refuse(self._name, "act() made forces that are not finite", self._force_element)

@@ -1,0 +1,89 @@
+"""Turbulence of the Dryden model, sampled exactly at any timestep."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sim_node.randomness import stream
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import kernel
+from sim_node.world.forces import Gusts
+
+# States of the filters: one along the wind, two across it and two upwards.
+STATES = 5
+# Correlation times after which the past has no effect, to rounding.
+MAX_STEP = 30.0
+
+
+class Dryden:
+    """Gusts (block, 3) along, across and above the wind, m/s, block after block of timesteps of `dt` seconds.
+
+    Each is white noise through the shaping filter of MIL-F-8785C (and MIL-HDBK-1797), T = scale_length / speed:
+
+        H_u(s) = sigma sqrt(2 T / pi) / (1 + T s)
+        H_v(s), H_w(s) = sigma sqrt(T / pi) (1 + sqrt(3) T s) / (1 + T s)^2
+
+    The filters are integrated exactly from one timestep to the next and begin in their stationary state, so that the
+    standard deviation is the intensity and the spectrum is Dryden's, whatever the timestep.
+    """
+
+    def __init__(self, gusts: Gusts, dt: float, block: int) -> None:
+        steps = [dt * gusts.speed / length for length in gusts.scale_length.tolist()]
+        self._intensity, self._block = gusts.intensity, block
+        self._steps = np.array([_first_order(steps[0]), *(_second_order(step) for step in steps[1:])])
+
+    def start(self, seed: int) -> FloatArray:
+        """Return the filters' state (STATES,) at the start of a run, drawn from their stationary distribution."""
+        drawn = stream(seed, "wind", "start").standard_normal(STATES)
+        return np.asarray(drawn * (1.0, 0.5, 0.5, 0.5, 0.5))
+
+    def block(self, seed: int, number: int, state: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the gusts of a block that begins in a state, and the state in which the next one begins."""
+        white = stream(seed, "wind", f"gusts {number}").standard_normal((self._block, STATES))
+        gusts, after = np.empty((self._block, 3)), np.array(state)
+        _shape(white, self._steps, self._intensity, after, gusts)
+        return gusts, after
+
+
+def _first_order(step: float) -> list[float]:
+    """Return memory and kick of x' = -x + white noise, of variance 1, over `step` correlation times."""
+    return [math.exp(-step), math.sqrt(-math.expm1(-2.0 * step)), 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def _second_order(step: float) -> list[float]:
+    """Return the same of x'' + 2 x' + x = white noise: exp(A step), and the Cholesky factor of its noise.
+
+    Noise of time s ago has been through exp(A s) (0, 1) = exp(-s) (s, 1 - s); its covariance is integrated over s.
+    """
+    decay = math.exp(-step)
+    i0, i1, i2 = _moments(step)
+    low = math.sqrt(i2)
+    across = (i1 - i2) / low
+    rest = math.sqrt(max(i0 - 2.0 * i1 + i2 - across**2, 0.0))
+    return [decay * (1.0 + step), decay * step, -decay * step, decay * (1.0 - step), low, across, rest]
+
+
+def _moments(step: float) -> list[float]:
+    """Return the integrals of s^k exp(-2 s) for k = 0, 1, 2 from 0 to `step`, accurate for small steps too."""
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    half = 0.5 * min(step, MAX_STEP)
+    s = half * (nodes + 1.0)
+    return [float(half * np.sum(weights * s**k * np.exp(-2.0 * s))) for k in range(3)]
+
+
+@kernel(nogil=True)
+def _shape(white: FloatArray, steps: FloatArray, intensity: FloatArray, state: FloatArray, gusts: FloatArray) -> None:
+    """Filter white noise (T, 5), starting from `state` (5,), which is set to the final state."""
+    for t in range(white.shape[0]):
+        gusts[t, 0] = intensity[0] * state[0]
+        state[0] = steps[0, 0] * state[0] + steps[0, 1] * white[t, 0]
+        for axis in (1, 2):
+            f = steps[axis]
+            at = 2 * axis - 1
+            x, rate = state[at], state[at + 1]
+            # In units of the correlation time the stationary variances are 1/4 each, and this has variance 1.
+            gusts[t, axis] = intensity[axis] * (x + math.sqrt(3.0) * rate)
+            state[at] = f[0] * x + f[1] * rate + f[4] * white[t, at]
+            state[at + 1] = f[2] * x + f[3] * rate + f[5] * white[t, at] + f[6] * white[t, at + 1]

@@ -1,0 +1,359 @@
+"""Handles: bodies and vehicles of a run by name, to be read and set between two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.text import did_you_mean
+from sim_node.world.bounds import fault
+
+if TYPE_CHECKING:
+    from sim_node.simulation.control import Airframe
+    from sim_node.world.base_types import BaseType
+
+# Time after the last velocity at which a multirotor brakes, s: as of bases.
+TIMEOUT_S = 0.5
+R = TypeVar("R")
+H = TypeVar("H")
+
+
+class BodyRecord(Protocol):
+    """An engine's access to a body, valid until the structure of the world changes."""
+
+    def pose(self) -> FloatArray:
+        """See BodyHandle."""
+
+    def set_pose(self, pose: FloatArray) -> None:
+        """Set the pose; what is coupled with the body follows. Raises ValueError for a body that cannot be placed."""
+
+    def write_pose(self, pose: FloatArray) -> None:
+        """Set the pose of a body that floats free, by itself. Raises ValueError for an invalid pose."""
+
+    def twist(self) -> FloatArray:
+        """See BodyHandle."""
+
+    def set_twist(self, twist: FloatArray) -> None:
+        """Set the twist. Raises ValueError for a body that cannot be placed."""
+
+    def wrench(self) -> FloatArray:
+        """Its row (6,) of the column `wrench`. Raises ValueError for a body that no force moves."""
+
+    def lever(self, point: FloatArray) -> FloatArray:
+        """Return the vector (3,) from the centre of mass to a point (3,) of the body, along the fixed frame's axes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PilotRecord:
+    """An engine's access to a pilot, to fly its multirotor by hand: rows of columns, and the run's time.
+
+    command (5,): [ahead left up turn until]. mode: its first number says whether a hand has the vehicle.
+    """
+
+    command: FloatArray
+    mode: IntArray
+    now: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VehicleRecord:
+    """An engine's access to a vehicle: its rows of columns and its constants; see VehicleHandle.
+
+    pilot: None if no pilot of the world flies it. autopilot: the type of its autopilot, or empty.
+    """
+
+    command: FloatArray
+    speeds: FloatArray
+    pilot: PilotRecord | None
+    autopilot: str
+    airframe: Airframe
+    centre: FloatArray
+    waypoints: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseRecord:
+    """An engine's access to a wheeled base: its rows of columns, its constants, the run's time and its true twist."""
+
+    command: FloatArray
+    odometry: FloatArray
+    shape: BaseType
+    timeout: float
+    now: Callable[[], float]
+    truth: Callable[[], FloatArray]
+
+
+class Handles(Mapping[str, H], Generic[H, R]):
+    """Handles by name. They stay valid through resets and restores: each looks up its record when it is used.
+
+    noun: the kind of thing, for messages. records: the engines' present records, by name. make: makes a handle from a
+    name and the records.
+    """
+
+    def __init__(self, noun: str, records: Mapping[str, R], make: Callable[[str, Mapping[str, R]], H]) -> None:
+        self._noun, self._records, self._make = noun, records, make
+
+    def __getitem__(self, name: str) -> H:
+        """Return a handle. Raises KeyError, which names the nearest name."""
+        if name not in self._records:
+            raise KeyError(f"no {self._noun} {name!r}{did_you_mean(name, self._records)}")
+        return self._make(name, self._records)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+
+class Handle(Generic[R]):
+    """A name whose record is looked up at each use."""
+
+    __slots__ = ("_records", "name")
+
+    def __init__(self, name: str, records: Mapping[str, R]) -> None:
+        self.name, self._records = name, records
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def _present(self) -> R:
+        record = self._records.get(self.name)
+        if record is None:
+            raise KeyError(f"{self.name!r} is gone: the world has changed{did_you_mean(self.name, self._records)}")
+        return record
+
+
+class BodyHandle(Handle[BodyRecord]):
+    """Handle of a body of a run. Set its values between two steps.
+
+    Setting a value raises ValueError if its shape is wrong or a number is not finite or out of range.
+    """
+
+    __slots__ = ()
+
+    @property
+    def pose(self) -> FloatArray:
+        """Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
+
+        Only free-floating bodies can be set; for others a ValueError states why. Setting it moves what closed loops
+        couple with the body too.
+        """
+        return self._present.pose()
+
+    @pose.setter
+    def pose(self, pose: npt.ArrayLike) -> None:
+        self._present.set_pose(numbers_of(self.name, "pose", pose, 7))
+
+    @property
+    def twist(self) -> FloatArray:
+        """Twist (6,) [vx vy vz wx wy wz] relative to the fixed frame, along the fixed frame's axes, m/s and rad/s.
+
+        The linear part is the velocity of the body's origin. Only free-floating bodies can be set.
+        """
+        return self._present.twist()
+
+    @twist.setter
+    def twist(self, twist: npt.ArrayLike) -> None:
+        self._present.set_twist(numbers_of(self.name, "twist", twist, 6))
+
+    @property
+    def wrench(self) -> FloatArray:
+        """External wrench (6,) [fx fy fz tx ty tz], N and N m, in addition to the forces of the world.
+
+        It acts at the centre of mass, along the axes of the fixed frame, and stays until it is changed. It is a row of
+        the column `wrench`, so it can also be written in place. A reset sets it to zero.
+        """
+        return self._present.wrench()
+
+    @wrench.setter
+    def wrench(self, wrench: npt.ArrayLike) -> None:
+        self._present.wrench()[:] = numbers_of(self.name, "wrench", wrench, 6)
+
+    def set_pose(self, pose: npt.ArrayLike) -> None:
+        """Set the pose, like assigning `pose`.
+
+        Args:
+            pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
+
+        Raises:
+            ValueError: The pose is invalid, or the body does not float free.
+        """
+        self.pose = pose
+
+    def apply_force(
+        self, force: npt.ArrayLike, *, torque: npt.ArrayLike = (0.0, 0.0, 0.0), point: npt.ArrayLike | None = None
+    ) -> None:
+        """Set `wrench` to a force at a point of the body, and a torque. Both are held until they are changed.
+
+        Args:
+            force: Force (3,) along the fixed frame's axes, N.
+            torque: Torque (3,) along the fixed frame's axes, N m.
+            point: Where the force acts (3,), in the body at this instant, m; None for the centre of mass.
+
+        Raises:
+            ValueError: A number is missing, not finite or out of range, or no force moves the body.
+        """
+        push, turn = numbers_of(self.name, "force", force, 3), numbers_of(self.name, "torque", torque, 3)
+        if point is not None:
+            turn = turn + np.cross(self._present.lever(numbers_of(self.name, "point", point, 3)), push)
+        self._present.wrench()[:] = np.concatenate([push, turn])
+
+
+class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
+    """Handle of a vehicle of a run: a multirotor or a wheeled base.
+
+    Arrays are rows of columns, valid until the world's structure changes. What only the other kind of vehicle has
+    raises TypeError.
+    """
+
+    __slots__ = ()
+
+    @property
+    def drives(self) -> bool:
+        """Whether it is a base on wheels."""
+        return isinstance(self._present, BaseRecord)
+
+    def cmd_vel(
+        self,
+        linear_x: float = 0.0,
+        linear_y: float = 0.0,
+        angular_z: float = 0.0,
+        *,
+        linear_z: float = 0.0,
+        timeout: float | None = None,
+    ) -> None:
+        """Let a vehicle move at a velocity along its heading, until another one comes or this one expires.
+
+        A base moves along its own axes (FLU). A multirotor is taken over from its pilot's mission, which ends: it moves
+        along its level heading frame, and brakes and holds its position from the expiry on. On the ground, its motors
+        stand until it is told to go up; it has landed when it goes down no further.
+
+        Args:
+            linear_x: Forwards, m/s.
+            linear_y: To the left, m/s; wheels that do not allow it ignore it.
+            angular_z: Counterclockwise, rad/s.
+            linear_z: Up, m/s; of a multirotor.
+            timeout: Simulated time after which it brakes, s; 0 for never, None for that of a base's world, or 0.5 s of
+                a multirotor.
+
+        Raises:
+            ValueError: A number is not finite, or the time is negative; or no pilot of the run flies the multirotor.
+            TypeError: A base is told to go up.
+        """
+        x, y, z, turn = numbers_of(self.name, "cmd_vel", [linear_x, linear_y, linear_z, angular_z], 4)
+        record = self._present
+        own = record.timeout if isinstance(record, BaseRecord) else TIMEOUT_S
+        seconds = own if timeout is None else timeout
+        if not 0.0 <= seconds < np.inf:
+            raise ValueError(f"{self.name!r}: timeout {seconds} s is out of range; it must be zero or more, and finite")
+        if isinstance(record, BaseRecord):
+            if z:
+                raise TypeError(f"the vehicle {self.name!r} is a base on wheels; only a multirotor can go up")
+            record.command[:] = x, y, turn, record.now() + seconds if seconds else np.inf
+            return
+        pilot = self._pilot_of(record)
+        pilot.command[:] = x, y, z, turn, pilot.now() + seconds if seconds else np.inf
+        pilot.mode[0] = max(int(pilot.mode[0]), 1)  # taken over, unless it already was
+
+    def _pilot_of(self, record: VehicleRecord) -> PilotRecord:
+        if record.autopilot:
+            raise ValueError(
+                f"{self.name!r} is flown by its autopilot ({record.autopilot}), which takes velocities by MAVLink: "
+                f"use `sim_node teleop {self.name}`, or its bridge's setpoint_velocity/cmd_vel"
+            )
+        if record.pilot is None:
+            raise ValueError(
+                f"{self.name!r} has no pilot to fly it; add `pilot: {{after: hold}}`, or set its motors' `command`"
+            )
+        return record.pilot
+
+    @property
+    def odometry(self) -> FloatArray:
+        """Pose (3,) [x y yaw] of a base since the start, as its wheels tell it, m and rad. The yaw is not wrapped."""
+        return np.array(self._base.odometry[:3])
+
+    @property
+    def twist(self) -> FloatArray:
+        """Twist (3,) [vx vy wz] of a base along its axes, as its wheels tell it, m/s and rad/s."""
+        return np.array(self._base.odometry[3:6])
+
+    @property
+    def slip(self) -> FloatArray:
+        """How much faster than the base its wheels are: `twist` less the true one (3,), m/s and rad/s."""
+        return self._base.odometry[3:6] - self._base.truth()
+
+    @property
+    def shape(self) -> BaseType:
+        """The kind and the dimensions of a base."""
+        return self._base.shape
+
+    @property
+    def _base(self) -> BaseRecord:
+        record = self._present
+        if not isinstance(record, BaseRecord):
+            raise TypeError(f"the vehicle {self.name!r} is a multirotor; only a base has this")
+        return record
+
+    @property
+    def _multirotor(self) -> VehicleRecord:
+        record = self._present
+        if not isinstance(record, VehicleRecord):
+            raise TypeError(f"the vehicle {self.name!r} is a base on wheels; only a multirotor has this")
+        return record
+
+    @property
+    def command(self) -> FloatArray:
+        """Command (R,) of each motor, 0 to 1, read at each timestep; rows of the column `motor_command`.
+
+        Values are clipped to [0, 1]; NaN stops the motor, like 0. A vehicle's pilot overwrites them.
+        """
+        return self._multirotor.command
+
+    @command.setter
+    def command(self, command: npt.ArrayLike) -> None:
+        self._multirotor.command[:] = command
+
+    @property
+    def speeds(self) -> FloatArray:
+        """Rotor speeds (R,), rad/s; rows of the column `rotor_speed`."""
+        return self._multirotor.speeds
+
+    @property
+    def piloted(self) -> bool:
+        """Whether a pilot of the world flies it."""
+        return self._multirotor.pilot is not None
+
+    @property
+    def airframe(self) -> Airframe:
+        """Its mass, inertia and rotors, as a controller needs them."""
+        return self._multirotor.airframe
+
+    @property
+    def centre(self) -> FloatArray:
+        """Centre of mass (3,) in the body's frame, m."""
+        return self._multirotor.centre
+
+    @property
+    def waypoints(self) -> FloatArray:
+        """Its pilot's mission (W, 7), rows as `fly_missions` takes them; (0, 7) without a pilot."""
+        return self._multirotor.waypoints
+
+
+def numbers_of(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:
+    """Return an array (size,) of numbers within the bounds of `what`; a scalar counts as (1,). Raises ValueError."""
+    try:
+        numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name!r}: {what} needs {size} numbers, found {given!r:.60}") from None
+    if numbers.shape != (size,):
+        raise ValueError(f"{name!r}: {what} has shape {numbers.shape}, needs ({size},)")
+    if wrong := fault(what, numbers):
+        raise ValueError(f"{name!r}: {what} {numbers.tolist()} {wrong}")
+    return numbers

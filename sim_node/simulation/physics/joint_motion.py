@@ -1,0 +1,133 @@
+"""Limits, stops, dry friction and mimics of joints in the MuJoCo model of a world."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from sim_node.simulation.physics.loop_closures import MET, TIMESTEPS
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body
+from sim_node.world.joint_checks import actuated_joints
+from sim_node.world.joint_motion import UNLIMITED, Stop
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError, shown_key
+
+# Stops without a stiffness are critically damped. Their time constant: this many timesteps, and at least so long (s).
+STOP_TIMESTEPS, STOP_TIME = 4.0, 0.005
+# The impedance of such stops. That of springs is the least that MuJoCo has: only then is the force the spring's own.
+HARD, SOFT = 0.99, 1e-4
+# 1/kg or 1/(kg m^2)
+MIN_MOBILITY = 1e-100
+# Springs and dampers at stops are explicit in time. Largest angular frequency and decay rate times the timestep.
+MAX_PHASE = 0.5
+
+
+def set_joint_motion(model: mujoco.MjModel, layout: Layout) -> None:
+    """Write limits, stops and dry friction of a world's bodies to a compiled model.
+
+    Raises WorldError for a stop that is too stiff for the timestep.
+    """
+    problems: list[Problem] = []
+    for _, body in layout.bodies:
+        if body.friction_loss is not None:
+            first = model.jnt_dofadr[model.joint(f"{body.name}#0").id]
+            dofs = slice(first, first + body.type.qd_size)
+            model.dof_frictionloss[dofs] = body.friction_loss
+            # With MuJoCo's default impedance a joint that should stand still creeps.
+            model.dof_solref[dofs] = _time_constant(model), 1.0
+            model.dof_solimp[dofs] = _impedance(MET)
+        if body.limits is not None:
+            problems += _set_limits(model, body)
+    if problems:
+        raise WorldError(problems)
+
+
+def add_mimics(spec: mujoco.MjSpec, world: World) -> None:
+    """Add an equality constraint for each joint that follows another one."""
+    joints = actuated_joints(world)
+    references = {
+        model.full_name(joint.name): float(joint.neutral[0])
+        for model in world.models
+        for joint in model.joints()
+        if joint.is_scalar
+    }
+    for body in world.bodies:
+        if body.mimic is None:
+            continue
+        followed, multiplier = body.mimic.joint, body.mimic.multiplier
+        equality = spec.add_equality(
+            name=f"{body.name}#mimic",
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            name1=joints[body.name],
+            name2=joints[followed],
+        )
+        # MuJoCo's polynomial is in the displacements from the joints' reference positions.
+        offset = body.mimic.offset + multiplier * references.get(followed, 0.0)
+        equality.data[:5] = offset, multiplier, 0.0, 0.0, 0.0
+        equality.solref = (TIMESTEPS * spec.option.timestep, 1.0)
+        equality.solimp = _impedance(MET)
+
+
+def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
+    assert body.limits is not None
+    problems = []
+    for index, pair in enumerate(body.limits.tolist(), start=int(model.joint(f"{body.name}#0").id)):
+        if tuple(pair) == UNLIMITED:
+            continue
+        model.jnt_limited[index] = 1
+        model.jnt_range[index] = pair
+        if body.stop is None:
+            model.jnt_solref[index] = _time_constant(model), 1.0
+            model.jnt_solimp[index] = _impedance(HARD)
+            continue
+        mobility = mobility_of(model, int(model.jnt_dofadr[index]))
+        damping = _damping(body.stop, mobility)
+        unstable = _unstable(body.stop, damping, mobility, float(model.opt.timestep))
+        if unstable and body.stop.capped:
+            model.jnt_solref[index] = _time_constant(model), 1.0
+            model.jnt_solimp[index] = _impedance(HARD)
+            continue
+        for key, message in unstable:
+            where = f"{body.place.key or shown_key(body.name)}: stop.{key}"
+            problems.append(Problem(body.place.where, where, message))
+        # MuJoCo's stiffness and damping are per mass, and its force is d / (1 - d) times that: with the impedance d
+        # towards zero it is that of a spring and a damper, to a part in 1 / SOFT.
+        model.jnt_solref[index] = -body.stop.stiffness * mobility, -damping * mobility
+        model.jnt_solimp[index] = _impedance(SOFT)
+    return problems
+
+
+def mobility_of(model: mujoco.MjModel, dof: int) -> float:
+    """Return what a unit of force accelerates a degree of freedom by, in the initial configuration; above 0."""
+    return max(float(model.dof_invweight0[dof]), MIN_MOBILITY)
+
+
+def _damping(stop: Stop, mobility: float) -> float:
+    return 2.0 * math.sqrt(stop.stiffness / mobility) if stop.damping is None else stop.damping
+
+
+def _unstable(stop: Stop, damping: float, mobility: float, timestep: float) -> list[tuple[str, str]]:
+    """Return the keys and messages of what oscillates or diverges in timesteps of this length (s)."""
+    most = MAX_PHASE**2 / (mobility * timestep**2)
+    if stop.stiffness > most:
+        message = f"{stop.stiffness:g} is too stiff for timesteps of {timestep:g} s; allowed: up to {most:.4g}"
+        return [("stiffness", f"{message}, or a shorter physics.timestep; leave out stop for the hardest stop")]
+    most = 2.0 * MAX_PHASE / (mobility * timestep)
+    if damping > most * (1.0 + 1e-9):
+        message = f"{damping:g} is too large for timesteps of {timestep:g} s; allowed: up to {most:.4g}"
+        return [("damping", f"{message}, or a shorter physics.timestep")]
+    return []
+
+
+def _time_constant(model: mujoco.MjModel) -> float:
+    return max(STOP_TIMESTEPS * float(model.opt.timestep), STOP_TIME)
+
+
+def _impedance(value: float) -> FloatArray:
+    """Return MuJoCo's solimp of an impedance that does not depend on the depth."""
+    return np.array((value, value, 0.001, 0.5, 2.0))

@@ -1,0 +1,138 @@
+"""Loop closures as MuJoCo's equality constraints, between sites on bodies. A new kind is one entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from sim_node.registry import Registry
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bodies import LoopClosure
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError, quoted
+
+# Distance between the two points that hold a hinge, m.
+HINGE_LENGTH = 0.1
+# As stiff as MuJoCo allows: the time constant of an error in timesteps, and the impedance.
+TIMESTEPS, MET = 2.0, 0.9999
+# A body that is lighter than the other by more than this is a slider.
+SLIDER = 1e3
+
+Nodes = dict[int, mujoco.MjsBody]
+Offsets = dict[int, tuple[int, FloatArray]]
+Pair = tuple[mujoco.MjsBody, mujoco.MjsBody]
+Adder = Callable[[mujoco.MjSpec, LoopClosure, Pair, FloatArray], None]
+LOOP_CLOSURES: Registry[str, Adder] = Registry(
+    "loop closure", shipped=("sim_node.simulation.physics.loop_closures",), group="sim_node.loop_closures"
+)
+# Decorator that registers a function for a kind; its arguments include the bodies and the ends' poses (2, 7) in them.
+loop_closure = LOOP_CLOSURES.add
+
+
+def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
+    """Add a world's loop closures to its model. Raises WorldError for a kind without a constraint here."""
+    if world.loop_closures and spec.option.integrator != mujoco.mjtIntegrator.mjINT_RK4:
+        # Islands have copies of the rows that loop_drift writes.
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND
+        # Like the implicit integrators, implicit damping adds up the forces on sliders again; see integrator_of.
+        if has_sliders(world):
+            spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    for held in world.loop_closures:
+        rows = [layout.frames.index(name) for name in held.frames]
+        if any(row not in offsets for row in rows):
+            raise _fault(held, f"keyframes carry one of {', '.join(held.frames)}; loop closures are between bodies")
+        ends = np.array([poses.compose(offsets[row][1], end) for row, end in zip(rows, held.poses, strict=True)])
+        if held.kind not in LOOP_CLOSURES:
+            raise _fault(held, f"no loop closure {quoted(held.kind)}; allowed: {', '.join(LOOP_CLOSURES)}")
+        LOOP_CLOSURES[held.kind](spec, held, (nodes[offsets[rows[0]][0]], nodes[offsets[rows[1]][0]]), ends)
+
+
+def _fault(held: LoopClosure, message: str) -> WorldError:
+    return WorldError([Problem(held.place.where, held.place.key or held.name, message)])
+
+
+def has_sliders(world: World) -> bool:
+    """Return whether loops of sliding mates hold bodies of hardly any mass, see `assembly.motion`."""
+    return any(held.kind == "lock" for held in world.loop_closures)
+
+
+def set_distances(model: mujoco.MjModel, world: World) -> None:
+    """Set the lengths of distance constraints: MuJoCo measures a tendon's length relative to its reference state."""
+    for held in world.loop_closures:
+        if held.kind == "distance":
+            tendon = model.tendon(held.name).id
+            model.equality(held.name).data[0] = held.distance - model.tendon_length0[tendon]
+
+
+def set_weights(model: mujoco.MjModel, world: World) -> None:
+    """Hold sliders, which weigh hardly anything, as stiffly as what they are locked to.
+
+    MuJoCo softens a constraint in proportion to the mean inverse weight of its bodies.
+    """
+    for held in world.loop_closures:
+        if held.kind == "lock":
+            first, second = _bodies_of(model, held)
+            weights = model.body_invweight0[[first, second]]
+            light = int(np.argmax(weights[:, 0]))
+            if weights[light, 0] > SLIDER * weights[1 - light, 0]:
+                model.body_invweight0[(first, second)[light]] = weights[1 - light]
+
+
+def _bodies_of(model: mujoco.MjModel, held: LoopClosure) -> tuple[int, int]:
+    first, second = (model.site(f"{held.name}#{end}").bodyid[0] for end in ("first", "second"))
+    return int(first), int(second)
+
+
+@loop_closure("lock")
+def _weld(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    _equate(spec, mujoco.mjtEq.mjEQ_WELD, held.name, _sites(held.name, bodies, ends))
+
+
+@loop_closure("ball")
+def _connect(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, held.name, _sites(held.name, bodies, ends))
+
+
+@loop_closure("hinge")
+def _pin(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    """Hold two points of the axis."""
+    for k, along in enumerate((-HINGE_LENGTH / 2.0, HINGE_LENGTH / 2.0)):
+        name = f"{held.name}#{k}"
+        points = poses.compose(ends, (0.0, 0.0, along, 0.0, 0.0, 0.0, 1.0))
+        _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, name, _sites(name, bodies, points))
+
+
+@loop_closure("distance")
+def _rod(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    tendon = spec.add_tendon(name=held.name)
+    for site in _sites(held.name, bodies, ends):
+        tendon.wrap_site(site)
+    equality = _equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
+    if held.relaxation:  # an overdamped spring, whose slow time constant is twice solref's times the ratio squared
+        shortest = TIMESTEPS * spec.option.timestep
+        equality.solref = (shortest, max(math.sqrt(held.relaxation / (2.0 * shortest)), 1.0))
+
+
+def _sites(name: str, bodies: Pair, ends: FloatArray) -> tuple[str, str]:
+    names = (f"{name}#first", f"{name}#second")
+    for body, end, site in zip(bodies, ends, names, strict=True):
+        body.add_site(name=site, pos=end[:3], quat=end[[6, 3, 4, 5]])
+    return names
+
+
+def _equate(
+    spec: mujoco.MjSpec,
+    kind: mujoco.mjtEq,
+    name: str,
+    ends: tuple[str, str],
+    of: mujoco.mjtObj = mujoco.mjtObj.mjOBJ_SITE,
+) -> mujoco.MjsEquality:
+    equality = spec.add_equality(name=name, type=kind, objtype=of, name1=ends[0], name2=ends[1])
+    equality.solref = (TIMESTEPS * spec.option.timestep, 1.0)
+    equality.solimp = (MET, MET, 0.001, 0.5, 2.0)
+    return equality

@@ -1,0 +1,229 @@
+"""Pilots: the built-in controller and its missions for the vehicles of a world, in banks of one rate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.simulation.columns import Array, Column, Columns
+from sim_node.simulation.control import by_hand
+from sim_node.simulation.control.airframe import Airframe
+from sim_node.simulation.control.controller import Controller
+from sim_node.simulation.control.trajectories import MEMORY, fly_missions
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.world.bodies import Body
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError
+from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
+
+if TYPE_CHECKING:
+    from sim_node.simulation.physics.compiled import Compiled
+
+
+_EPSILON_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PilotState:
+    """The state of all pilots, in columns: a row for each vehicle that one flies."""
+
+    integrals: FloatArray
+    missions: FloatArray
+    commands: FloatArray
+    modes: IntArray
+    setpoints: FloatArray
+
+    @property
+    def arrays(self) -> list[Array]:
+        """All of them; zeros at the start."""
+        return [self.integrals, self.missions, self.commands, self.modes, self.setpoints]
+
+
+class PilotBank:
+    """Pilots of neighbouring vehicles that command together, every `every` timesteps.
+
+    rows: their vehicles in the order of the world; rotors: their rotors in the order of all rotors. count: number of
+    vehicles.
+    """
+
+    def __init__(self, world: World, layout: Layout, compiled: Compiled, rows: range, every: int) -> None:
+        vehicles = [world.vehicles[row] for row in rows]
+        pilots = [vehicle.pilot or Pilot() for vehicle in vehicles]
+        period = every * float(compiled.model.opt.timestep)
+        limits = np.array([[_fastest(pilot), pilot.yaw_rate] for pilot in pilots])
+        airframes = [airframe_of(vehicle, compiled) for vehicle in vehicles]
+        gravity = float(np.linalg.norm(world.physics.gravity))
+        self.every, self.count = every, len(rows)
+        self._controller = Controller(airframes, limits, period, gravity)
+        self._period = period
+        before = sum(len(vehicle.rotors) for vehicle in world.vehicles[: rows.start])
+        self.rows = slice(rows.start, rows.stop)
+        self.rotors = slice(before, before + sum(len(vehicle.rotors) for vehicle in vehicles))
+        self._setpoints, self._running = np.zeros((len(rows), 11)), np.zeros(len(rows), dtype=np.int64)
+        self._pilots = np.array([_pilot_row(pilot) for pilot in pilots])
+        missions = [_waypoint_rows(v, p, layout, compiled) for v, p in zip(vehicles, pilots, strict=True)]
+        self._first = np.concatenate([[0], np.cumsum([len(mission) for mission in missions])]).astype(np.int64)
+        self._waypoints = np.concatenate(missions)
+        self._limits = np.array([[pilot.speed, pilot.yaw_rate, pilot.acceleration] for pilot in pilots])
+
+    def remember_in(self, state: PilotState, rows: slice, now: Callable[[], float]) -> None:
+        """Use rows of the state of all pilots. now: returns the run's time, s."""
+        self._controller.integrals, self._memory = state.integrals[rows], state.missions[rows]
+        self._commands, self._modes, self._held = state.commands[rows], state.modes[rows], state.setpoints[rows]
+        self._by_hand, self._now = self._modes.data, now  # looked at without numpy's overhead
+
+    def command(self, states: FloatArray, commands: FloatArray) -> None:
+        """Write the commands (R,) of the vehicles' rotors from their states (V, 13)."""
+        fly_missions(
+            states,
+            self._pilots,
+            self._first,
+            self._waypoints,
+            self._period,
+            self._memory,
+            self._setpoints,
+            self._running,
+        )
+        if any(self._by_hand):
+            by_hand.fly_by_hand(
+                states,
+                self._limits,
+                self._commands,
+                self._now() + _EPSILON_S,
+                self._period,
+                self._controller.integrals,
+                self._memory,
+                self._modes,
+                self._held,
+                self._setpoints,
+                self._running,
+            )
+        self._controller.fly(states, self._setpoints, self._running, commands)
+
+
+def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[PilotBank, ...]:
+    """Return the banks of a world's pilots, each of neighbours with the same rate, so that their rows are slices.
+
+    Raises WorldError for vehicles whose rotors cannot command them.
+    """
+    problems = [fault for vehicle in world.vehicles if vehicle.pilot for fault in _misfits(vehicle, compiled, world)]
+    if problems:
+        raise WorldError(problems)
+    timestep = float(compiled.model.opt.timestep)
+    banks = []
+    row = 0
+    for every, neighbours in groupby(world.vehicles, lambda vehicle: _timesteps(vehicle, timestep)):
+        rows = range(row, row + len(list(neighbours)))
+        row = rows.stop
+        if every:
+            banks.append(PilotBank(world, layout, compiled, rows, every))
+    return tuple(banks)
+
+
+def declare_pilots(
+    banks: tuple[PilotBank, ...], names: list[str], columns: Columns, now: Callable[[], float]
+) -> tuple[PilotState, dict[str, int]]:
+    """Declare the state of pilots, and give each bank its rows of it. Return it, and the row of each vehicle."""
+    flown = tuple(name for bank in banks for name in names[bank.rows])
+    meaning = "velocity by hand [ahead left up turn] along the heading, and the run's time at which it expires"
+    state = PilotState(
+        columns.add(Column("pilot/integral", flown, (3,), unit="m/s²", meaning="integral of each controller")),
+        columns.add(Column("pilot/mission", flown, (MEMORY,), meaning="phase, waypoint, times, begin of leg")),
+        columns.add(Column("pilot/command", flown, (5,), unit="m/s, rad/s, s", meaning=meaning)),
+        columns.add(
+            Column("pilot/by_hand", flown, dtype=np.int64, meaning="0: mission; by hand 1: now, 2: stands, 3: flies")
+        ),
+        columns.add(
+            Column("pilot/setpoint", flown, (by_hand.MEMORY,), meaning="setpoint by hand, and the time on the ground")
+        ),
+    )
+    at = 0
+    for bank in banks:
+        bank.remember_in(state, slice(at, at + bank.count), now)
+        at += bank.count
+    return state, {name: row for row, name in enumerate(flown)}
+
+
+def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:
+    """Return the airframe of a vehicle, including what is fixed to its body, from the compiled model."""
+    model, rotors = compiled.model, vehicle.rotors
+    body = model.body(vehicle.body).id
+    axes = quaternions.to_matrix(model.body_iquat[body][[1, 2, 3, 0]])
+    return Airframe(
+        mass=float(model.body_mass[body]),
+        inertia=axes @ np.diag(model.body_inertia[body]) @ axes.T,
+        positions=np.array([rotor.position for rotor in rotors]) - model.body_ipos[body],
+        axes=np.array([rotor.axis for rotor in rotors]),
+        moments=np.array([-SPINS[rotor.spin] * rotor.moment_coefficient for rotor in rotors]),
+        coefficients=np.array([rotor.thrust_coefficient for rotor in rotors]),
+        slowest=np.array([rotor.min_speed for rotor in rotors]),
+        fastest=np.array([rotor.max_speed for rotor in rotors]),
+        lag=max(max(rotor.time_constant_up, rotor.time_constant_down) for rotor in rotors),
+    )
+
+
+def mission_of(vehicle: Multirotor, layout: Layout, compiled: Compiled) -> FloatArray:
+    """Return the take-off and the waypoints (W, 7) of a vehicle's pilot, as in fly_missions; (0, 7) without one."""
+    if vehicle.pilot is None:
+        return np.zeros((0, 7))
+    return _waypoint_rows(vehicle, vehicle.pilot, layout, compiled)
+
+
+def _timesteps(vehicle: Multirotor, timestep: float) -> int:
+    """Return the period of a vehicle's pilot in timesteps; 0 if no pilot flies it, or an autopilot does."""
+    pilot = vehicle.pilot
+    return 0 if pilot is None or vehicle.autopilot is not None else max(round(1.0 / (pilot.rate * timestep)), 1)
+
+
+def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Problem]:
+    place, airframe = vehicle.place, airframe_of(vehicle, compiled)
+    key = f"{place.key or vehicle.name}.pilot"
+    try:
+        Controller([airframe], np.ones((1, 2)), 1.0)
+    except ValueError as error:
+        return [Problem(place.where, key, str(error))]
+    lift, weight = (
+        airframe.lift,
+        airframe.mass * np.linalg.norm(world.physics.gravity),
+    )
+    if lift <= weight:
+        return [Problem(place.where, key, f"its rotors lift {lift:.4g} N at most, it weighs {weight:.4g} N")]
+    return []
+
+
+def _fastest(pilot: Pilot) -> float:
+    return max([pilot.speed, *(w.speed for w in pilot.waypoints if w.speed is not None)])
+
+
+def _pilot_row(pilot: Pilot) -> tuple[float, ...]:
+    return pilot.wait, pilot.acceleration, pilot.landing_speed, pilot.yaw_rate, AFTER.index(pilot.after)
+
+
+def _waypoint_rows(vehicle: Multirotor, pilot: Pilot, layout: Layout, compiled: Compiled) -> FloatArray:
+    """Return the take-off and the waypoints (W, 7) of a mission, in the fixed frame."""
+    row, body = next((row, body) for row, body in layout.bodies if body.name == vehicle.body)
+    parent = _parent_pose(layout, compiled, row)
+    start = poses.compose(parent, _start(body))
+    heading = float(quaternions.to_rpy(parent[3:])[2])
+    rows = [[*start[:2], start[2] + pilot.take_off, np.nan, pilot.speed, 0.0, 0.5]]
+    for waypoint in pilot.waypoints:
+        yaw = np.nan if waypoint.yaw is None else waypoint.yaw + heading
+        speed = pilot.speed if waypoint.speed is None else waypoint.speed
+        rows.append([*poses.apply(parent, waypoint.position), yaw, speed, waypoint.hold, waypoint.radius])
+    return np.array(rows)
+
+
+def _start(body: Body) -> FloatArray:
+    return poses.compose(body.pose, body.start())
+
+
+def _parent_pose(layout: Layout, compiled: Compiled, row: int) -> FloatArray:
+    """Return the pose of a body's parent frame in the fixed frame; the parent is static."""
+    parent = int(layout.frames.parents[row])
+    return np.array(compiled.offsets[parent])

@@ -1,0 +1,489 @@
+"""Rigid bodies: joints, masses and contacts, integrated by MuJoCo."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim_node.simulation.columns import Columns
+from sim_node.simulation.physics.engine import Engine, engine
+from sim_node.simulation.physics.force_elements import (
+    FORCE_ELEMENTS,
+    Flown,
+    ForceElement,
+    Settling,
+    Solved,
+    force_elements_for,
+)
+from sim_node.simulation.physics.handles import BaseRecord, BodyRecord, VehicleRecord
+from sim_node.simulation.physics.joint_handles import JointRecord
+from sim_node.simulation.physics.mocap_bodies import MocapBodies, place_mocap
+from sim_node.simulation.physics.wind import WindField
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.mujoco_source import need_mujoco
+from sim_node.world.problems import Diverged, Problem, Where, WorldError, quoted
+
+if TYPE_CHECKING:
+    from mujoco import MjData, MjModel
+
+    from sim_node.simulation.physics.compiled import Compiled
+    from sim_node.simulation.physics.environment import BodyEnvironment
+    from sim_node.simulation.physics.signal_handles import SignalRecord
+    from sim_node.simulation.sensors.context import Environment
+    from sim_node.simulation.sensors.truth import FrameState
+
+
+# Timesteps between two checks for signals, and of the state.
+IN_ONE_GO = 1000
+# How fast those that diverged were before, compared with the fastest.
+DIVERGING = 1e-3
+# Of these in a message.
+MAX_NAMED = 5
+
+
+@engine("rigid_bodies")
+def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBodyEngine | None:
+    """Return the engine of a world's bodies. Raises WorldError if MuJoCo is missing or refuses the world."""
+    shaped = world.ground is not None or any(body.type.parts or body.geometry for body in world.bodies)
+    if world.wind is None and not shaped and not world.models:
+        return None
+    need_mujoco(world)
+    # Imported here: worlds without bodies do not need it.
+    from sim_node.simulation.physics.actuators import with_speeds_of_models
+    from sim_node.simulation.physics.mujoco_model import compile_model
+    from sim_node.simulation.physics.standing import standing
+
+    world = with_speeds_of_models(world)
+    try:
+        compiled = compile_model(world, layout)
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {reason}")]) from None
+    return RigidBodyEngine(replace(compiled, qpos=standing(compiled, world)), world, layout, columns)
+
+
+class RigidBodyEngine:
+    """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
+
+    Args:
+        compiled: MuJoCo's model of the world, with the rows of its links and frames.
+        world: The world, assembled.
+        layout: The layout of its frames.
+        columns: The columns of the run, in which the state is declared and the links' rows of `pose` are claimed.
+
+    Attributes:
+        compiled: MuJoCo's model of the world, the places of its frames, and the initial state.
+        model: The `mujoco.MjModel`, for what this class does not offer.
+        data: The `mujoco.MjData`. Its body poses are those of the last evaluation of the dynamics, not of the state.
+        wind: The air around the bodies.
+        bodies: Records of the bodies by name, for handles.
+        joints: Records of the joints by name, for handles.
+        vehicles: Records of the vehicles by name, for handles.
+        signals: Records of the signals by name, for handles.
+    """
+
+    def __init__(self, compiled: Compiled, world: World, layout: Layout, columns: Columns) -> None:
+        import mujoco
+
+        from sim_node.simulation.physics.body_columns import declare_state
+        from sim_node.simulation.physics.kinematics import write_link_poses
+        from sim_node.simulation.physics.placing import bodies_of, joints_of
+        from sim_node.simulation.physics.signals import signals_of
+
+        self._mujoco = mujoco
+        self.compiled = compiled
+        self._frames = layout.frames
+        self.model = compiled.model
+        self.data = mujoco.MjData(self.model)
+        # A copy of the state, to be evaluated or integrated, so that the run's own state is not changed.
+        self._ahead = mujoco.MjData(self.model)
+        placed = self._ahead.xpos, self._ahead.xquat
+        self._write_poses = partial(write_link_poses, *placed, compiled.links, compiled.mounts)
+        self._kinematics = partial(mujoco.mj_kinematics, self.model, self._ahead)
+        # The positions, as bytes: numpy's own copy would take three times as long.
+        parts = [part for part in ("qpos", "mocap_pos", "mocap_quat") if getattr(self.data, part).size]
+        self._positions = [[memoryview(getattr(d, p)).cast("B") for d in (self._ahead, self.data)] for p in parts]
+        self._substeps = world.physics.substeps(world.time.step_ns)
+        self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
+        self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
+        columns.claim("pose", [layout.frames.names[row] for row in compiled.links[:, 0]])
+        self.wind = WindField(world.wind, self.model.opt.timestep)
+        self.wind.declare(columns)
+        # Without degrees of freedom there is nothing to step, and no force acts.
+        self._moves = self.model.nv > 0
+        self._force_elements: Mapping[str, ForceElement] = {}
+        declared: list[str] = []
+        if self._moves:
+            self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
+        self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
+        self._acts = {name: each.act for name, each in self._force_elements.items()}
+        self._settles = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
+        wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
+        self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
+        # As bytes: between two timesteps numpy's own copy would take three times as long.
+        self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
+        self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
+        self._environment: BodyEnvironment | None = None
+        self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
+        # MuJoCo 4 does this itself.
+        whole = not self._in_two_halves and mujoco.mj_versionString() < "4"
+        if turning := _turning(self.model) if whole else []:
+            from sim_node.simulation.physics.turn_kernels import correct_turns
+
+            self._step = partial(
+                _step_turning, mujoco.mj_step, correct_turns, np.array(turning), np.zeros(self.model.nv)
+            )
+        else:
+            self._step = mujoco.mj_step
+        self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
+        self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
+        self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
+        flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
+        self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {
+            name: each for some in flown for name, each in some.items()
+        }
+
+    @property
+    def forced(self) -> bool:
+        """Whether force elements act on the bodies."""
+        return bool(self._force_elements)
+
+    def reset(self, seed: int) -> None:
+        """Go back to the initial state. Wind and force elements draw their random numbers from `seed`."""
+        # The state whose motion and forces `data` holds, with that of the force elements.
+        self._evaluated: list[bytes] | None = None
+        self._mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:] = self.compiled.qpos
+        self.data.qvel[:] = self.compiled.qvel
+        self.data.ctrl[:] = self.compiled.ctrl
+        self.data.act[:] = self.compiled.act
+        self._wrench[:] = bytes(self._wrench.nbytes)
+        self._follow(0)
+        self.wind.reset(seed)
+        for name, force_element in self._force_elements.items():
+            with FORCE_ELEMENTS.blaming(name):
+                force_element.reset(seed)
+
+    def resume(self, step: int) -> None:
+        """Go to a step of the run: keyframed bodies go to where they are then.
+
+        Args:
+            step: Steps since the start of the run.
+        """
+        self.data.time = step * self._substeps * self.model.opt.timestep
+        self._follow(step)
+
+    def release(self, successors: Mapping[str, Engine]) -> None:
+        """Hand over the process that renders images, and break the cycles of references that hold the model.
+
+        Args:
+            successors: The engines of the next generation, by name.
+        """
+        successor = successors.get("rigid_bodies")
+        if self._environment is not None:
+            self._environment.release(successor._environment if isinstance(successor, RigidBodyEngine) else None)
+        self._environment = None
+        self.bodies, self.joints, self.vehicles, self.signals = {}, {}, {}, {}
+
+    def merge(self, before: Engine, body: str) -> None:
+        """Let a body that was fixed to another one move with it, so that their momentum is conserved.
+
+        Args:
+            before: The engine of the last generation, at the same instant.
+            body: The body.
+        """
+        from sim_node.simulation.physics.merging import merged_velocities
+
+        assert isinstance(before, RigidBodyEngine)
+        found = merged_velocities(before.moving_now(), self.moving_now(), body)
+        if found is not None:
+            place, velocities = found
+            self.data.qvel[place] = velocities
+
+    def moving_now(self) -> tuple[MjModel, MjData]:
+        """Return the model and a copy of the present state, with positions, inertia and velocities evaluated."""
+        now = self._now()
+        self._mujoco.mj_fwdPosition(self.model, now)
+        self._mujoco.mj_comVel(self.model, now)
+        return self.model, now
+
+    def step(self, steps: int) -> None:
+        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock.
+
+        Raises:
+            Diverged: The state is not finite any more. The run is at the timestep at which it became so.
+        """
+        if not self._moves:
+            self._evaluated = None
+            self._pass(steps)
+        elif self._mocap_bodies is None:
+            self._advance(steps * self._substeps)
+        else:
+            for step in range(done := self._done(), done + steps):
+                for poses in self._mocap_bodies.path(step, self._substeps):
+                    self._advance(1)
+                    place_mocap(self.data, poses)
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Write the pose of each link that joints move, in its parent frame, to its row of poses (N, 7).
+
+        Between two steps a copy of the bodies is integrated from the last step.
+
+        Raises:
+            Diverged: The state is not finite.
+        """
+        if not self._moves:
+            return
+        if ahead_ns:
+            self._integrate_ahead(ahead_ns)
+        else:
+            for positions, present in self._positions:
+                positions[:] = present
+        self._kinematics()
+        if not self._write_poses(poses):
+            raise self._diverged(~np.isfinite(self.data.qvel))
+
+    @property
+    def carried(self) -> IntArray:
+        """The rows (K,) of the bodies and of the frames that are fixed to them."""
+        return np.flatnonzero(self.compiled.carriers > 0)
+
+    def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
+        """Return a function that evaluates the dynamics of the present step and writes the motion of frames.
+
+        Args:
+            rows: Rows (K,) of the frames, all of them in `carried`.
+            state: The state to write to, in the fixed frame.
+            places: The rows (K,) of `state` to write, in the order of `rows`.
+
+        Returns:
+            The function; it takes no arguments and writes pose, twist and acceleration.
+        """
+        from sim_node.simulation.physics.kinematics import write_frame_motion
+
+        carriers = self.compiled.carriers[rows]
+        roots = self.model.body_rootid[carriers].astype(np.int64)
+        arguments = (
+            *(self.data.xpos, self.data.xquat, self.data.cvel, self.data.cacc, self.data.subtree_com),
+            *(np.array(self.model.opt.gravity), carriers, roots, self.compiled.offsets[rows], places),
+            *(state.pose, state.twist, state.acceleration),
+        )
+
+        def observe() -> None:
+            self._evaluate()
+            write_frame_motion(*arguments)
+
+        return observe
+
+    def environment(self) -> Environment:
+        """Return the shapes, wind, contacts and joints that sensors perceive at the present step."""
+        from sim_node.simulation.physics.environment import BodyEnvironment
+
+        self._environment = BodyEnvironment(self.compiled, self.data, self._frames, self.wind, self._evaluate)
+        return self._environment
+
+    def energy(self) -> float:
+        """Return the kinetic and potential energy of all bodies, including springs, J."""
+        now = self._now()
+        self._mujoco.mj_forward(self.model, now)
+        self._mujoco.mj_energyPos(self.model, now)
+        self._mujoco.mj_energyVel(self.model, now)
+        return float(now.energy.sum())
+
+    def _advance(self, timesteps: int) -> None:
+        while timesteps > 0:
+            some = min(timesteps, IN_ONE_GO)
+            before = self._state_now()
+            self._advance_some(some)
+            if not math.isfinite(self.data.qvel.sum()):
+                raise self._diverged(self._go_to_divergence(before, some))
+            timesteps -= some
+
+    def _advance_some(self, timesteps: int) -> None:
+        if self._force_elements:
+            (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
+            return
+        self._evaluated = None
+        self.wind.advance(timesteps)
+        self._step(self.model, self.data, timesteps)
+
+    def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
+        """Advance again, one by one, to the timestep at which the state is not finite any more.
+
+        Returns:
+            Which velocities (nv,) diverged: what touches or couples with them is often not finite at once, but slower.
+        """
+        self._mujoco.mj_setState(self.model, self.data, np.frombuffer(before[0]), self._full_state)
+        self._checkpoint.restore(before[1:])
+        speeds = np.zeros(self.model.nv)
+        for _ in range(timesteps):
+            speeds[:] = np.abs(self.data.qvel)
+            self._advance_some(1)
+            if not math.isfinite(self.data.qvel.sum()):
+                break
+        return np.asarray(~np.isfinite(self.data.qvel) & (speeds >= DIVERGING * speeds.max()))
+
+    def _diverged(self, dofs: NDArray[np.bool_]) -> Diverged:
+        """Return the error for velocities (nv,) that are not finite any more."""
+        bodies = dict.fromkeys(self.model.dof_bodyid[dofs].tolist())
+        names = dict.fromkeys(str(self.model.body(body).name).partition("#")[0] for body in bodies)
+        first, more = list(names)[:MAX_NAMED], len(names) - MAX_NAMED
+        which = ", ".join(map(quoted, first)) + (f" and {more} more" if more > 0 else "") or "the bodies' state"
+        return Diverged(
+            f"{which}: not finite any more after {self.data.time:g} s of the run; a shorter physics.timestep, or more "
+            "damping, may help"
+        )
+
+    def _step_in_two_halves(self, timesteps: int) -> None:
+        """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
+        step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
+        act, advance = self._act, self.wind.advance
+        # The first half is done already if the state was evaluated.
+        done = self._evaluated is not None and self._state_now() == self._evaluated
+        self._evaluated = None
+        for _ in range(timesteps):
+            if not done:
+                step1(model, data)
+            done = False
+            act()
+            step2(model, data)
+            _call(self._settles)
+            advance()
+
+    def _step_whole(self, timesteps: int) -> None:
+        """Apply force elements before each Runge-Kutta timestep, after evaluating positions and velocities."""
+        model, data = self.model, self.data
+        self._evaluated = None
+        for _ in range(timesteps):
+            self._mujoco.mj_kinematics(model, data)
+            self._mujoco.mj_comPos(model, data)
+            self._mujoco.mj_comVel(model, data)
+            self._act()
+            self._step(model, data, 1)
+            _call(self._settles)
+            self.wind.advance()
+
+    def _pass(self, steps: int) -> None:
+        """Advance time for bodies that are static or follow keyframes."""
+        done = self._done() + steps
+        self.wind.advance(steps * self._substeps)
+        self.data.time = done * self._substeps * self.model.opt.timestep
+        self._follow(done)
+
+    def _done(self) -> int:
+        """Return the number of steps of the world since the run's start, by MuJoCo's time."""
+        return round(float(self.data.time / (self.model.opt.timestep * self._substeps)))
+
+    def _follow(self, step: int) -> None:
+        if self._mocap_bodies is not None:
+            place_mocap(self.data, self._mocap_bodies.at(step))
+
+    def _act(self) -> None:
+        """Apply all forces of the next timestep, by the positions and velocities in `data`."""
+        self._applied[:] = self._wrench
+        _call(self._acts)
+
+    def _evaluate(self) -> None:
+        """Compute all motion and forces of the present state, and restore what the next step starts from.
+
+        Sensors and autopilots call it at the same instant: for one state, commands included, it is computed once.
+        """
+        model, data = self.model, self.data
+        now = self._state_now()
+        if now == self._evaluated:
+            return
+        self._evaluated = now
+        done = self._no_stage
+        if self._force_elements:
+            self._mujoco.mj_step1(model, data)
+            self._act()
+            done = self._velocity_stage
+            self._checkpoint.restore(now[1:])
+        self._mujoco.mj_forwardSkip(model, data, done, 1)
+        for solved in self._solved:
+            solved.add_efforts()
+        self._mujoco.mj_rnePostConstraint(model, data)
+        self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
+
+    def _state_now(self) -> list[bytes]:
+        """Return the state of bodies (also left in `_buffer`), of wrenches and of force elements."""
+        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
+        return [self._buffer.tobytes(), *self._checkpoint.save()]
+
+    def _now(self) -> MjData:
+        """Return a copy of the present state: evaluating it must not change what the next step starts from."""
+        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
+        self._mujoco.mj_setState(self.model, self._ahead, self._buffer, self._full_state)
+        return self._ahead
+
+    def _integrate_ahead(self, ahead_ns: int) -> None:
+        """Integrate the copy ahead: whole timesteps, and a shorter one for the rest."""
+        now, timestep = self._now(), self.model.opt.timestep
+        drives = self._checkpoint.save() if self._solved else None
+        whole, rest = divmod(ahead_ns * 1e-9, timestep)
+        self._step_ahead(now, int(whole))
+        try:
+            self.model.opt.timestep = rest
+            self._step_ahead(now, int(rest > 0.0))
+        finally:
+            self.model.opt.timestep = timestep
+            if drives is not None:
+                self._checkpoint.restore(drives)
+
+    def _step_ahead(self, data: MjData, timesteps: int) -> None:
+        """Integrate a copy. Implicit drives act on it; forces and wrenches stay as they are."""
+        if timesteps and not (self._solved and self._in_two_halves):
+            self._step(self.model, data, timesteps)
+            return
+        for _ in range(timesteps):
+            self._mujoco.mj_step1(self.model, data)
+            for solved in self._solved:
+                solved.act_on(data)
+            self._mujoco.mj_step2(self.model, data)
+
+
+def _turning(model: MjModel) -> list[tuple[int, int]]:
+    """Return where the quaternion of each ball and free joint begins in qpos, and its angular velocity in qvel."""
+    offsets = {0: 3, 1: 0}  # mjJNT_FREE: after the linear part; mjJNT_BALL
+    return [
+        (int(model.jnt_qposadr[joint]) + offsets[kind], int(model.jnt_dofadr[joint]) + offsets[kind])
+        for joint, kind in enumerate(model.jnt_type.tolist())
+        if kind in offsets
+    ]
+
+
+def _step_turning(
+    step: Callable[[MjModel, MjData], None],
+    correct: Callable[[IntArray, FloatArray, FloatArray, FloatArray, float], None],
+    places: IntArray,
+    before: FloatArray,
+    model: MjModel,
+    data: MjData,
+    timesteps: int,
+) -> None:
+    """Advance by Runge-Kutta timesteps, each of which is corrected for turns about changing axes."""
+    qpos, qvel, timestep = data.qpos, data.qvel, float(model.opt.timestep)
+    for _ in range(timesteps):
+        before[:] = qvel
+        step(model, data)
+        correct(places, before, qpos, qvel, timestep)
+
+
+def _call(methods: Mapping[str, Callable[[], None]]) -> None:
+    """Call a method of each force element. Raises PluginFault for one of a plug-in that fails."""
+    name = ""
+    try:
+        for name, method in methods.items():  # noqa: B007  who failed, if one does
+            method()
+    except Exception as error:
+        FORCE_ELEMENTS.blame(name, error)
+        raise

@@ -1,0 +1,78 @@
+"""Where bases and vehicles stand at the start of a run: at rest on what they touch, which gives way under them."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.physics.compiled import Compiled
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bases import Base
+from sim_node.world.model import World
+
+# How long it may take to come to rest, s; how far from the start, m and rad; and the acceleration that may be left.
+DURATION, MAX_SHIFT, REST = 2.0, 5e-3, 1e-3
+# Timesteps between two looks.
+_CHUNK = 10
+# Of the degrees of freedom of a free joint: height, roll and pitch.
+_STANDING = np.array([2, 3, 4])
+
+
+def standing(compiled: Compiled, world: World) -> FloatArray:
+    """Return the initial positions (nq,) with which bases and vehicles that stand on something stand at rest.
+
+    A contact has no force before something is pressed into it. At the positions of the world's file, what stands on its
+    wheels or legs would begin in free fall and rebound, and its sensors would measure that. Its height and tilt, and
+    joints with springs, are those of rest instead. What does not come to rest there begins where the world has it.
+    """
+    model, qpos = compiled.model, np.array(compiled.qpos)
+    names = [base.body for base in world.of(Base) if base.drive != "kinematic"]
+    names += [vehicle.body for vehicle in world.vehicles]
+    roots = [root for name in dict.fromkeys(names) if (root := _root(model, name)) and not compiled.qvel.any()]
+    if not roots or not model.opt.gravity.any():
+        return qpos
+    data = mujoco.MjData(model)
+    data.qpos[:], data.ctrl[:] = qpos, compiled.ctrl
+    dofs = np.array([model.body_dofadr[root] + _STANDING for root in roots])
+    trees = [model.body_rootid[model.dof_bodyid] == root for root in roots]
+    sprung = model.jnt_stiffness[model.dof_jntid] > 0.0
+    free = np.zeros(model.nv, dtype=np.bool_)
+    free[dofs] = True
+    free |= sprung & np.any(trees, axis=0)
+    for _ in range(round(DURATION / model.opt.timestep / _CHUNK)):
+        for _ in range(_CHUNK):
+            mujoco.mj_step(model, data)
+            data.qpos[:] = _moved(model, qpos, data.qpos, free)
+            data.qvel[~free] = 0.0
+        mujoco.mj_forward(model, data)
+        near = np.abs(_way(model, qpos, data.qpos)[dofs]).max(axis=1) < MAX_SHIFT
+        rests = np.abs(data.qacc[dofs]).max(axis=1) < REST
+        if not (near & ~rests).any():
+            break
+    touching = model.body_rootid[model.geom_bodyid[data.contact.geom]]
+    for root, tree, rest in zip(roots, trees, near & rests, strict=True):
+        if rest and (touching == root).any():
+            qpos = _moved(model, qpos, data.qpos, free & tree)
+    return qpos
+
+
+def _root(model: mujoco.MjModel, name: str) -> int:
+    """Return what a body is fixed to or jointed with, if that floats free; else 0."""
+    root = int(model.body_rootid[model.body(name).id])
+    joint = int(model.body_jntadr[root])
+    return root if joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 0
+
+
+def _way(model: mujoco.MjModel, before: FloatArray, after: FloatArray) -> FloatArray:
+    """Return the displacement (nv,) between positions."""
+    way = np.zeros(model.nv)
+    mujoco.mj_differentiatePos(model, way, 1.0, before, after)
+    return way
+
+
+def _moved(model: mujoco.MjModel, before: FloatArray, after: FloatArray, free: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return positions that are displaced towards others in some degrees of freedom (nv,)."""
+    found = np.array(before)
+    mujoco.mj_integratePos(model, found, _way(model, before, after) * free, 1.0)
+    return found

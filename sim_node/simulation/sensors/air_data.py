@@ -1,0 +1,215 @@
+"""Air data: the U.S. Standard Atmosphere up to 86 km, a barometer and a pitot tube."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.sensors.context import SensorContext
+from sim_node.simulation.sensors.noise import Noise, Quantities
+from sim_node.simulation.sensors.parameters import group, parameter
+from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.simulation.sensors.truth import FrameState
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.model import World
+
+SEA_LEVEL_PRESSURE = 101325.0  # Pa
+SEA_LEVEL_TEMPERATURE = 288.15  # K
+_HEAT_RATIO = 1.4
+GAS_CONSTANT = 287.05287  # J/(kg K), dry air: ISO 2533
+_GRAVITY = 9.80665
+_EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
+
+# Geopotential height (m) where each layer begins, and its lapse rate (K/m): U.S. Standard Atmosphere, 1976, table 4.
+# Above the last of them, 86 km, the temperature is taken to stay.
+_BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0, 84_852.0])
+_LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
+# Below this altitude (m) the air is taken not to become denser.
+_LOWEST = -100_000.0
+
+
+def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE) -> FloatArray:
+    """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
+
+    The result has the shape of the altitudes. The lowest layer is extrapolated below sea level; above 86 km the
+    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    """
+    # Here and not above: what only needs temperatures does without numba.
+    from sim_node.simulation.sensors.kernels import pressure_ratios
+
+    height = _geopotential(altitude)
+    ratios = pressure_ratios(height.ravel(), _LAYERS, _GRAVITY / GAS_CONSTANT)
+    return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
+
+
+def pressure_altitude(pressure: float) -> float:
+    """Return the altitude (m) above mean sea level at which the standard atmosphere has a pressure (Pa); to 11 km.
+
+    Equation 33a of the U.S. Standard Atmosphere, 1976, solved for the height: what altimeters show.
+    """
+    lapse = float(_LAPSES[0])
+    ratio = (pressure / SEA_LEVEL_PRESSURE) ** (-lapse * GAS_CONSTANT / _GRAVITY)
+    height = SEA_LEVEL_TEMPERATURE / lapse * (ratio - 1.0)
+    return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
+
+
+def temperature(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the temperature (K) at altitudes (m) above mean sea level."""
+    height, layer = _layer(altitude)
+    return np.asarray(_BASE_TEMPERATURES[layer] + _LAPSES[layer] * (height - _BASES[layer]))
+
+
+def density(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the ideal gas law."""
+    return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
+
+
+def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Return the geopotential height (m) and the layer that it is in."""
+    height = _geopotential(altitude)
+    return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
+
+
+def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the geopotential height (m) of altitudes (m)."""
+    geometric = np.maximum(np.asarray(altitude, dtype=np.float64), _LOWEST)
+    return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
+
+
+def _bases() -> tuple[FloatArray, FloatArray]:
+    """Return the temperature (K), and the pressure as a fraction of that at sea level, at the base of each layer."""
+    warmth, ratio = [SEA_LEVEL_TEMPERATURE], [1.0]
+    constant = _GRAVITY / GAS_CONSTANT
+    for thickness, lapse in zip(np.diff(_BASES), _LAPSES, strict=False):
+        top = warmth[-1] + lapse * thickness
+        fallen = (top / warmth[-1]) ** (-constant / lapse) if lapse else np.exp(-constant * thickness / top)
+        warmth.append(top)
+        ratio.append(ratio[-1] * fallen)
+    return np.array(warmth), np.array(ratio)
+
+
+_BASE_TEMPERATURES, _BASE_RATIOS = _bases()
+_LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
+
+
+@sensor("airspeed")
+@dataclass(frozen=True)
+class Airspeed(SensorType):
+    """Measures the differential pressure (Pa) of a pitot tube along its frame's x axis, wind included.
+
+    Air from behind gives zero. The default noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
+    of full scale).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        noise: Noise of the differential pressure, Pa.
+    """
+
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
+
+    channels: ClassVar = ("differential_pressure",)
+
+    def quantities(self) -> Quantities:
+        """Return one pressure."""
+        return ((self.noise, 1),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """Return a sensor_msgs/FluidPressure."""
+        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
+        return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
+        """Return the function for the impact pressures (S, 1) at the altitudes of the frames, Pa."""
+        base = altitude_of_origin(context.world)
+
+        def read(state: FrameState) -> FloatArray:
+            through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
+            ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
+            return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
+
+        return read
+
+
+@sensor("barometer")
+@dataclass(frozen=True)
+class Barometer(SensorType):
+    """Measures the static pressure (Pa) at its frame's origin.
+
+    Its altitude above mean sea level is z, plus the altitude of the world's origin minus geoid_undulation, if there is
+    an origin. By default geoid_undulation is NaN, which stands for EGM96's at the origin. The default noise is that of
+    an MS5611 at its highest resolution (TE Connectivity, data sheet 2017: 0.012 mbar).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        sea_level_pressure: Pressure at sea level, Pa.
+        geoid_undulation: Height of the geoid above the ellipsoid, m.
+        noise: Noise of the pressure, Pa.
+    """
+
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    sea_level_pressure: float = parameter(101_325.0, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
+    geoid_undulation: float = parameter(
+        math.nan, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0
+    )
+    noise: Noise = group(Noise(deviation=1.2, bias_instability=2.0, correlation_time=600.0), "Pa", "pressure")
+
+    channels: ClassVar = ("pressure",)
+
+    def quantities(self) -> Quantities:
+        """Return one pressure."""
+        return ((self.noise, 1),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """Return a sensor_msgs/FluidPressure."""
+        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
+        return (Message("pressure", "sensor_msgs/msg/FluidPressure", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:
+        """Return the function for the static pressures (S, 1) at the altitudes of the frames, Pa."""
+        sea_level = np.array([each.sea_level_pressure for each in sensors])
+        undulation = np.array([each.geoid_undulation for each in sensors])
+        origin = context.world.origin
+        known = 0.0 if origin is None else origin.altitude
+        base = np.where(np.isnan(undulation), altitude_of_origin(context.world), known - undulation)
+
+        def read(state: FrameState) -> FloatArray:
+            return pressure(base + state.pose[:, 2], sea_level)[:, None]
+
+        return read
+
+
+def altitude_of_origin(world: World) -> float:
+    """Return the altitude (m) above mean sea level of the fixed frame's origin; 0 if the world has no place on Earth.
+
+    By EGM96's shipped grid, for a run gives the same bytes on every machine.
+    """
+    from sim_node.spatial.frames import coarse_geoid_undulation
+
+    origin = world.origin
+    if origin is None:
+        return 0.0
+    return origin.altitude - float(coarse_geoid_undulation(origin.latitude, origin.longitude))
+
+
+def impact_pressure(airspeed: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
+    """Return the impact pressure (Pa) of air that is brought to rest from subsonic true airspeeds (m/s).
+
+    altitude: m above mean sea level. Isentropic: Anderson, Fundamentals of Aerodynamics, equation 8.42.
+    """
+    sound = np.sqrt(_HEAT_RATIO * GAS_CONSTANT * temperature(altitude))
+    mach = np.asarray(airspeed, dtype=np.float64) / sound
+    exponent = _HEAT_RATIO / (_HEAT_RATIO - 1.0)
+    rise = np.expm1(exponent * np.log1p(0.5 * (_HEAT_RATIO - 1.0) * mach**2))
+    return np.asarray(pressure(altitude) * rise)

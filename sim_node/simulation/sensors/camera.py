@@ -1,0 +1,168 @@
+"""Cameras without distortion: colour and depth images."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.names import OPTICAL
+from sim_node.simulation.sensors.context import Exposure, Lens, SensorContext
+from sim_node.simulation.sensors.noise import Quantities
+from sim_node.simulation.sensors.parameters import parameter, whole
+from sim_node.simulation.sensors.registry import Channels, Message, SensorType, sensor
+from sim_node.simulation.sensors.truth import FrameState
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.problems import WorldWarning
+
+MAX_PIXELS = 8192
+# Begins the images of S cameras from the state of their frames, waiting or not; None where that is not possible.
+Expose = Callable[[FrameState, bool], "Exposure | None"]
+
+
+@dataclass(frozen=True)
+class ReadyExposure:
+    """An Exposure that is ready."""
+
+    images: npt.NDArray[Any]
+
+    def done(self) -> bool:
+        """Return True."""
+        return True
+
+    def result(self) -> npt.NDArray[Any]:
+        """Return the images."""
+        return self.images
+
+
+class CameraType(SensorType):
+    """Base of cameras, whose images take time to render.
+
+    Its frame looks along x (FLU). Messages are in the frame NAME_optical.
+    """
+
+    width: int
+    height: int
+    horizontal_fov: float
+    encoding: ClassVar[str]
+    optical: ClassVar = True
+
+    @abstractmethod
+    def lens(self) -> Lens:
+        """Return the resolution, field of view and range."""
+
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of an image."""
+        return self.lens().shape
+
+    def quantities(self) -> Quantities:
+        """Return nothing: images have no noise."""
+        return ()
+
+    def matrix(self) -> FloatArray:
+        """Return the camera matrix K (3, 3), pixels.
+
+        Pixels are square, with centres at whole numbers; the principal point is the centre of the image.
+        """
+        focal = 0.5 * self.width / np.tan(0.5 * self.horizontal_fov)
+        return np.array([[focal, 0, 0.5 * (self.width - 1)], [0, focal, 0.5 * (self.height - 1)], [0, 0, 1]])
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """Return an Image and a CameraInfo without distortion: P is K with a column of zeros."""
+        lens, matrix, seen_from = self.lens(), self.matrix(), frame + OPTICAL
+        size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
+        images = np.zeros(lens.shape, lens.dtype)
+        image = {"encoding": self.encoding, "step": images[0].nbytes, "data": Channels(..., within=images)}
+        projection = np.column_stack([matrix, np.zeros(3)])
+        camera = {"distortion_model": "plumb_bob", "d": [0.0] * 5, "k": matrix, "r": np.eye(3), "p": projection}
+        return (
+            Message("image_raw", "sensor_msgs/msg/Image", {**size, **image}),
+            Message("camera_info", "sensor_msgs/msg/CameraInfo", {**size, **camera}),
+        )
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Any], context: SensorContext) -> NoReturn:
+        """Raise TypeError: images are not available at once, see `expose`."""
+        raise TypeError("images are exposed, not measured")
+
+    @classmethod
+    def expose(cls, sensors: Sequence[CameraType], context: SensorContext) -> Expose:
+        """Return the function that starts rendering images."""
+        cameras = context.environment.cameras([each.lens() for each in sensors])
+        if cameras is None:
+            warnings.warn(f"{', '.join(context.frames)}: no images, the world has no shapes", WorldWarning, 2)
+            return lambda state, wait: None
+        return lambda state, wait: cameras.render(state.pose, wait=wait)
+
+
+@sensor("camera")
+@dataclass(frozen=True)
+class Camera(CameraType):
+    """Takes RGB images (height, width, 3), uint8.
+
+    A separate process renders them. A simulation that is stepped waits for them. One that keeps pace with the wall
+    clock does not wait: images are published when they are ready, stamped with the time of exposure, and are dropped if
+    rendering falls behind.
+
+    Attributes:
+        rate: Images per second, Hz.
+        latency: Minimum time from exposure to publication, s.
+        width: Width of an image, pixels.
+        height: Height of an image, pixels.
+        horizontal_fov: Horizontal field of view, rad.
+        near: Distance of the near clipping plane, m.
+        far: Distance of the far clipping plane, m.
+    """
+
+    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
+    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
+    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
+    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
+    near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
+    far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
+
+    channels: ClassVar = ("red", "green", "blue")
+    encoding: ClassVar = "rgb8"
+
+    def lens(self) -> Lens:
+        """Return a lens for colours."""
+        return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=False)
+
+
+@sensor("depth_camera")
+@dataclass(frozen=True)
+class DepthCamera(CameraType):
+    """Takes depth images (height, width), float32, m along its axis; inf where nothing is seen (REP 118).
+
+    They are rendered and published like those of a `camera`.
+
+    Attributes:
+        rate: Images per second, Hz.
+        latency: Minimum time from exposure to publication, s.
+        width: Width of an image, pixels.
+        height: Height of an image, pixels.
+        horizontal_fov: Horizontal field of view, rad.
+        near: Distance of the near clipping plane, m.
+        far: Distance of the far clipping plane, m.
+    """
+
+    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
+    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
+    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
+    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
+    near: float = parameter(0.1, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
+    far: float = parameter(20.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
+
+    channels: ClassVar = ("depth",)
+    encoding: ClassVar = "32FC1"
+
+    def lens(self) -> Lens:
+        """Return a lens for depth."""
+        return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=True)

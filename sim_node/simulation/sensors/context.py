@@ -1,0 +1,193 @@
+"""SensorContext: the frames of sensors of one type, and their environment: rays, contacts, joints, wind and cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.model import World
+
+
+class Echoes(NamedTuple):
+    """Hits of rays: distances in m, infinite where nothing is in reach, and the brightness of the colour, 0 to 1."""
+
+    distances: FloatArray
+    brightness: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """Resolution, horizontal field of view (rad) and clipping planes (m) of a camera.
+
+    It renders colours, (height, width, 3) in bytes, or depth: float32, m along its x axis, inf where nothing is.
+    """
+
+    width: int
+    height: int
+    horizontal_fov: float
+    near: float
+    far: float
+    depth: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of an image: rows from top to bottom, pixels from left to right."""
+        return (self.height, self.width) if self.depth else (self.height, self.width, 3)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of its numbers."""
+        return np.dtype(np.float32 if self.depth else np.uint8)
+
+
+class Exposure(Protocol):
+    """Images that are being rendered."""
+
+    def done(self) -> bool:
+        """Return whether `result` returns at once."""
+
+    def result(self) -> npt.NDArray[Any] | None:
+        """Wait for the images (S, *shape of their lenses) and return them; None if they were lost."""
+
+
+class Cameras(Protocol):
+    """Cameras with lenses of one shape, whose images are rendered together."""
+
+    def render(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
+        """Start rendering from poses (S, 7), FLU axes, at the present step; None where that is not possible.
+
+        If too many images are being rendered it waits, or, with `wait` False, returns None. A failure that makes images
+        impossible for the rest of a run is reported once, as a WorldWarning.
+        """
+
+
+class Environment(Protocol):
+    """A world at the present step of a run; vectors are along the fixed frame's axes.
+
+    Frames are given by their names in the world; rays from a frame ignore the shapes of its own body.
+    """
+
+    def wind(self, positions: FloatArray) -> FloatArray:
+        """Return the velocity of the air.
+
+        Args:
+            positions: (S, 3), m.
+
+        Returns:
+            Velocities (S, 3), m/s.
+        """
+
+    def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
+        """Return the first hits of rays.
+
+        Args:
+            frames: The frame of each sensor (S,), whose own body its rays ignore.
+            origins: Where its rays begin (S, 3), m.
+            directions: Unit vectors (S, R, 3).
+            reach: The longest distance, m.
+
+        Returns:
+            The hits (S, R).
+        """
+
+    def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
+        """Return the wrenches of all contacts on the bodies of frames.
+
+        Args:
+            frames: The frames (S,).
+            about: The points (S, 3) that torques are about, m.
+
+        Returns:
+            Wrenches (S, 6) [force, torque], N and N m.
+        """
+
+    def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
+        """Return the wrenches on the bodies of frames through their joints.
+
+        Args:
+            frames: The frames (S,).
+            about: The points (S, 3) that torques are about, m.
+
+        Returns:
+            Wrenches (S, 6) [force, torque], N and N m.
+        """
+
+    def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
+        """Return cameras, before the first image.
+
+        Args:
+            lenses: Their lenses.
+
+        Returns:
+            The cameras; None where nothing can be seen.
+        """
+
+    def close(self) -> None:
+        """End the processes that render images. The next image starts them again."""
+
+    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """Return a function for the states of joints.
+
+        Args:
+            names: J hinges and slides, as joints_below names them.
+
+        Returns:
+            Returns (3, J): positions in rad or m, velocities, and efforts of actuators in N m or N.
+        """
+
+
+class OpenAir:
+    """An Environment without wind, shapes and joints."""
+
+    def wind(self, positions: FloatArray) -> FloatArray:
+        """Return still air."""
+        return np.zeros_like(positions)
+
+    def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
+        """Return no hits."""
+        return Echoes(np.full(directions.shape[:-1], np.inf), np.zeros(directions.shape[:-1]))
+
+    def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
+        """Return no contact wrenches."""
+        return np.zeros((len(about), 6))
+
+    def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
+        """Return no joint wrenches."""
+        return np.zeros((len(about), 6))
+
+    def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
+        """Return None: nothing can be seen."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: no process renders."""
+
+    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """Return joints at rest."""
+        still = np.zeros((3, len(names)))
+        return lambda: still
+
+
+OPEN_AIR = OpenAir()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensorContext:
+    """Where sensors of one type measure.
+
+    Attributes:
+        world: The world.
+        frames: Names of the sensors' frames (S,).
+        environment: What they perceive besides the motion of their frames, an Environment: `wind(positions)`,
+            `cast(frames, origins, directions, reach)`, `contact(frames, about)`, `joint(frames, about)`,
+            `joints(names)` and `cameras(lenses)`.
+    """
+
+    world: World
+    frames: tuple[str, ...] = ()
+    environment: Environment = OPEN_AIR

@@ -1,0 +1,181 @@
+"""Measurements: the schedule of sensors, and what the sensors of a run published."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.text import did_you_mean
+from sim_node.world.problems import quoted
+
+
+class Measurement(NamedTuple):
+    """What one sensor published.
+
+    Where the type's `shape` is (D,), its `channels` name the D numbers.
+
+    Attributes:
+        stamps_ns: Times of measurement (K,), ns of simulation time.
+        values: Values (K, *shape).
+    """
+
+    stamps_ns: IntArray
+    values: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """What the S sensors of a group published.
+
+    Attributes:
+        kind: Name of their type, as in world files.
+        names: Names of the sensors.
+        stamps_ns: Times of measurement (K,), ns of simulation time.
+        values: Values (K, S, *shape), a column per name.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    stamps_ns: IntArray
+    values: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements(Mapping[str, Measurement]):
+    """What the sensors published in the last step of a run, however long it was: a mapping from names to Measurement.
+
+    Every sensor has an entry, which is often empty. Two of these are equal only if they are the same object.
+
+    Attributes:
+        batches: What each group of sensors published.
+    """
+
+    batches: tuple[Batch, ...] = ()
+
+    # A mapping would compare arrays.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the sensors."""
+        return (name for batch in self.batches for name in batch.names)
+
+    def __len__(self) -> int:
+        """Return the number of sensors."""
+        return sum(len(batch.names) for batch in self.batches)
+
+    def __getitem__(self, name: str) -> Measurement:
+        """Return what one sensor published.
+
+        Args:
+            name: The sensor's name, which is also its frame's.
+
+        Returns:
+            Stamps (K,) in ns and values (K, ...), oldest first; K is often 0.
+
+        Raises:
+            KeyError: There is no such sensor; the message names the nearest.
+        """
+        for batch in self.batches:
+            if name in batch.names:
+                return Measurement(batch.stamps_ns, batch.values[:, batch.names.index(name)])
+        raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self)}")
+
+
+NO_MEASUREMENTS = Measurements()
+
+
+def batch_of(kind: str, names: tuple[str, ...], pairs: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:
+    """Return a batch of one or more (stamp, values (S, ...)), in order."""
+    return Batch(kind, names, np.array([stamp for stamp, _ in pairs]), np.array([values for _, values in pairs]))
+
+
+def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:
+    """Return an empty batch of measurements of a shape."""
+    return Batch(kind, names, np.empty(0, dtype=np.int64), np.empty((0, len(names), *shape)))
+
+
+class SensorSubscription:
+    """The measurements of one sensor, queued until they are read."""
+
+    def __init__(self) -> None:
+        self._held: deque[tuple[int, FloatArray]] = deque()
+
+    def record(self, out: int, values: FloatArray) -> None:
+        """Add a measurement that will be published at step `out`."""
+        self._held.append((out, values))
+
+    def latest(self, step: int) -> FloatArray | None:
+        """Return the last measurement published by a step and not returned before; None without one."""
+        latest = None
+        while self._held and self._held[0][0] <= step:
+            latest = self._held.popleft()[1]
+        return latest
+
+    def clear(self) -> None:
+        """Drop all measurements: the run went to another time."""
+        self._held.clear()
+
+
+T = TypeVar("T")
+
+
+class Schedule(Generic[T]):
+    """The steps at which sensors of one rate measure, and those at which they publish.
+
+    rate: Hz of simulation time, at most one measurement per step; latency: s from measurement to publication; step_ns:
+    length of a step. due: the step of the next measurement, beginning with step 0.
+    """
+
+    def __init__(self, rate: float, latency: float, step_ns: int) -> None:
+        # Exact decimals, so that 0.1 Hz is every tenth second without drift.
+        period = Fraction(10**9, step_ns) / Fraction(str(rate))
+        self._period = period.numerator, period.denominator
+        self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
+        self.restore((0, ()))
+
+    @property
+    def next_out(self) -> int:
+        """The step at which the measurement of step `due` will be published."""
+        return self.due + self._delay
+
+    def record(self, measurement: T) -> None:
+        """Add the measurement of step `due`, and advance `due`."""
+        self._held.append((self.due + self._delay, measurement))
+        self._count += 1
+        self._find_due()
+
+    def out(self, step: int) -> list[T]:
+        """Return the measurements published by `step` and not returned before."""
+        held, measurements = self._held, []
+        while held and held[0][0] <= step:
+            measurements.append(held.popleft()[1])
+        return measurements
+
+    def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:
+        """Return the number of measurements, and (step of publication, measurement) for each one not published yet."""
+        return self._count, tuple(self._held)
+
+    def restore(self, state: tuple[int, tuple[tuple[int, T], ...]]) -> None:
+        """Continue from a state."""
+        self._count, held = state
+        self._held: deque[tuple[int, T]] = deque(held)
+        self._find_due()
+
+    def begin_at(self, step: int) -> None:
+        """Let the next measurement be the first one at or after a step."""
+        steps, measurements = self._period
+        self._count = (step - 1) * measurements // steps + 1
+        self._find_due()
+
+    def _find_due(self) -> None:
+        steps, measurements = self._period
+        self.due = -(-self._count * steps // measurements)

@@ -1,0 +1,256 @@
+"""The noise of a sensor: white, drifting, scaled, misaligned, saturated and quantised, from its own random stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.columns import Array
+from sim_node.simulation.sensors.parameters import parameter
+from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+
+# Measurements whose noise is drawn at once, so that the cost of a numpy call is spread over them.
+BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise of a measured quantity, independent for each axis; "unit" is that of the quantity. All zero is noise-free.
+
+    The terms are those of IEEE Std 952-1997, annex C. The Allan deviation of a long record is density / sqrt(t) for
+    white noise, random_walk sqrt(t / 3) for the random walk, and at most 0.617 bias_instability for the Gauss-Markov
+    bias, at t = 1.89 correlation_time.
+
+    Attributes:
+        density: White noise, as a density, unit/√Hz.
+        deviation: White noise, as the standard deviation of a measurement, unit.
+        random_walk: Random walk of the bias, unit/√s.
+        bias_instability: Standard deviation of a Gauss-Markov bias, unit.
+        correlation_time: Correlation time of the Gauss-Markov bias, s.
+        turn_on_bias: Standard deviation of a bias drawn once per run, unit.
+        scale_error: Standard deviation of a relative error drawn once per run.
+        misalignment: Standard deviation of a rotation about each axis, drawn once per run, rad.
+        saturation: Largest magnitude that can be measured, unit.
+        resolution: Quantisation step, unit.
+    """
+
+    density: float = parameter(0.0, "unit/√Hz", "white noise, as a density", low=0.0)
+    deviation: float = parameter(0.0, "unit", "white noise, as the standard deviation of a measurement", low=0.0)
+    random_walk: float = parameter(0.0, "unit/√s", "random walk of the bias", low=0.0)
+    bias_instability: float = parameter(0.0, "unit", "standard deviation of a Gauss-Markov bias", low=0.0)
+    correlation_time: float = parameter(300.0, "s", "correlation time of the Gauss-Markov bias", low=1e-3)
+    turn_on_bias: float = parameter(0.0, "unit", "standard deviation of a bias drawn once per run", low=0.0)
+    scale_error: float = parameter(
+        0.0, "1", "standard deviation of a relative error drawn once per run", low=0.0, high=1.0
+    )
+    misalignment: float = parameter(
+        0.0, "rad", "standard deviation of a rotation about each axis, drawn once per run", low=0.0, high=1.0
+    )
+    saturation: float = parameter(math.inf, "unit", "largest magnitude that can be measured", above=0.0)
+    resolution: float = parameter(0.0, "unit", "quantisation step", low=0.0)
+
+    def variance(self, rate: float) -> float:
+        """Return the variance of a measurement about the truth, without random walk, scale error and misalignment.
+
+        Args:
+            rate: Measurements per second, Hz.
+
+        Returns:
+            The variance, unit².
+        """
+        white = self.density**2 * rate + self.deviation**2
+        return white + self.bias_instability**2 + self.turn_on_bias**2 + self.resolution**2 / 12.0
+
+
+# The variance of what is not measured, in messages without a value for that: as robot_localization and others read it.
+UNKNOWN_VARIANCE = 1e6
+
+
+def covariance(rate: float, *noises: Noise) -> FloatArray:
+    """Return the covariance (K, K) of K quantities measured at `rate` (Hz), with independent noise."""
+    return np.diag([noise.variance(rate) for noise in noises])
+
+
+# The measured quantities: the noise of each and its number of axes; misalignment applies to those with three.
+Quantities = Sequence[tuple[Noise, int]]
+
+
+class NoiseBank:
+    """The noise of S sensors with the same C channels and the same rate; each has a row in every array.
+
+    The noise of a sensor depends only on its own quantities and stream, not on the others in the bank. A NoiseBank is a
+    Disturb: see registry.py.
+
+    Args:
+        sensors: The quantities of each sensor.
+        generators: The random stream (Philox) of each sensor.
+        rate: Measurements per second, Hz.
+    """
+
+    def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
+        # Here and not above: what only describes sensors does without numba.
+        from sim_node.simulation.sensors.kernels import disturbed, draw_errors
+
+        self._disturbed, self._draw_errors = disturbed, draw_errors
+        dt = 1.0 / rate
+        self._generators = generators
+        self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
+        self._walk = _table(sensors, lambda noise: noise.random_walk * math.sqrt(dt))
+        # Discretised exactly: the variance of the bias is bias_instability² at any rate, from the first measurement on.
+        self._memory = _table(sensors, lambda noise: math.exp(-dt / noise.correlation_time))
+        self._kick = _table(
+            sensors, lambda noise: noise.bias_instability * math.sqrt(-math.expm1(-2.0 * dt / noise.correlation_time))
+        )
+        self._resolution = _table(sensors, lambda noise: noise.resolution)
+        self._saturation = _table(sensors, lambda noise: noise.saturation)
+
+        once = np.array([generator.standard_normal((4, self._white.shape[1])) for generator in generators])
+        self._response = _response(sensors, once[:, 0], once[:, 1])
+        # (S, C): the bias that walks, from the one at turn-on, and the one that comes and goes.
+        self._bias = once[:, 2] * _table(sensors, lambda noise: noise.turn_on_bias)
+        self._drift = once[:, 3] * _table(sensors, lambda noise: noise.bias_instability)
+        self._errors = np.empty((BLOCK, *self._white.shape))
+        self._next = BLOCK
+        self._note_begin()
+
+    @property
+    def channels(self) -> int:
+        """Number of measured values C of each sensor."""
+        return len(self._white[0])
+
+    def read(self, truth: FloatArray) -> FloatArray:
+        """Return the next measurement.
+
+        Args:
+            truth: The true values (S, C).
+
+        Returns:
+            The measured values (S, C).
+        """
+        if self._next == BLOCK:
+            self._draw()
+        reading = self._next
+        self._next += 1
+        measured: FloatArray = self._disturbed(
+            self._response, truth, self._errors, reading, self._saturation, self._resolution
+        )
+        return measured
+
+    __call__ = read
+
+    def record(self, truth: FloatArray, measurements: int) -> FloatArray:
+        """Return the next measurements of a constant truth.
+
+        Args:
+            truth: The true values (S, C).
+            measurements: Number K of measurements.
+
+        Returns:
+            The measured values (K, S, C).
+        """
+        return np.array([self.read(truth) for _ in range(measurements)]).reshape(measurements, *self._white.shape)
+
+    def state(self) -> dict[str, Array]:
+        """Return all that later measurements depend on besides the bank's arguments.
+
+        That is the state at the start of its block of errors, and how many of them are used.
+        """
+        if self._next == BLOCK:  # the next measurements are of a block that is not drawn yet
+            self._note_begin()
+        stream, bias, drift = self._begin
+        return {"next": np.full(len(stream), self._next), "stream": stream, "bias": bias, "drift": drift}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Continue from a state, to the bit.
+
+        Args:
+            state: The state of a bank with the same arguments.
+        """
+        for generator, its in zip(self._generators, state["stream"], strict=True):
+            set_philox(generator, its)
+        self._bias, self._drift = np.array(state["bias"]), np.array(state["drift"])
+        self._note_begin()
+        self._next = int(state["next"][0])
+        if (reading := self._next) < BLOCK:
+            self._draw()
+            self._next = reading
+
+    def aligned(self) -> dict[str, Array]:
+        """Return a state from which the same measurements follow, at the start of a block of errors.
+
+        Rows of such states of several banks may be put together.
+        """
+        if (used := self._next) == BLOCK:
+            return self.state()
+        streams, bias, drift = (np.array(part) for part in self._begin)
+        generator = np.random.Generator(np.random.Philox())
+        drawn = np.empty((len(streams), used, 3, bias.shape[1]))
+        for row, words in enumerate(streams):
+            set_philox(generator, words)
+            drawn[row] = generator.standard_normal(drawn.shape[1:])
+            streams[row] = philox(generator)
+        tables = self._white, self._walk, self._memory, self._kick
+        self._draw_errors(drawn, bias, drift, *tables, np.empty((used, *bias.shape)))
+        return {"next": np.full(len(streams), BLOCK), "stream": streams, "bias": bias, "drift": drift}
+
+    def _note_begin(self) -> None:
+        """Save the streams and the biases before the next block is drawn."""
+        streams = np.array([philox(generator) for generator in self._generators])
+        self._begin = streams, self._bias.copy(), self._drift.copy()
+
+    def _draw(self) -> None:
+        """Draw the errors of the next BLOCK measurements; every channel draws the same count, used or not."""
+        self._note_begin()
+        drawn = np.array([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators])
+        self._draw_errors(
+            drawn, self._bias, self._drift, self._white, self._walk, self._memory, self._kick, self._errors
+        )
+        self._next = 0
+
+
+def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
+    """Return the position of a stream (11,): counter, key, what it drew ahead, and how much of that is used."""
+    state: Any = generator.bit_generator.state
+    inner = state["state"]
+    return np.concatenate(
+        [inner["counter"], inner["key"], state["buffer"], [np.uint64(state["buffer_pos"])]], dtype=np.uint64
+    )
+
+
+def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
+    """Set a stream to the position of another. Normal variates use whole words, so none is left over."""
+    generator.bit_generator.state = {
+        "bit_generator": "Philox",
+        "state": {"counter": words[:4], "key": words[4:6]},
+        "buffer": words[6:10],
+        "buffer_pos": int(words[10]),
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+
+
+def _table(sensors: Sequence[Quantities], value: Callable[[Noise], float]) -> FloatArray:
+    """Return a number per channel (S, C), by the channel's noise."""
+    return np.array([[value(noise) for noise, axes in quantities for _ in range(axes)] for quantities in sensors])
+
+
+def _response(sensors: Sequence[Quantities], scales: FloatArray, turns: FloatArray) -> FloatArray:
+    """Return the matrices (S, C, C) of misalignment and scale error, to multiply truth by, from normals (S, C)."""
+    channels = scales.shape[1]
+    response = np.zeros((len(sensors), channels, channels))
+    for row, quantities in enumerate(sensors):
+        at = 0
+        for noise, axes in quantities:
+            span = slice(at, at + axes)
+            scale = np.diag(1.0 + scales[row, span] * noise.scale_error)
+            if axes == 3:
+                scale = scale @ quaternions.to_matrix(quaternions.exp(turns[row, span] * noise.misalignment))
+            response[row, span, span] = scale
+            at += axes
+    return response

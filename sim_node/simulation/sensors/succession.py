@@ -1,0 +1,148 @@
+"""Succession: the sensors of a changed world go on where those of the same names were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.simulation.columns import Array
+from sim_node.simulation.sensors.banks import Bank, CameraBank, Group
+from sim_node.simulation.sensors.context import Exposure
+from sim_node.simulation.sensors.measurements import Batch
+from sim_node.simulation.sensors.noise import NoiseBank
+from sim_node.simulation.sensors.registry import Disturb, Remembers
+from sim_node.simulation.sensors.suite import SensorRecord, Split
+
+
+def splitting(cohorts: Mapping[str, int]) -> Split:
+    """Return what splits groups by the cohorts of their sensors; those that are not named are in cohort 0."""
+    return lambda groups: _split(groups, [[cohorts.get(name, 0) for name in group.names] for group in groups])
+
+
+def cohorts_of(groups: Sequence[Group]) -> dict[str, int]:
+    """Return the cohorts of sensors that are not in cohort 0: which of the groups alike they are in."""
+    seen: dict[Any, int] = {}
+    found: dict[str, int] = {}
+    for group in groups:
+        key = _key(group)
+        cohort = seen[key] = seen.get(key, -1) + 1
+        found.update((name, cohort) for name in group.names if cohort)
+    return found
+
+
+def split_after(records: Mapping[str, SensorRecord]) -> Split:
+    """Return what splits groups so that sensors measure together only if their clocks and queues are the same.
+
+    Args:
+        records: The sensors before the change.
+    """
+
+    def split(groups: Sequence[Group]) -> tuple[Group, ...]:
+        return _split(groups, [[_clock(source) for source in _sources(group, records)] for group in groups])
+
+    return split
+
+
+def succeed(bank: Bank | CameraBank, group: Group, records: Mapping[str, SensorRecord], step: int) -> None:
+    """Let a bank of sensors go on where the sensors of the same names were, or begin now.
+
+    Args:
+        bank: The bank, at the start of the run.
+        group: Its sensors; either all of them have successors or none.
+        records: The sensors before the change.
+        step: The present step; new sensors measure after it.
+    """
+    sources = [source for source in _sources(group, records) if source is not None]
+    if not sources:
+        bank.begin_at(step + 1)
+        return
+    first = sources[0].bank
+    count = first.schedule.state()[0]
+    batches = [source.bank.newest.values[:, source.row] for source in sources]
+    newest = Batch(group.kind, group.names, first.newest.stamps_ns, np.stack(batches, axis=1))
+    if isinstance(bank, CameraBank):
+        bank.succeed(count, _images(sources), newest)
+        bank.dropped = sum(source.bank.dropped // len(source.group.names) for source in sources)
+        return
+    banks = [source.bank for source in sources if isinstance(source.bank, Bank)]
+    rows = [source.row for source in sources]
+    each_once = {id(each): each for each in banks}
+    queues = {key: each.pending() for key, each in each_once.items()}
+    pending = [
+        (step, time_ns, np.stack([queues[id(b)][k][2][row] for b, row in zip(banks, rows, strict=True)]))
+        for k, (step, time_ns, _) in enumerate(queues[id(banks[0])])
+    ]
+    bank.succeed(count, pending, newest)
+    states = {key: [_state(part) for part in each.parts()] for key, each in each_once.items()}
+    for k, part in enumerate(bank.parts()):
+        _restore(part, [(states[id(b)][k], row) for b, row in zip(banks, rows, strict=True)])
+
+
+@dataclass(frozen=True)
+class _Rearranged:
+    """An Exposure of cameras that belonged to other groups when it began: exposures and the row in each."""
+
+    parts: tuple[tuple[Exposure, int], ...]
+
+    def done(self) -> bool:
+        """Return whether `result` returns at once."""
+        return all(exposure.done() for exposure, _ in self.parts)
+
+    def result(self) -> npt.NDArray[Any] | None:
+        """Wait for the images and return them; None if some were lost."""
+        found = [(exposure.result(), row) for exposure, row in self.parts]
+        images = [each[row] for each, row in found if each is not None]
+        return np.stack(images) if len(images) == len(found) else None
+
+
+def _images(sources: Sequence[SensorRecord]) -> list[tuple[int, int, Exposure]]:
+    queues = {id(each.bank): each.bank.pending() for each in sources if isinstance(each.bank, CameraBank)}
+    return [
+        (step, time_ns, _Rearranged(tuple((queues[id(each.bank)][k][2], each.row) for each in sources)))
+        for k, (step, time_ns, _) in enumerate(queues[id(sources[0].bank)])
+    ]
+
+
+def _sources(group: Group, records: Mapping[str, SensorRecord]) -> list[SensorRecord | None]:
+    """Return the earlier sensor of each name, if it measured alike."""
+    found = [records.get(name) for name in group.names]
+    return [each if each is not None and _key(each.group) == _key(group) else None for each in found]
+
+
+def _key(group: Group) -> tuple[Any, ...]:
+    return group.kind, group.rate, group.sensors[0].latency, group.shape
+
+
+def _clock(source: SensorRecord | None) -> Any:
+    if source is None:
+        return None
+    bank = source.bank
+    queue = tuple((step, time_ns) for step, time_ns, _ in bank.pending())
+    return bank.schedule.state()[0], queue, tuple(bank.newest.stamps_ns.tolist())
+
+
+def _split(groups: Sequence[Group], keys: Sequence[Sequence[Any]]) -> tuple[Group, ...]:
+    parts = []
+    for group, of in zip(groups, keys, strict=True):
+        for key in dict.fromkeys(of):
+            rows = [row for row, each in enumerate(of) if each == key]
+            names, sensors = tuple(group.names[row] for row in rows), tuple(group.sensors[row] for row in rows)
+            parts.append(replace(group, names=names, sensors=sensors))
+    return tuple(parts)
+
+
+def _state(part: Disturb | Remembers) -> Mapping[str, Array]:
+    return part.aligned() if isinstance(part, NoiseBank) else part.state()
+
+
+def _restore(part: Disturb | Remembers, rows: Sequence[tuple[Mapping[str, Array], int]]) -> None:
+    """Restore rows of the states of several parts, unless they are of another kind of noise or memory."""
+    present = part.state()
+    if all(state.keys() == present.keys() for state, _ in rows):
+        together = {name: np.stack([state[name][row] for state, row in rows]) for name in present}
+        if all(together[name].shape == np.shape(present[name]) for name in present):
+            part.restore(together)

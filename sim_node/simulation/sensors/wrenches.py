@@ -1,0 +1,73 @@
+"""Sensors of forces and torques: of contacts of a body, and through its joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sim_node.simulation.sensors.context import SensorContext
+from sim_node.simulation.sensors.noise import Noise, Quantities
+from sim_node.simulation.sensors.parameters import group, parameter
+from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
+
+
+@dataclass(frozen=True)
+class WrenchSensor(SensorType):
+    """Base of sensors of a force (N) and a torque (N m) about their frame's origin, along its axes."""
+
+    rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    force: Noise = group(Noise(), "N", "force")
+    torque: Noise = group(Noise(), "N m", "torque")
+
+    channels: ClassVar = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
+
+    def quantities(self) -> Quantities:
+        """Return force and torque, three axes each."""
+        return (self.force, 3), (self.torque, 3)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """Return a geometry_msgs/WrenchStamped."""
+        return (Message("wrench", "geometry_msgs/msg/WrenchStamped", {"wrench": channels(0, 6)}),)
+
+
+@sensor("contact")
+@dataclass(frozen=True)
+class Contact(WrenchSensor):
+    """Measures the wrench of all contacts of the body that it is fixed to, about its frame's origin, along its axes.
+
+    It is the wrench on the body: +m g upwards for a body at rest on the ground, zero in free fall.
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        force: Noise of the force, N.
+        torque: Noise of the torque, N m.
+    """
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Contact], context: SensorContext) -> Measure:
+        """Return the function for the wrenches of contacts (S, 6)."""
+        return lambda state: state.pairs_to_frame(context.environment.contact(context.frames, state.pose[:, :3]))
+
+
+@sensor("force_torque")
+@dataclass(frozen=True)
+class ForceTorque(WrenchSensor):
+    """Measures the wrench on the body that it is fixed to through its joint, about its frame's origin, along its axes.
+
+    Frozen joints count: one between flange and tool makes a wrist sensor. A body that hangs from its joint at rest
+    reads +m g upwards.
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        force: Noise of the force, N.
+        torque: Noise of the torque, N m.
+    """
+
+    @classmethod
+    def measure(cls, sensors: Sequence[ForceTorque], context: SensorContext) -> Measure:
+        """Return the function for the wrenches through joints (S, 6)."""
+        return lambda state: state.pairs_to_frame(context.environment.joint(context.frames, state.pose[:, :3]))

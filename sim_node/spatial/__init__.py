@@ -1,0 +1,1 @@
+"""Space: geometry, frames by convention, and the time-indexed transform tree."""

@@ -1,0 +1,214 @@
+"""Formulas bound to what they name: functions that compute their values as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean, shown
+from sim_node.viewing.schematic.eql import Call, Formula, Index, Name, Number, Row, Sum, Tree
+from sim_node.viewing.schematic.formulas import FORMULAS, LINEAR, POSE_LABELS, as_pose, as_transform
+from sim_node.world.problems import Problem, WorldError, counted
+
+_OPERATORS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Numbers that change with time.
+
+    Attributes:
+        labels: A label of each number.
+        read: Returns the numbers (n,) as they are now; it may be the same array each time. A pose has the order
+            [qx qy qz qw x y z]. NaN where there is no value yet.
+    """
+
+    labels: tuple[str, ...]
+    read: Callable[[], FloatArray]
+
+    @property
+    def is_pose(self) -> bool:
+        """Return whether it is a pose."""
+        return self.labels == POSE_LABELS
+
+
+class Scope(Protocol):
+    """What formulas can name."""
+
+    def find(self, name: str) -> Signal | None:
+        """Return a signal.
+
+        Args:
+            name: Its name, such as `drone.world_pos` or `/imu.angular_velocity.x`.
+
+        Returns:
+            The signal, or None if there is none of the name.
+        """
+
+    def names(self) -> Iterable[str]:
+        """Return the names, for messages."""
+
+
+class UnknownName(ValueError):
+    """A formula names what does not exist, or what cannot be computed. The message is for the user."""
+
+
+def bound(formula: Formula, scope: Scope) -> Signal:
+    """Return the value of a formula as a signal.
+
+    Args:
+        formula: The formula.
+        scope: What it can name.
+
+    Returns:
+        The signal.
+
+    Raises:
+        UnknownName: A name is unknown, or a formula does not apply to a value.
+    """
+    return _bind(formula.tree, scope)
+
+
+def bound_pose(formula: Formula, scope: Scope) -> Callable[[], FloatArray]:
+    """Return a function that computes a pose (7,) [x y z qx qy qz qw], of a pose or of a position alone.
+
+    Args:
+        formula: The formula.
+        scope: What it can name.
+
+    Returns:
+        The function.
+
+    Raises:
+        UnknownName: As `bound`, or it has neither three nor seven numbers.
+    """
+    signal = bound(formula, scope)
+    if len(signal.labels) not in (3, 7):
+        message = f"{shown(formula.text)} is {counted(len(signal.labels), 'number')}; a pose (7) or a position (3)"
+        raise UnknownName(f"{message} is needed")
+    read = signal.read
+    return lambda: as_pose(read())
+
+
+def problem_of(formula: Formula, key: str, error: UnknownName) -> WorldError:
+    """Return an error of a formula with its place."""
+    return WorldError([Problem(formula.where, key, str(error))])
+
+
+def _bind(tree: Tree, scope: Scope) -> Signal:
+    if isinstance(tree, Number):
+        value = np.array([tree.value])
+        return Signal((f"{tree.value:g}",), lambda: value)
+    if isinstance(tree, Name):
+        return _named(tree, scope)
+    if isinstance(tree, Index):
+        return _indexed(tree, _bind(tree.of, scope))
+    if isinstance(tree, Row):
+        return _row(tree, scope)
+    if isinstance(tree, Sum):
+        return _sum(tree, _bind(tree.left, scope), _bind(tree.right, scope))
+    return _called(tree, scope)
+
+
+def _named(name: Name, scope: Scope) -> Signal:
+    text = str(name)
+    found = scope.find(text)
+    if found is not None:
+        return found
+    owner, _, label = text.rpartition(".")
+    whole = scope.find(owner) if owner else None
+    if whole is not None:
+        if label in whole.labels:
+            return _element(whole, whole.labels.index(label))
+        known = ", ".join(whole.labels[:20])
+        raise UnknownName(f"{owner} has no {label!r}{did_you_mean(label, whole.labels)} (known: {known})")
+    hint = did_you_mean(text, scope.names())
+    if not hint and not owner:
+        hint = f"; a component is named ENTITY.COMPONENT, as in {text}.world_pos"
+    raise UnknownName(f"there is no {shown(text)!r}{hint}")
+
+
+def _element(of: Signal, index: int) -> Signal:
+    read = of.read
+    return Signal((of.labels[index],), lambda: read()[index : index + 1])
+
+
+def _indexed(tree: Index, of: Signal) -> Signal:
+    if tree.index >= len(of.labels):
+        raise UnknownName(f"[{tree.index}] of {counted(len(of.labels), 'number')}; indices begin at 0")
+    return _element(of, tree.index)
+
+
+def _row(tree: Row, scope: Scope) -> Signal:
+    parts = [_bind(each, scope) for each in tree.items]
+    plain = all(isinstance(each, Number) for each in tree.items)
+    labels = tuple(label for part in parts for label in part.labels)
+    if len(labels) == 7 and plain:
+        labels = POSE_LABELS
+    reads = [part.read for part in parts]
+    if plain:
+        value = np.concatenate([read() for read in reads])
+        return Signal(labels, lambda: value)
+    return Signal(labels, lambda: np.concatenate([read() for read in reads]))
+
+
+def _sum(tree: Sum, left: Signal, right: Signal) -> Signal:
+    """Return a sum of numbers; a pose plus a position is moved along the world's axes."""
+    first, second, count = left.read, right.read, len(right.labels)
+    if left.is_pose and tree.operator in "+-" and count in (3, 7):
+        if right.is_pose and any(second()[:4]) and all(isinstance(each, Number) for each in _items(tree.right)):
+            raise UnknownName("poses cannot be added; begin with (0,0,0,0, or use .translate_world() and .rotate()")
+        sign = 1.0 if tree.operator == "+" else -1.0
+
+        def moved() -> FloatArray:
+            pose = as_pose(first())
+            by = second()
+            pose[:3] += sign * (by if count == 3 else by[LINEAR])
+            return as_transform(pose)
+
+        return Signal(left.labels, moved)
+    if 1 not in (len(left.labels), count) and len(left.labels) != count:
+        found = f"{counted(len(left.labels), 'number')} {tree.operator} {counted(count, 'number')}"
+        raise UnknownName(f"{found}; both need as many, or one of them a single one")
+    apply = _OPERATORS[tree.operator]
+
+    def result() -> FloatArray:
+        with np.errstate(all="ignore"):
+            return apply(first(), second())
+
+    named = right if isinstance(tree.left, Number) or len(left.labels) < count else left
+    return Signal(named.labels, result)
+
+
+def _items(tree: Tree) -> tuple[Tree, ...]:
+    return tree.items if isinstance(tree, Row) else (tree,)
+
+
+def _called(tree: Call, scope: Scope) -> Signal:
+    kind = FORMULAS.get(tree.name)
+    if kind is None:
+        raise UnknownName(f"there is no formula {tree.name!r}{did_you_mean(tree.name, FORMULAS)}")
+    of = _bind(tree.of, scope)
+    arguments = [_bind(each, scope) for each in tree.arguments]
+    if len(arguments) != kind.takes or any(len(each.labels) != 1 for each in arguments):
+        found = sum(len(each.labels) for each in arguments)
+        raise UnknownName(f"{tree.name} takes {counted(kind.takes, 'number')}, found {found}")
+    if kind.of and len(of.labels) not in kind.of:
+        allowed = " or ".join(str(each) for each in kind.of)
+        raise UnknownName(f"{tree.name} applies to {allowed} numbers, found {counted(len(of.labels), 'number')}")
+    read, apply = of.read, kind.apply
+    labels = kind.labels(of.labels)
+    if all(isinstance(each, Number) for each in tree.arguments):
+        fixed = np.array([each.value for each in tree.arguments if isinstance(each, Number)])
+        return Signal(labels, lambda: apply(read(), fixed))
+    reads = [each.read for each in arguments]
+    return Signal(labels, lambda: apply(read(), np.concatenate([each() for each in reads])))

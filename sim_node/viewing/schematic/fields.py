@@ -1,0 +1,229 @@
+"""Typed access to the arguments and properties of nodes; faults are recorded with their places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sim_node.text import did_you_mean
+from sim_node.viewing.schematic.eql import EqlFault, Formula, formula
+from sim_node.viewing.schematic.kdl import KdlNode, KdlValue
+from sim_node.world.fetched import fetched, is_url
+from sim_node.world.locate import LocateError
+from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.report import LineColumn, Report
+
+MAX_NUMBER = 1e12
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text that is read.
+
+    Attributes:
+        report: Where faults go.
+        path: The file that paths are relative to, or None for the current folder.
+        roots: The folders that may be read; None for all.
+        lines: Lines of the file before the text.
+        columns: Columns of the file before the text.
+    """
+
+    report: Report
+    path: Path | None = None
+    roots: Roots | None = None
+    lines: int = 0
+    columns: int = 0
+
+    def place(self, at: LineColumn, key: str = "") -> Place:
+        """Return the place of a line and column of the text."""
+        line, column = at
+        return Place(Where(self.report.file, line + self.lines, column + self.columns), key)
+
+    def error(self, message: str, at: LineColumn, key: str = "") -> None:
+        """Record a fault."""
+        self.report.errors.append(Problem(self.place(at).where, key, message))
+
+
+class Fields:
+    """A node that is read.
+
+    Args:
+        node: The node.
+        source: The text that it is in.
+        key: Where it is, as in `hsplit.viewport`.
+    """
+
+    def __init__(self, node: KdlNode, source: Source, key: str = "") -> None:
+        self.node, self.source = node, source
+        node.read = True
+        self.key = f"{key}.{shown_key(node.name)}" if key else shown_key(node.name)
+
+    @property
+    def place(self) -> Place:
+        """The place of the node's name."""
+        return self.source.place(self.node.at, self.key)
+
+    def error(self, message: str, at: LineColumn | None = None, key: str = "") -> None:
+        """Record a fault of the node, or of one of its properties."""
+        self.source.error(message, self.node.at if at is None else at, f"{self.key}.{key}" if key else self.key)
+
+    def only(self, properties: Collection[str], without_effect: Collection[str] = ()) -> None:
+        """Record properties that are unknown; those without effect here are not read."""
+        for name, place in self.node.property_places.items():
+            if name not in properties and name not in without_effect:
+                known = ", ".join(properties)
+                self.error(f"unknown property{did_you_mean(name, properties)} (known: {known})", place, shown_key(name))
+
+    def unused(self, *names: str) -> None:
+        """Take back that properties were read, because others leave them without effect."""
+        for name in names:
+            if name in self.node.properties:
+                self.node.properties[name].read = False
+
+    def only_enu(self) -> None:
+        """Record a frame of other axes than the world's."""
+        value = self._property("frame")
+        if value is not None and str(value.value).upper() != "ENU":
+            self.error(f"found {_found(value)}; allowed: ENU, the axes of the world", value.at, "frame")
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text."""
+        value = self._property(name)
+        if value is None:
+            return default
+        if not isinstance(value.value, str):
+            self.error(f"a text is needed, found {_found(value)}", value.at, name)
+            return default
+        return value.value
+
+    def flag(self, name: str) -> bool:
+        """Return whether a property is true."""
+        value = self._property(name)
+        if value is None:
+            return False
+        if not isinstance(value.value, bool):
+            self.error(f"#true or #false is needed, found {_found(value)}", value.at, name)
+            return False
+        return value.value
+
+    def number(self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False) -> float | None:
+        """Return a number in a range, or above its lower end; None if it is not given or invalid."""
+        value = self._property(name)
+        return None if value is None else self._number(value, name, low, high, above=above)
+
+    def length(self, name: str) -> float:
+        """Return a length above zero, which must be given."""
+        if name not in self.node.properties:
+            self.error(f"needs {name}=, a length in m")
+            return 1.0
+        return self.number(name, 0.0, above=True) or 1.0
+
+    def argument(self, what: str) -> KdlValue | None:
+        """Return the only argument, a text; None with the fault recorded."""
+        arguments = self.node.arguments
+        if len(arguments) != 1:
+            self.error(f"needs {what}, found {len(arguments)} arguments")
+            return None
+        arguments[0].read = True
+        if not isinstance(arguments[0].value, str):
+            self.error(f"{what} is needed, found {_found(arguments[0])}", arguments[0].at)
+            return None
+        return arguments[0]
+
+    def numbers(self, values: tuple[KdlValue, ...], low: float, high: float) -> list[float]:
+        """Return arguments as numbers in a range; those that are none as the lower end."""
+        return [found if (found := self._number(each, "", low, high)) is not None else low for each in values]
+
+    def formula(self, name: str) -> Formula | None:
+        """Return a property as a formula; None if it is not given or invalid."""
+        value = self._property(name)
+        if value is None:
+            return None
+        if isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
+            value = replace(value, value=repr(value.value))
+        if not isinstance(value.value, str):
+            self.error(f"a formula is needed, found {_found(value)}", value.at, name)
+            return None
+        return self.parsed(value, name)
+
+    def parsed(self, value: KdlValue, name: str = "") -> Formula | None:
+        """Return a value as a formula; None with the fault recorded."""
+        place = self.source.place(value.at)
+        value.read = True
+        try:
+            return formula(str(value.value), place.where)
+        except EqlFault as fault:
+            self.error(f"{fault.message} (character {fault.column} of {quoted(str(value.value))})", value.at, name)
+            return None
+
+    def triple(self, name: str) -> tuple[float, float, float]:
+        """Return a property of the form "(x, y, z)"; zeros if it is not given."""
+        value = self._property(name)
+        if value is None:
+            return 0.0, 0.0, 0.0
+        parts = str(value.value).strip().removeprefix("(").removesuffix(")").split(",")
+        try:
+            x, y, z = (float(part) for part in parts)
+            if not all(abs(each) <= MAX_NUMBER for each in (x, y, z)):
+                raise ValueError
+        except ValueError:
+            self.error(f'three numbers are needed, as in "(0, 0, 1)", found {_found(value)}', value.at, name)
+            return 0.0, 0.0, 0.0
+        return x, y, z
+
+    def file(self, name: str, suffixes: tuple[str, ...]) -> Path | None:
+        """Return a file that a property names, or that of a URL; None with the fault recorded."""
+        value = self._property(name)
+        if value is None or not isinstance(value.value, str) or not value.value:
+            self.error(f"needs {name}=, the path of a file ({', '.join(suffixes)})")
+            return None
+        text = value.value
+        try:
+            path = self._located(text)
+        except LocateError as error:
+            self.error(str(error), value.at, name)
+            return None
+        if path.suffix.lower() not in suffixes:
+            self.error(f"{quoted(text)} does not end in {' or '.join(suffixes)}", value.at, name)
+            return None
+        self.source.report.read.append(path)
+        return path
+
+    def _located(self, text: str) -> Path:
+        if self.source.roots is not None and self.source.path is not None:
+            return self.source.roots.model(text, self.source.path)
+        if is_url(text):
+            return fetched(text)
+        folder = Path() if self.source.path is None else self.source.path.parent
+        path = folder / text
+        if not path.is_file():
+            raise LocateError(f"{quoted(text)}: there is no such file")
+        return path
+
+    def _property(self, name: str) -> KdlValue | None:
+        """Return a property, as read."""
+        value = self.node.properties.get(name)
+        if value is not None:
+            value.read = True
+        return value
+
+    def _number(self, value: KdlValue, name: str, low: float, high: float, *, above: bool = False) -> float | None:
+        number = value.value
+        value.read = True
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+            self.error(f"a number is needed, found {_found(value)}", value.at, name)
+            return None
+        if not low <= number <= high or (above and number == low):
+            allowed = f"above {low:g}" if above else f"{low:g} to {high:g}"
+            self.error(f"found {number:g}; allowed: {allowed}", value.at, name)
+            return None
+        return float(number)
+
+
+def _found(value: KdlValue) -> str:
+    if value.value is None or isinstance(value.value, bool):
+        return f"#{str(value.value).lower().replace('none', 'null')}"
+    return quoted(value.value) if isinstance(value.value, str) else f"{value.value:g}"

@@ -1,0 +1,121 @@
+"""What formulas compute: rotations and translations of poses, and functions of numbers.
+
+Values are arrays (n,) in the order of Elodin's components: a pose is [qx qy qz qw x y z]. Formulas apply strictly from
+left to right, each to the result of what stands before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+
+POSE_LABELS = ("q0", "q1", "q2", "q3", "x", "y", "z")
+LINEAR, ANGULAR = slice(4, 7), slice(0, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaType:
+    """A formula.
+
+    Attributes:
+        takes: How many numbers it takes.
+        apply: Computes the result of a value and the numbers (takes,).
+        of: The lengths of values that it applies to; () for any.
+        labels: Of the result, from those of the value.
+    """
+
+    takes: int
+    apply: Callable[[FloatArray, FloatArray], FloatArray]
+    of: tuple[int, ...]
+    labels: Callable[[tuple[str, ...]], tuple[str, ...]]
+
+
+def as_pose(transform: FloatArray) -> FloatArray:
+    """Return a pose (7,) [x y z qx qy qz qw] of a value (7,) in Elodin's order, or of a position (3,).
+
+    Zeros instead of a quaternion are no rotation.
+    """
+    if len(transform) == 3:
+        return np.concatenate([transform, [0.0, 0.0, 0.0, 1.0]])
+    length = float(np.linalg.norm(transform[ANGULAR]))
+    turned = transform[ANGULAR] / length if length > 0.0 else np.array([0.0, 0.0, 0.0, 1.0])
+    return np.concatenate([transform[LINEAR], turned])
+
+
+def as_transform(pose: FloatArray) -> FloatArray:
+    """Return a value (7,) in Elodin's order of a pose (7,)."""
+    return np.concatenate([pose[3:], pose[:3]])
+
+
+def euler(degrees: FloatArray) -> FloatArray:
+    """Return the quaternion (4,) of angles (3,) about x, y and z in degrees: first x, then the turned y and z axes."""
+    turn = np.array([0.0, 0.0, 0.0, 1.0])
+    for axis, angle in zip(np.eye(3), np.radians(degrees), strict=True):
+        turn = quaternions.multiply(turn, quaternions.from_axis_angle(axis, angle))
+    return turn
+
+
+def _rotation(axes: tuple[int, ...], *, world: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return a formula of rotations about axes in order; of the world, they do not move the position."""
+
+    def rotate(value: FloatArray, degrees: FloatArray) -> FloatArray:
+        pose = as_pose(value)
+        turned = pose[3:]
+        for axis, angle in zip(axes, np.radians(degrees), strict=True):
+            turn = quaternions.from_axis_angle(np.eye(3)[axis], angle)
+            turned = quaternions.multiply(turn, turned) if world else quaternions.multiply(turned, turn)
+        return as_transform(poses.pose(pose[:3], turned))
+
+    return rotate
+
+
+def _translation(axes: tuple[int, ...], *, world: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    def translate(value: FloatArray, metres: FloatArray) -> FloatArray:
+        pose = as_pose(value)
+        by = np.zeros(3)
+        by[list(axes)] = metres
+        moved = pose[:3] + (by if world else quaternions.rotate(pose[3:], by))
+        return as_transform(poses.pose(moved, pose[3:]))
+
+    return translate
+
+
+def _of_pose(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return POSE_LABELS
+
+
+def _same(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return labels
+
+
+def _part(*, linear: bool) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return a formula of half of a pose (7,), whose angular part has four numbers, or of a motion or force (6,)."""
+
+    def part(value: FloatArray, none: FloatArray) -> FloatArray:
+        start = len(value) - 3
+        return value[start:] if linear else value[:start]
+
+    return part
+
+
+def _formulas() -> Iterator[tuple[str, FormulaType]]:
+    for suffix, axes in {"_x": (0,), "_y": (1,), "_z": (2,), "": (0, 1, 2)}.items():
+        for frame, world in {"": False, "_world": True}.items():
+            count = len(axes)
+            yield f"rotate{frame}{suffix}", FormulaType(count, _rotation(axes, world=world), (3, 7), _of_pose)
+            yield f"translate{frame}{suffix}", FormulaType(count, _translation(axes, world=world), (3, 7), _of_pose)
+    yield "linear", FormulaType(0, _part(linear=True), (6, 7), lambda labels: labels[-3:])
+    yield "angular", FormulaType(0, _part(linear=False), (6, 7), lambda labels: labels[:-3])
+    yield "abs", FormulaType(0, lambda value, none: np.abs(value), (), _same)
+    yield "sqrt", FormulaType(0, lambda value, none: np.sqrt(np.maximum(value, 0.0)), (), _same)
+    yield "sign", FormulaType(0, lambda value, none: np.sign(value), (), _same)
+    yield "degrees", FormulaType(0, lambda value, none: np.degrees(value), (), _same)
+    yield "norm", FormulaType(0, lambda value, none: np.array([np.linalg.norm(value)]), (), lambda labels: ("norm",))
+
+
+FORMULAS: dict[str, FormulaType] = dict(_formulas())

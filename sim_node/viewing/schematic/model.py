@@ -1,0 +1,235 @@
+"""Schematics: what is drawn of a world, and how panels are laid out, as frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sim_node.viewing.schematic.eql import Formula
+from sim_node.world.problems import NO_PLACE, Place
+
+Colour = tuple[float, float, float, float]
+GREY: Colour = (0.62, 0.65, 0.70, 1.0)
+DEFAULT_FOV = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class Viewport:
+    """A view of the scene with a camera of its own.
+
+    The camera looks along the x axis of `pos`, with z up; with `look_at` at that point, upright.
+
+    Attributes:
+        name: Its name.
+        pos: Pose of the camera in the fixed frame; None for a camera that the user moves.
+        look_at: What it looks at; None for the direction of `pos`.
+        up: The direction (3,) that is up in the picture; None for z of the fixed frame.
+        rolls: Whether up in the picture is up for `pos`, even with `look_at`.
+        fov: Vertical field of view, degrees.
+        near: Distance of the nearest thing that is drawn, m; None for the viewer's own.
+        far: Distance of the farthest, m.
+        show_grid: Whether the grid is drawn.
+        active: Whether its tab is in front.
+        share: Its part of the split that it is in, from 0 to 1; None for as much as the others.
+        place: Where it is written.
+    """
+
+    name: str = ""
+    pos: Formula | None = None
+    look_at: Formula | None = None
+    up: Formula | None = None
+    rolls: bool = False
+    fov: float = DEFAULT_FOV
+    near: float | None = None
+    far: float | None = None
+    show_grid: bool = False
+    active: bool = False
+    share: float | None = None
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPanel:
+    """Curves over time.
+
+    Attributes:
+        name: Its name.
+        curves: A formula for each group of curves, one for each of its numbers.
+        limits: The lowest and highest value that is shown; None for all that there are.
+        active: Whether its tab is in front.
+        share: Its part of the split that it is in; None for as much as the others.
+        place: Where it is written.
+    """
+
+    name: str = ""
+    curves: tuple[Formula, ...] = ()
+    limits: tuple[float, float] | None = None
+    active: bool = False
+    share: float | None = None
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Panels side by side, or one below the other.
+
+    Attributes:
+        horizontal: Whether they are side by side.
+        panels: The panels.
+        name: Its name.
+        active: Whether its tab is in front.
+        share: Its part of the split that it is in; None for as much as the others.
+        place: Where it is written.
+        not_drawn: Kinds of panels in it that are known and not drawn.
+    """
+
+    horizontal: bool
+    panels: tuple[Panel, ...] = ()
+    name: str = ""
+    active: bool = False
+    share: float | None = None
+    place: Place = field(default=NO_PLACE, compare=False)
+    not_drawn: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """Panels of which one is in front.
+
+    Attributes:
+        panels: The panels.
+        name: Its name.
+        active: Whether its tab is in front.
+        share: Its part of the split that it is in; None for as much as the others.
+        place: Where it is written.
+        not_drawn: Kinds of panels in it that are known and not drawn.
+    """
+
+    panels: tuple[Panel, ...] = ()
+    name: str = ""
+    active: bool = False
+    share: float | None = None
+    place: Place = field(default=NO_PLACE, compare=False)
+    not_drawn: tuple[str, ...] = ()
+
+
+Panel = Viewport | GraphPanel | Split | Tabs
+
+
+@dataclass(frozen=True, slots=True)
+class Solid:
+    """A shape of fixed size.
+
+    Attributes:
+        kind: box, sphere, cylinder (along z) or plane (normal z).
+        size: Full lengths (x, y, z) of a box; (radius,); (radius, height); (width along x, depth along y). m.
+        colour: Red, green, blue and opacity, 0 to 1.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    colour: Colour = GREY
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEllipsoid:
+    """An ellipsoid whose size may change.
+
+    Attributes:
+        scale: Its three radii, m: a formula of three numbers.
+        colour: Red, green, blue and opacity, 0 to 1.
+    """
+
+    scale: Formula
+    colour: Colour = GREY
+
+
+@dataclass(frozen=True, slots=True)
+class GlbModel:
+    """A model in a GLB or glTF file, whose y axis becomes z: it is scaled, then rotated, then translated.
+
+    Attributes:
+        file: The file.
+        scale: Factor of its size.
+        rotate: Angles (3,) about x, y and z, degrees: first x, then the turned y and z axes.
+        translate: Translation (3,), m.
+    """
+
+    file: Path
+    scale: float = 1.0
+    rotate: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    translate: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+Drawn = Solid | LiveEllipsoid | GlbModel
+
+
+@dataclass(frozen=True, slots=True)
+class Object3d:
+    """Something that is drawn at a pose.
+
+    Attributes:
+        pose: Its pose in the fixed frame, or its position.
+        drawn: What is drawn.
+        place: Where it is written.
+    """
+
+    pose: Formula
+    drawn: Drawn
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Schematic:
+    """What is drawn of a world, and how panels are laid out.
+
+    Attributes:
+        panels: The panels; several at the top are tabs.
+        objects: What is drawn.
+        notes: What of the text has no effect, as lines with places, unless it went to the report of a world.
+        text: The text that it was read from.
+        file: The file of the text, or None if it stands in the world.
+        place: Where the world names it.
+    """
+
+    panels: tuple[Panel, ...] = ()
+    objects: tuple[Object3d, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    text: str = field(default="", compare=False, repr=False)
+    file: Path | None = field(default=None, compare=False)
+    place: Place = field(default=NO_PLACE, compare=False)
+
+    def each(self) -> Iterator[Panel]:
+        """Yield all panels, each before those in it."""
+        waiting = list(reversed(self.panels))
+        while waiting:
+            panel = waiting.pop()
+            yield panel
+            if isinstance(panel, (Split, Tabs)):
+                waiting += reversed(panel.panels)
+
+    def viewports(self) -> tuple[Viewport, ...]:
+        """Return the viewports in order."""
+        return tuple(panel for panel in self.each() if isinstance(panel, Viewport))
+
+    def graphs(self) -> tuple[GraphPanel, ...]:
+        """Return the graphs in order."""
+        return tuple(panel for panel in self.each() if isinstance(panel, GraphPanel))
+
+    def topics(self) -> tuple[str, ...]:
+        """Return the topics that formulas name, in order."""
+        names = (name for formula in self.formulas() for name in formula.names())
+        return tuple(dict.fromkeys(name.parts[0] for name in names if name.parts[0].startswith("/")))
+
+    def formulas(self) -> Iterator[Formula]:
+        """Yield all formulas in order."""
+        for panel in self.each():
+            if isinstance(panel, Viewport):
+                yield from (each for each in (panel.pos, panel.look_at, panel.up) if each is not None)
+            elif isinstance(panel, GraphPanel):
+                yield from panel.curves
+        for thing in self.objects:
+            yield thing.pose
+            if isinstance(thing.drawn, LiveEllipsoid):
+                yield thing.drawn.scale

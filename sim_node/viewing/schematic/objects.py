@@ -1,0 +1,144 @@
+"""What schematics draw: `object_3d` and the nodes in it, each in a table by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sim_node.text import did_you_mean
+from sim_node.viewing.schematic.fields import Fields
+from sim_node.viewing.schematic.model import GREY, Colour, Drawn, GlbModel, LiveEllipsoid, Object3d, Solid
+from sim_node.world.problems import quoted
+
+DrawnReader = Callable[[Fields], "Drawn | None"]
+_WITHOUT_EFFECT = frozenset({"animate", "icon", "visibility_range", "thruster"})
+GLB_SUFFIXES = (".glb", ".gltf")
+# Names for colours, 0 to 255.
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "black": (0, 0, 0),
+    "white": (255, 255, 255),
+    "gray": (128, 128, 128),
+    "red": (230, 45, 45),
+    "green": (45, 170, 75),
+    "blue": (40, 90, 230),
+    "orange": (255, 145, 20),
+    "yellow": (250, 215, 45),
+    "pink": (245, 125, 180),
+    "cyan": (30, 190, 220),
+    "mint": (125, 225, 175),
+    "turquoise": (50, 205, 195),
+}
+
+
+def read_object(fields: Fields) -> Object3d | None:
+    """Read an `object_3d` node. Return None with the faults recorded."""
+    fields.only(("frame",), ("frame_orientation", "orientation"))
+    fields.only_enu()
+    value = fields.argument("the pose at which it is drawn, such as ball.world_pos,")
+    pose = None if value is None else fields.parsed(value)
+    found: list[Drawn] = []
+    for child in fields.node.children:
+        read = DRAWN.get(child.name)
+        if read is not None:
+            drawn = read(Fields(child, fields.source, fields.key))
+            found += [] if drawn is None else [drawn]
+        elif child.name not in _WITHOUT_EFFECT:
+            inner = Fields(child, fields.source, fields.key)
+            inner.error(f"unknown node{did_you_mean(child.name, DRAWN)} (known: {', '.join(DRAWN)})")
+    if not fields.node.children:
+        fields.error(f"needs a shape in braces: {', '.join(DRAWN)}")
+    if len(found) > 1:
+        fields.error(f"has {len(found)} shapes; each object_3d has one")
+    return None if pose is None or not found else Object3d(pose, found[0], fields.place)
+
+
+def _colour(fields: Fields) -> Colour:
+    """Return the colour that a node in the braces of a shape gives."""
+    colour, latest = GREY, None
+    for child in fields.node.children:
+        if child.name in ("emissivity", "grid_color"):
+            continue
+        inner = Fields(child, fields.source, fields.key)
+        if child.name != "color":
+            inner.error("unknown node (known: color)")
+            continue
+        inner.only(())
+        colour = _read_colour(inner)
+        if latest is not None:  # the last one counts
+            latest.read = False
+        latest = child
+    return colour
+
+
+def _read_colour(fields: Fields) -> Colour:
+    arguments = fields.node.arguments
+    if len(arguments) in (1, 2) and isinstance(arguments[0].value, str):
+        name = arguments[0].value
+        arguments[0].read = True
+        if name not in COLOURS:
+            known = f"{did_you_mean(name, COLOURS)} (known: {', '.join(COLOURS)})"
+            fields.error(f"unknown colour {quoted(name)}{known}", arguments[0].at)
+            return GREY
+        parts = [*map(float, COLOURS[name]), *fields.numbers(arguments[1:], 0.0, 255.0)]
+    elif len(arguments) in (3, 4):
+        parts = fields.numbers(arguments, 0.0, 255.0)
+    else:
+        fields.error(f"needs red, green, blue and perhaps opacity, 0 to 255, found {len(arguments)} values")
+        return GREY
+    red, green, blue, *opacity = (part / 255.0 for part in parts)
+    return red, green, blue, *(opacity or [1.0])  # type: ignore[return-value]
+
+
+def _solid(fields: Fields, kind: str, *lengths: str) -> Solid:
+    fields.only(lengths, ("emissivity",))
+    return Solid(kind, tuple(fields.length(name) for name in lengths), _colour(fields))
+
+
+def read_sphere(fields: Fields) -> Solid:
+    """Read a sphere."""
+    return _solid(fields, "sphere", "radius")
+
+
+def read_box(fields: Fields) -> Solid:
+    """Read a box."""
+    return _solid(fields, "box", "x", "y", "z")
+
+
+def read_cylinder(fields: Fields) -> Solid:
+    """Read a cylinder along z."""
+    return _solid(fields, "cylinder", "radius", "height")
+
+
+def read_plane(fields: Fields) -> Solid:
+    """Read a plane."""
+    return _solid(fields, "plane", "width", "depth")
+
+
+def read_ellipsoid(fields: Fields) -> LiveEllipsoid | None:
+    """Read an ellipsoid."""
+    fields.only(("scale",), ("show_grid", "emissivity"))
+    if "scale" not in fields.node.properties:
+        fields.error('needs scale=, a formula of three radii in m, as in "(1, 1, 2)"')
+        return None
+    scale, colour = fields.formula("scale"), _colour(fields)
+    return None if scale is None else LiveEllipsoid(scale, colour)
+
+
+def read_glb(fields: Fields) -> GlbModel | None:
+    """Read a model in a file."""
+    fields.only(("path", "scale", "translate", "rotate"), ("emissivity", "glow", "glow_color"))
+    scale = fields.number("scale", 0.0, above=True)
+    rotate, translate = fields.triple("rotate"), fields.triple("translate")
+    for child in fields.node.children:
+        Fields(child, fields.source, fields.key).error("a glb has no nodes in braces")
+    file = fields.file("path", GLB_SUFFIXES)
+    return None if file is None else GlbModel(file, 1.0 if scale is None else scale, rotate, translate)
+
+
+DRAWN: dict[str, DrawnReader] = {
+    "sphere": read_sphere,
+    "box": read_box,
+    "cylinder": read_cylinder,
+    "plane": read_plane,
+    "ellipsoid": read_ellipsoid,
+    "glb": read_glb,
+}

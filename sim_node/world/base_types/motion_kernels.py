@@ -1,0 +1,53 @@
+"""Compiled loops over bases: commands within their limits, and odometry by exact arcs."""
+
+from __future__ import annotations
+
+import math
+
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.spatial.geometry.kernel import kernel
+
+# Below this angle (rad) a chord is as long as its arc, to the last bit.
+_STRAIGHT = 1e-8
+
+
+@kernel(nogil=True, error_model="numpy")
+def unexpired(commands: FloatArray, now: float, wanted: FloatArray) -> None:
+    """Write the twists (K, 3) that are commanded at a time in s: commands (K, 4) hold until their last column."""
+    for k in range(commands.shape[0]):
+        alive = commands[k, 3] > now
+        for i in range(3):
+            wanted[k, i] = commands[k, i] if alive else 0.0
+
+
+@kernel(nogil=True, error_model="numpy")
+def approach_twists(
+    wanted: FloatArray, fastest: FloatArray, most: FloatArray, setpoints: FloatArray, changes: FloatArray
+) -> None:
+    """Move setpoints (K, 3) towards wanted twists (K, 3), and write by how much.
+
+    fastest (K, 2): m/s and rad/s; a twist beyond is scaled down as a whole. most (K, 3): the largest changes.
+    """
+    for k in range(wanted.shape[0]):
+        over = max(math.hypot(wanted[k, 0], wanted[k, 1]) / fastest[k, 0], abs(wanted[k, 2]) / fastest[k, 1], 1.0)
+        for i in range(3):
+            change = wanted[k, i] / over - setpoints[k, i]
+            changes[k, i] = min(max(change, -most[k, i]), most[k, i])
+            setpoints[k, i] += changes[k, i]
+
+
+@kernel(nogil=True, error_model="numpy")
+def count_odometry(twists: FloatArray, seconds: float, odometry: FloatArray) -> None:
+    """Advance odometry (K, 8) [x y yaw vx vy wz path turned] by constant twists (K, 3); see motion.arcs."""
+    for k in range(twists.shape[0]):
+        vx, vy, turn = twists[k, 0] * seconds, twists[k, 1] * seconds, twists[k, 2] * seconds
+        half = 0.5 * turn
+        chord = 1.0 if abs(half) < _STRAIGHT else math.sin(half) / half
+        yaw = odometry[k, 2] + half
+        cosine, sine = chord * math.cos(yaw), chord * math.sin(yaw)
+        odometry[k, 0] += vx * cosine - vy * sine
+        odometry[k, 1] += vx * sine + vy * cosine
+        odometry[k, 2] += turn
+        odometry[k, 3], odometry[k, 4], odometry[k, 5] = twists[k, 0], twists[k, 1], twists[k, 2]
+        odometry[k, 6] += abs(chord) * math.hypot(vx, vy)
+        odometry[k, 7] += abs(turn)
