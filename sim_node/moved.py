@@ -53,7 +53,7 @@ class MovedImports:
         if fullname.partition(".")[2] in _MOVED:  # once for what is below it
             message = f"{fullname} is now {found}; the former name will be gone in the next release"
             warnings.warn(message, FutureWarning, stacklevel=2)
-        return ModuleSpec(fullname, self, origin=found)
+        return ModuleSpec(fullname, self, origin=found)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module."""
