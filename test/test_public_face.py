@@ -25,6 +25,7 @@ def test_importing_the_package_loads_none_of_its_rooms() -> None:
         "sim_node",
         "sim_node.command_signals",
         "sim_node.lazy",
+        "sim_node.moved",
     ]
 
 

@@ -17,7 +17,8 @@ import pytest
 import sim_node
 
 ROOT = Path(sim_node.__file__).parent
-ROOMS = tuple(sorted(f"sim_node.{path.parent.name}" for path in ROOT.glob("*/__init__.py")))
+ROOMS = tuple(sorted({f"sim_node.{path.parent.name}" for path in ROOT.glob("*/__init__.py")} - {"sim_node.extensions"}))
+EXTENSIONS = tuple(sorted(f"sim_node.extensions.{path.parent.name}" for path in ROOT.glob("extensions/*/__init__.py")))
 PACKAGES = tuple(
     sorted(".".join(("sim_node", *path.parent.relative_to(ROOT).parts)) for path in ROOT.rglob("__init__.py"))
 )
@@ -32,7 +33,7 @@ def listed() -> Iterator[ModuleType]:
             yield module
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("room", ROOMS + EXTENSIONS)
 def test_every_room_lists_its_public_names(room: str) -> None:
     assert hasattr(importlib.import_module(room), "__all__")
 
@@ -76,7 +77,7 @@ def test_no_class_name_stands_for_two_things() -> None:
         "sim_node.simulation.sensors.context.Environment",
     ]
     assert set(twice) == ELODINS, twice
-    assert all(len(found) == 2 and "ecs" in found[0] for found in twice.values()), twice
+    assert all(len(found) == 2 and "elodin" in found[0] for found in twice.values()), twice
 
 
 def sections(text: str) -> dict[str, str]:

@@ -186,9 +186,6 @@ def test_its_mistakes_are_reported_as_its_own(
     more = ("--no-ros", "--duration", "1", "--speed", "max") if command == "run" else ()
     done = sim_node(world, command, "weather.yaml", *more)
     assert done.returncode == 1
-    assert (
-        "sim_node: plug-in thermo 1.2 (sim_node.sensors: thermo = thermo): sensor 'temperature': "
-        in done.stderr
-    )
+    assert "sim_node: plug-in thermo 1.2 (sim_node.sensors: thermo = thermo): sensor 'temperature': " in done.stderr
     assert reported.format(place) in done.stderr
     assert "Traceback" not in done.stderr

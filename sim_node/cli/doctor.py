@@ -59,6 +59,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "sim_node.world.readers.yaml_include:INCLUDE_READERS",
         "sim_node.formats.xml_roots:XML_READERS",
     ),
+    "sim_node.run_sources": ("sim_node.cli.run:RUN_SOURCES",),
+    "sim_node.runs": ("sim_node.session.run_parts:RUN_PARTS",),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
     "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views:VIEWS",),
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
@@ -70,9 +72,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
+def registries_of_groups() -> dict[str, tuple[str, ...]]:
+    """Return the registries that are open to other packages, as `module:NAME`, by their groups of entry points."""
+    return GROUPS | {point.name: (point.value,) for point in extensions("sim_node.registries")}
+
+
 def installed_plugins() -> Iterator[tuple[str, bool]]:
     """Yield a line for each entry point of another package, what it adds or why it cannot, and whether it can."""
-    groups = GROUPS | {point.name: (point.value,) for point in extensions("sim_node.registries")}
+    groups = registries_of_groups()
     for group, points in offered().items():
         registries = [registry_at(where) for where in groups.get(group, ())]
         with warnings.catch_warnings():

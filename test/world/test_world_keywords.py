@@ -12,11 +12,11 @@ from sim_node.world import Body, Ground, Light, Model, Sky, StaticFrame, World
 from sim_node.world.model import NO_PARTS
 from sim_node.world.part import PARTS, Kind
 
-SHIPPED = {name: kind for name, kind in PARTS.items() if PARTS.is_shipped(name)}
+CORE = {name: kind for name, kind in PARTS.items() if ".extensions." not in PARTS.module_of(name)}
 FRAME = StaticFrame("pad", "map", [1, 2, 3, 0, 0, 0, 1])  # type: ignore[arg-type]
 
 
-def test_every_shipped_kind_is_a_keyword_of_its_class_of_parts() -> None:
+def test_every_kind_of_the_core_is_a_keyword_of_its_class_of_parts() -> None:
     """In the order of the registry, and no others."""
     found = {
         name: parameter.annotation
@@ -25,14 +25,14 @@ def test_every_shipped_kind_is_a_keyword_of_its_class_of_parts() -> None:
     }
     assert found == {
         name: f"{kind.type.__name__} | None" if kind.single else f"Iterable[{kind.type.__name__}]"
-        for name, kind in SHIPPED.items()
+        for name, kind in CORE.items()
     }
-    assert list(found) == list(SHIPPED)
+    assert list(found) == list(CORE)
 
 
-def test_help_names_and_describes_every_shipped_kind() -> None:
+def test_help_names_and_describes_every_kind_of_the_core() -> None:
     text = pydoc.plain(pydoc.render_doc(World))
-    for name in SHIPPED:
+    for name in CORE:
         assert f"{name}: " in text.partition("Args:")[2].partition("Raises:")[0]
         assert f"{name}: '" in text or f"{name}: Iterable" in text or f"{name}=" in text, name
 
