@@ -314,24 +314,39 @@ simulation.close()
     ),
     "a MAVLink message to read": Example(
         """
-from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.contents import CENTI, quantity
+from sim_node.autopilot.topics import topic
 from sim_node.autopilot.translation.registry import translates
-SHAKEN = topic("shaken", "std_msgs/Float64", Profile.SENSOR, "none", "vibration along x (m/s^2)")
+from sim_node.autopilot.translation.rows import Row, table
+AIR = topic("hygrometer/temperature", "sensor_msgs/Temperature", "base_link", measured=True)
+table(
+    Row("HYGROMETER_SENSOR", AIR, quantity("temperature", unit=CENTI)),
+)
+SHAKEN = topic("shaken", "std_msgs/Float64")
 @translates("VIBRATION")
 def vibration(fields, vehicle):
-    vehicle.send(SHAKEN, fields.vibration_x)
+    vehicle.pack(SHAKEN, vehicle.stamp_of(fields), (fields.vibration_x,))
 """,
         """
-from types import SimpleNamespace
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Temperature
+from std_msgs.msg import Float64
 from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.topics import TOPICS
+from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.topics import FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
-sent = mavlink.MAVLink_vibration_message(0, 1.5, 0.0, 0.0, 0, 0, 0)
-[message] = Parser(datagrams=True).feed(sent.pack(mavlink.MAVLink(None, 1, 1)))
-said = []
-TRANSLATIONS[message.name](message.fields, SimpleNamespace(send=lambda *of: said.append(of)))
-assert said == [(TOPICS["shaken"], 1.5)]
+said = {}
+vehicle = Telemetry(1, FrameNames(), lambda topic, data: said.update({topic.name: data}))
+damp = mavlink.MAVLink_hygrometer_sensor_message(0, -525, 0)
+shaking = mavlink.MAVLink_vibration_message(0, 1.5, 0, 0, 0, 0, 0)
+for sent in damp, shaking:
+    [message] = Parser(datagrams=True).feed(sent.pack(mavlink.MAVLink(None, 1, 1)))
+    TRANSLATIONS[message.name](message.fields, vehicle)
+assert said.keys() == {"shaken", "hygrometer/temperature"}
+assert deserialize_message(said["shaken"], Float64).data == 1.5
+air = deserialize_message(said["hygrometer/temperature"], Temperature)
+assert (air.temperature, air.header.frame_id) == (-5.25, "base_link")
 """,
     ),
     "a message, a command or a mission item of the built-in autopilot": Example(

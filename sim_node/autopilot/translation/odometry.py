@@ -10,8 +10,8 @@ import numpy as np
 from sim_node.autopilot.axes import finite, unit_quaternion
 from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
-from sim_node.autopilot.topics import Profile, topic
-from sim_node.autopilot.translation.covariances import known, twist
+from sim_node.autopilot.topics import topic
+from sim_node.autopilot.translation.covariances import known, symmetric, twist
 from sim_node.autopilot.translation.registry import translates
 from sim_node.frames import (
     AttitudeEnu,
@@ -29,17 +29,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.wire import telemetry_messages as wire
 
 LOCAL_NED, BODY_FRD, LOCAL_FRD = 1, 12, 20  # MAV_FRAME
-_UPPER = np.triu_indices(6)
 
-ODOMETRY = topic(
-    "odometry/in",
-    "nav_msgs/Odometry",
-    Profile.SENSOR,
-    "map, or odom where the sender does not know north; child base_link",
-    "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them; -1 in entry 0 or 21 of the "
-    "twist's covariance if the sender has no velocity or no rates",
-    lambda frames, frame: wire.odometry_with_covariance(frame, frames.base),
-)
+# The frame is that of the message: odom where the sender does not know north.
+ODOMETRY = topic("odometry/in", "nav_msgs/Odometry", layout=wire.odometry_with_covariance)
 
 
 @translates("ODOMETRY")
@@ -92,7 +84,7 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
         _entries(twist_covariance.in_frames(Frame.FLU)),
     )
     values = (*position, *q, *_entries(pose_covariance.in_frames(target)), *moving)
-    vehicle.pack_variant(ODOMETRY, stamp_ns, values, frame)
+    vehicle.pack_variant(ODOMETRY, stamp_ns, values, frame, vehicle.frames.base)
 
 
 def _name(frame: int) -> str:
@@ -101,16 +93,8 @@ def _name(frame: int) -> str:
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:
-    """Return the 6x6 of MAVLink's row-major upper triangle, with NaN for what is unknown.
-
-    NaN in the first entry means that everything is; an infinite variance says as little.
-    """
-    matrix = np.full((6, 6), np.nan)
-    if not math.isnan(upper[0]):
-        known = np.where(np.isfinite(upper), upper, np.nan)
-        matrix[_UPPER] = known
-        matrix.T[_UPPER] = known
-    return matrix
+    """Return the 6x6 with NaN for what is unknown: everything, if the first entry is NaN."""
+    return np.full((6, 6), np.nan) if math.isnan(upper[0]) else symmetric(upper, 6)
 
 
 def _entries(covariance: FloatArray) -> list[float]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sim_node.autopilot.axes import finite, unit_quaternion
 from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import PX4, Telemetry
 from sim_node.autopilot.topics import Profile, topic
-from sim_node.autopilot.translation.global_position import NO_ORIGIN, NOT_ON_EARTH, is_on_earth
-from sim_node.autopilot.translation.registry import translates
+from sim_node.autopilot.translation.global_position import NO_ORIGIN, NOT_ON_EARTH
+from sim_node.autopilot.translation.registry import reads, translates
 from sim_node.frames import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frame, Ned, convert_position
 from sim_node.wire import telemetry_messages as wire
 
@@ -17,21 +18,11 @@ _LOCAL_NED, _BODY_NED, _BODY_FRD, _LOCAL_FRD = 1, 8, 12, 20  # MAV_FRAME
 _IGNORE_PLACE = 0b11  # of POSITION_TARGET_TYPEMASK
 _LEVEL = (0.0, 0.0, 0.0, 1.0)
 
+# The frame is that of the message.
 LANDING_TARGET = topic(
-    "landing_target/pose_in",
-    "geometry_msgs/PoseStamped",
-    Profile.SENSOR,
-    "map, odom or base_link, as the message names it",
-    "pose of the landing target (m); its orientation is 0 0 0 1 if it is not sent",
-    lambda frames, frame: wire.plain("geometry_msgs/msg/PoseStamped", frame),
+    "landing_target/pose_in", "geometry_msgs/PoseStamped", layout=partial(wire.plain, "geometry_msgs/msg/PoseStamped")
 )
-GOAL = topic(
-    "move_base_simple/goal",
-    "geometry_msgs/PoseStamped",
-    Profile.RELIABLE,
-    "map",
-    "the place to which the autopilot flies (m, ENU) when it changes, at height 0, its orientation east",
-)
+GOAL = topic("move_base_simple/goal", "geometry_msgs/PoseStamped", "map", profile=Profile.RELIABLE)
 
 
 @translates("LANDING_TARGET")
@@ -63,18 +54,17 @@ def landing_target(fields: Any, vehicle: Telemetry) -> None:
         vehicle.pack_variant(LANDING_TARGET, stamp_ns, (*position, *(rotation or _LEVEL)), name)
 
 
-@translates("POSITION_TARGET_GLOBAL_INT")
-def position_target(fields: Any, vehicle: Telemetry) -> None:
+@reads("POSITION_TARGET_GLOBAL_INT", "place")
+def position_target(fields: Any, vehicle: Telemetry, place: tuple[float, float, float] | None) -> None:
     """Publish the place when it changes, as MAVROS does, so that a planner does not plan again for the same one."""
-    latitude, longitude = fields.lat_int * 1e-7, fields.lon_int * 1e-7
     if fields.type_mask & _IGNORE_PLACE or not (fields.lat_int or fields.lon_int):
         vehicle.drop(fields, "no position")
-    elif not is_on_earth(latitude, longitude):
+    elif place is None:
         vehicle.drop(fields, NOT_ON_EARTH)
     elif vehicle.origin is None:
         vehicle.drop(fields, NO_ORIGIN)
-    elif vehicle.goal != (latitude, longitude, vehicle.origin):
-        vehicle.goal = latitude, longitude, vehicle.origin
-        place = latitude, longitude, vehicle.origin[2]
-        east, north, _ = Ned(convert_position(place, Frame.LLA, Frame.NED, vehicle.origin).tolist()).to_enu()
+    elif vehicle.goal != (*place[:2], vehicle.origin):
+        vehicle.goal = (*place[:2], vehicle.origin)
+        level = *place[:2], vehicle.origin[2]
+        east, north, _ = Ned(convert_position(level, Frame.LLA, Frame.NED, vehicle.origin).tolist()).to_enu()
         vehicle.pack(GOAL, vehicle.stamp_of(fields), (east, north, 0.0, *_LEVEL))

@@ -1,0 +1,263 @@
+"""What MAVLink's messages hold: the fields, axes and unit of each quantity, and the number that means it is unknown.
+
+The table is for both directions. Values are in ROS' conventions: ENU and FLU, SI units, degrees of latitude, longitude,
+heading and course; None for what is unknown or not finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sim_node.autopilot.axes import quaternion_from_rpy, unit_quaternion
+from sim_node.autopilot.codec import kind_named
+from sim_node.frames import AttitudeEnu, AttitudeFlu, AttitudeFrd, Enu, Flu, YawNed
+from sim_node.geometry import quaternions
+
+
+class Unit(NamedTuple):
+    """The unit of numbers: what to multiply them with for SI, and what to multiply SI with for them."""
+
+    factor: float
+    per: float
+
+
+class Axes(NamedTuple):
+    """How numbers become a value, and back.
+
+    read: called with the numbers in SI units; returns None if they have no meaning. None for a number as it is.
+    write: from the value to the numbers.
+    """
+
+    read: Callable[..., Any] | None
+    write: Callable[[Any], Sequence[float]] = tuple
+
+
+class Quantity(NamedTuple):
+    """A quantity of a message.
+
+    Attributes:
+        fields: The names of its fields; of one field, if that is an array.
+        axes: How it becomes a value.
+        unit: The unit of the fields.
+        unknown: The number that means that it is unknown, in the unit of the fields.
+    """
+
+    fields: str
+    axes: Axes
+    unit: Unit
+    unknown: float | None
+
+
+def _place(latitude: int, longitude: int, millimetres: float) -> tuple[float, float, float] | None:
+    degrees = latitude * 1e-7, longitude * 1e-7
+    return (*degrees, millimetres * 1e-3) if is_on_earth(*degrees) else None
+
+
+def is_on_earth(latitude: float, longitude: float) -> bool:
+    """Return whether these are degrees of latitude and longitude."""
+    return abs(latitude) <= 90.0 and abs(longitude) <= 180.0
+
+
+def _enu(*wxyz: float) -> AttitudeEnu | None:
+    unit = unit_quaternion(*wxyz)
+    return None if unit is None else AttitudeEnu.of_ned(*unit)
+
+
+def _flu(*wxyz: float) -> AttitudeFlu | None:
+    unit = unit_quaternion(*wxyz)
+    return None if unit is None else AttitudeFrd(unit).to_flu()
+
+
+SI, CENTI, MILLI = Unit(1.0, 1.0), Unit(1e-2, 1e2), Unit(1e-3, 1e3)
+HECTO, GAUSS, DEGREE = Unit(1e2, 1e-2), Unit(1e-4, 1e4), Unit(math.pi / 180.0, 180.0 / math.pi)
+MILLI_G, MILLIGAUSS = Unit(9.80665 * 1e-3, 1e3 / 9.80665), Unit(GAUSS.factor * 1e-3, 1e7)
+
+NUMBER = Axes(None, lambda value: (value,))
+NED = Axes(Enu.of_ned, lambda vector: vector.to_ned())
+FRD = Axes(Flu.of_frd, lambda vector: vector.to_frd())
+NED_QUATERNION = Axes(_enu, lambda attitude: attitude.to_ned())
+FRD_QUATERNION = Axes(_flu, lambda attitude: attitude.to_frd())
+NED_ANGLES = Axes(
+    lambda *rpy: _enu(*quaternion_from_rpy(*rpy)),
+    lambda attitude: quaternions.to_rpy(attitude.to_ned().xyzw).tolist(),
+)
+NED_YAW = Axes(lambda yaw: YawNed(yaw).to_enu(), lambda yaw: (yaw.to_ned().radians,))
+# About the axis that is down in NED and in FRD.
+DOWN = Axes(lambda down: -down, lambda up: (-up,))
+# Degrees 1e7 times, and millimetres above mean sea level.
+PLACE = Axes(
+    _place,
+    lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3),
+)
+# Degrees alone.
+ON_MAP = Axes(
+    lambda latitude, longitude: _place(latitude, longitude, 0.0), lambda place: (place[0] * 1e7, place[1] * 1e7)
+)
+
+
+def quantity(fields: str, axes: Axes = NUMBER, unit: Unit = SI, unknown: float | None = None) -> Quantity:
+    """Return a quantity.
+
+    Args:
+        fields: The names of its fields, separated by spaces.
+        axes: How it becomes a value.
+        unit: The unit of the fields.
+        unknown: The number that means that it is unknown.
+
+    Returns:
+        The quantity.
+    """
+    return Quantity(fields, axes, unit, unknown)
+
+
+_RATES = quantity("rollspeed pitchspeed yawspeed", FRD)
+_POSITION, _PLACE = quantity("x y z", NED), quantity("lat lon alt", PLACE)
+_VELOCITY, _VELOCITY_CM = quantity("vx vy vz", NED), quantity("vx vy vz", NED, CENTI)
+_ELLIPSE = {name: quantity(name, unit=CENTI, unknown=65535) for name in ("eph", "epv")}
+_TRACK = {"speed": quantity("vel", unit=CENTI, unknown=65535), "course": quantity("cog", unit=CENTI, unknown=65535)}
+_TARGET = {"velocity": _VELOCITY, "acceleration": quantity("afx afy afz", NED)}
+_TARGET |= {"yaw": quantity("yaw", NED_YAW), "yaw_rate": quantity("yaw_rate", DOWN)}
+_BATTERY = {"current": quantity("current_battery", unit=CENTI, unknown=-1)}
+_BATTERY |= {"charge": quantity("battery_remaining", unit=CENTI, unknown=-1)}
+_SCALED_IMU = {
+    "rates": quantity("xgyro ygyro zgyro", FRD, MILLI),
+    "force": quantity("xacc yacc zacc", FRD, MILLI_G),
+    "field": quantity("xmag ymag zmag", FRD, MILLIGAUSS),
+    "temperature": quantity("temperature", unit=CENTI, unknown=0),
+}
+# The quantities of messages by their names.
+CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
+    "ATTITUDE": {"attitude": quantity("roll pitch yaw", NED_ANGLES), "rates": _RATES},
+    "ATTITUDE_QUATERNION": {"attitude": quantity("q1 q2 q3 q4", NED_QUATERNION), "rates": _RATES},
+    "BATTERY_STATUS": {"temperature": quantity("temperature", unit=CENTI, unknown=32767), **_BATTERY},
+    "DISTANCE_SENSOR": {
+        "minimum": quantity("min_distance", unit=CENTI),
+        "maximum": quantity("max_distance", unit=CENTI),
+        "distance": quantity("current_distance", unit=CENTI),
+        "variance": quantity("covariance", unit=Unit(1e-4, 1e4), unknown=255),
+        "field_of_view": quantity("horizontal_fov"),
+    },
+    "GLOBAL_POSITION_INT": {
+        "place": _PLACE,
+        "relative_altitude": quantity("relative_alt", unit=MILLI),
+        "velocity": _VELOCITY_CM,
+        "heading": quantity("hdg", unit=CENTI, unknown=65535),
+    },
+    "GPS_GLOBAL_ORIGIN": {"place": quantity("latitude longitude altitude", PLACE)},
+    "GPS_RAW_INT": {
+        **{"place": _PLACE, "ellipsoid": quantity("alt_ellipsoid", unit=MILLI)} | _ELLIPSE | _TRACK,
+        "h_acc": quantity("h_acc", unit=MILLI, unknown=0),
+        "v_acc": quantity("v_acc", unit=MILLI, unknown=0),
+        "satellites": quantity("satellites_visible", unknown=255),
+    },
+    "HIGHRES_IMU": {
+        "rates": quantity("xgyro ygyro zgyro", FRD),
+        "force": quantity("xacc yacc zacc", FRD),
+        "field": quantity("xmag ymag zmag", FRD, GAUSS),
+        # Some ArduPilot versions send the field 1e6 times too large (fixed by its pull request 32286).
+        "field_1e6": quantity("xmag ymag zmag", FRD, Unit(GAUSS.factor * 1e-6, 1e10)),
+        "pressure": quantity("abs_pressure", unit=HECTO),
+        "differential": quantity("diff_pressure", unit=HECTO),
+        "temperature": quantity("temperature"),
+    },
+    "HOME_POSITION": {"place": quantity("latitude longitude altitude", PLACE), "position": _POSITION},
+    "LOCAL_POSITION_NED": {"position": _POSITION, "velocity": _VELOCITY},
+    "LOCAL_POSITION_NED_COV": {
+        **{"position": _POSITION, "velocity": _VELOCITY, "acceleration": quantity("ax ay az", NED)}
+    },
+    "POSITION_TARGET_GLOBAL_INT": {"place": quantity("lat_int lon_int", ON_MAP)},
+    "POSITION_TARGET_LOCAL_NED": {"position": _POSITION, **_TARGET},
+    "RAW_IMU": _SCALED_IMU,
+    "SCALED_IMU": _SCALED_IMU,
+    "SCALED_PRESSURE": {
+        "pressure": quantity("press_abs", unit=HECTO),
+        "differential": quantity("press_diff", unit=HECTO),
+        "temperature": quantity("temperature", unit=CENTI),
+    },
+    "SET_ATTITUDE_TARGET": {
+        "attitude": quantity("q", NED_QUATERNION),
+        "rates": quantity("body_roll_rate body_pitch_rate body_yaw_rate", FRD),
+    },
+    "SET_POSITION_TARGET_LOCAL_NED": {"position": _POSITION, **_TARGET},
+    "SYS_STATUS": {"voltage": quantity("voltage_battery", unit=MILLI, unknown=65535), **_BATTERY},
+    "VISION_POSITION_ESTIMATE": {"position": _POSITION, "attitude": quantity("roll pitch yaw", NED_ANGLES)},
+    "WIND_COV": {"velocity": quantity("wind_x wind_y wind_z", NED)},
+}
+
+
+def reader(message: str, quantities: str | Quantity) -> Callable[[Any], tuple[Any, ...]]:
+    """Compile a function that reads a message: to no more than the expressions that would be written by hand.
+
+    Args:
+        message: The name of the message.
+        quantities: Names of quantities of CONTENTS, separated by spaces; or one that is not there.
+
+    Returns:
+        A function from the message's fields to the values, each None if it is unknown or not finite.
+
+    Raises:
+        EncodeError: There is no such message.
+        KeyError: There is no such quantity or field.
+    """
+    values, names = _expressions(message, quantities)
+    read: Callable[[Any], tuple[Any, ...]] = eval(f"lambda fields: ({', '.join(values)},)", names)
+    return read
+
+
+def receiver(message: str, quantities: str, function: Callable[..., None], *further: Any) -> Callable[[Any, Any], None]:
+    """Compile the call of a function with what was read from a message.
+
+    Args:
+        message: The name of the message.
+        quantities: As for `reader`.
+        function: Called with the fields, the telemetry, the values, and `further`.
+        further: Further arguments.
+
+    Returns:
+        A function of the message's fields and the telemetry.
+    """
+    values, names = _expressions(message, quantities)
+    names |= {"function": function, "further": further}
+    call = ", ".join(("fields", "vehicle", *values, *(f"further[{index}]" for index in range(len(further)))))
+    receive: Callable[[Any, Any], None] = eval(f"lambda fields, vehicle: function({call})", names)
+    return receive
+
+
+def _expressions(message: str, quantities: str | Quantity) -> tuple[list[str], dict[str, Any]]:
+    """Return a Python expression for each value, and what the names in them stand for."""
+    held = [CONTENTS[message][name] for name in quantities.split()] if isinstance(quantities, str) else [quantities]
+    arrays = kind_named(message).arrays
+    values, names = list[str](), dict[str, Any](isfinite=math.isfinite)
+    for number, (fields, axes, unit, unknown) in enumerate(held):
+        each = [f"{'*' * arrays[field]}fields.{field}" for field in fields.split()]
+        known = f"isfinite({' + '.join(each)})" if unknown is None else f"{each[0]} != {unknown!r}"
+        scaled = ", ".join(field if unit.factor == 1.0 else f"{field} * {unit.factor!r}" for field in each)
+        names |= {f"read{number}": axes.read}
+        value = f"read{number}({scaled})" if axes.read else scaled
+        values.append(value if each[0].startswith("*") else f"{value} if {known} else None")
+    return values, names
+
+
+def written(message: str, **values: Any) -> dict[str, Any]:
+    """Return the fields of a message that hold values. Integers are rounded.
+
+    Args:
+        message: The name of the message.
+        values: Values by the names of quantities in CONTENTS; None for what is unknown.
+
+    Returns:
+        The fields by name.
+    """
+    kind, fields = kind_named(message), dict[str, Any]()
+    for name, value in values.items():
+        each, axes, unit, unknown = CONTENTS[message][name]
+        names = each.split()
+        numbers = [unknown] * len(names) if value is None else [number * unit.per for number in axes.write(value)]
+        if kind.arrays[names[0]]:
+            fields[each] = tuple(numbers)
+        else:
+            for field, number in zip(names, numbers, strict=True):
+                fields[field] = round(number) if field in kind.integers else number
+    return fields
