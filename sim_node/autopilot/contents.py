@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from sim_node.autopilot.axes import quaternion_from_rpy, unit_quaternion
@@ -91,7 +92,9 @@ PLACE = Axes(
     _place,
     lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3),
 )
-# Degrees alone.
+# Hundredths of degrees below 360.
+HEADING = Axes(None, lambda degrees: (round(degrees * 100.0) % 36_000 / 100.0,))
+# Latitude and longitude alone.
 ON_MAP = Axes(
     lambda latitude, longitude: _place(latitude, longitude, 0.0), lambda place: (place[0] * 1e7, place[1] * 1e7)
 )
@@ -118,7 +121,7 @@ _VELOCITY, _VELOCITY_CM = quantity("vx vy vz", NED), quantity("vx vy vz", NED, C
 _ELLIPSE = {name: quantity(name, unit=CENTI, unknown=65535) for name in ("eph", "epv")}
 _TRACK = {"speed": quantity("vel", unit=CENTI, unknown=65535), "course": quantity("cog", unit=CENTI, unknown=65535)}
 _TARGET = {"velocity": _VELOCITY, "acceleration": quantity("afx afy afz", NED)}
-_TARGET |= {"yaw": quantity("yaw", NED_YAW), "yaw_rate": quantity("yaw_rate", DOWN)}
+_TARGET |= {"position": _POSITION, "yaw": quantity("yaw", NED_YAW), "yaw_rate": quantity("yaw_rate", DOWN)}
 _BATTERY = {"current": quantity("current_battery", unit=CENTI, unknown=-1)}
 _BATTERY |= {"charge": quantity("battery_remaining", unit=CENTI, unknown=-1)}
 _SCALED_IMU = {
@@ -129,6 +132,13 @@ _SCALED_IMU = {
 }
 # The quantities of messages by their names.
 CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
+    "ALTITUDE": {
+        "altitude": quantity("altitude_amsl"),
+        "monotonic": quantity("altitude_monotonic"),
+        "up": quantity("altitude_local"),
+        "height": quantity("altitude_relative"),
+        "terrain": quantity("altitude_terrain bottom_clearance", unknown=math.nan),
+    },
     "ATTITUDE": {"attitude": quantity("roll pitch yaw", NED_ANGLES), "rates": _RATES},
     "ATTITUDE_QUATERNION": {"attitude": quantity("q1 q2 q3 q4", NED_QUATERNION), "rates": _RATES},
     "BATTERY_STATUS": {"temperature": quantity("temperature", unit=CENTI, unknown=32767), **_BATTERY},
@@ -141,11 +151,11 @@ CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
     },
     "GLOBAL_POSITION_INT": {
         "place": _PLACE,
-        "relative_altitude": quantity("relative_alt", unit=MILLI),
+        "height": quantity("relative_alt", unit=MILLI),
         "velocity": _VELOCITY_CM,
-        "heading": quantity("hdg", unit=CENTI, unknown=65535),
+        "heading": quantity("hdg", HEADING, CENTI, unknown=65535),
     },
-    "GPS_GLOBAL_ORIGIN": {"place": quantity("latitude longitude altitude", PLACE)},
+    "GPS_GLOBAL_ORIGIN": {"origin": quantity("latitude longitude altitude", PLACE)},
     "GPS_RAW_INT": {
         **{"place": _PLACE, "ellipsoid": quantity("alt_ellipsoid", unit=MILLI)} | _ELLIPSE | _TRACK,
         "h_acc": quantity("h_acc", unit=MILLI, unknown=0),
@@ -162,13 +172,19 @@ CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
         "differential": quantity("diff_pressure", unit=HECTO),
         "temperature": quantity("temperature"),
     },
-    "HOME_POSITION": {"place": quantity("latitude longitude altitude", PLACE), "position": _POSITION},
+    "HOME_POSITION": {"home": quantity("latitude longitude altitude", PLACE), "home_position": _POSITION},
     "LOCAL_POSITION_NED": {"position": _POSITION, "velocity": _VELOCITY},
     "LOCAL_POSITION_NED_COV": {
         **{"position": _POSITION, "velocity": _VELOCITY, "acceleration": quantity("ax ay az", NED)}
     },
+    "ODOMETRY": {
+        **{"position": _POSITION, "attitude": quantity("q", NED_QUATERNION)},
+        # In a local frame without north.
+        **{"local_position": quantity("x y z", FRD), "local_attitude": quantity("q", FRD_QUATERNION)},
+        **{"body_velocity": quantity("vx vy vz", FRD), "rates": _RATES},
+    },
     "POSITION_TARGET_GLOBAL_INT": {"place": quantity("lat_int lon_int", ON_MAP)},
-    "POSITION_TARGET_LOCAL_NED": {"position": _POSITION, **_TARGET},
+    "POSITION_TARGET_LOCAL_NED": _TARGET,
     "RAW_IMU": _SCALED_IMU,
     "SCALED_IMU": _SCALED_IMU,
     "SCALED_PRESSURE": {
@@ -180,8 +196,17 @@ CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
         "attitude": quantity("q", NED_QUATERNION),
         "rates": quantity("body_roll_rate body_pitch_rate body_yaw_rate", FRD),
     },
-    "SET_POSITION_TARGET_LOCAL_NED": {"position": _POSITION, **_TARGET},
+    "SET_POSITION_TARGET_GLOBAL_INT": {"place": quantity("lat_int lon_int", ON_MAP)},
+    "SET_POSITION_TARGET_LOCAL_NED": {**_TARGET, "body_velocity": quantity("vx vy vz", FRD)},
     "SYS_STATUS": {"voltage": quantity("voltage_battery", unit=MILLI, unknown=65535), **_BATTERY},
+    "VFR_HUD": {
+        "airspeed": quantity("airspeed"),
+        "speed": quantity("groundspeed"),
+        "heading": quantity("heading", Axes(None, lambda degrees: (round(degrees) % 360,))),
+        "throttle": quantity("throttle", unit=CENTI),
+        "altitude": quantity("alt"),
+        "climb": quantity("climb"),
+    },
     "VISION_POSITION_ESTIMATE": {"position": _POSITION, "attitude": quantity("roll pitch yaw", NED_ANGLES)},
     "WIND_COV": {"velocity": quantity("wind_x wind_y wind_z", NED)},
 }
@@ -250,14 +275,21 @@ def written(message: str, **values: Any) -> dict[str, Any]:
     Returns:
         The fields by name.
     """
-    kind, fields = kind_named(message), dict[str, Any]()
+    made: dict[str, Any] = {}
     for name, value in values.items():
-        each, axes, unit, unknown = CONTENTS[message][name]
-        names = each.split()
-        numbers = [unknown] * len(names) if value is None else [number * unit.per for number in axes.write(value)]
-        if kind.arrays[names[0]]:
-            fields[each] = tuple(numbers)
+        fields, is_array, write, per, unknown = _places(message, name)
+        numbers = [unknown] * len(fields) if value is None else [number * per for number in write(value)]
+        if is_array:
+            made[fields[0][0]] = tuple(numbers)
         else:
-            for field, number in zip(names, numbers, strict=True):
-                fields[field] = round(number) if field in kind.integers else number
-    return fields
+            for (field, is_integer), number in zip(fields, numbers, strict=True):
+                made[field] = round(number) if is_integer else number
+    return made
+
+
+@cache
+def _places(message: str, name: str) -> tuple[list[tuple[str, bool]], bool, Callable[[Any], Any], float, Any]:
+    """Return a quantity's fields, each with whether it is an integer, whether it is an array, and how it is written."""
+    kind, (fields, axes, unit, unknown) = kind_named(message), CONTENTS[message][name]
+    names = fields.split()
+    return [(field, field in kind.integers) for field in names], kind.arrays[names[0]], axes.write, unit.per, unknown

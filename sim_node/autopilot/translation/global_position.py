@@ -39,7 +39,7 @@ _satellites = Row("GPS_RAW_INT", SATELLITES, "satellites")
 Place = tuple[float, float, float]
 
 
-@reads("GLOBAL_POSITION_INT", "place relative_altitude velocity")
+@reads("GLOBAL_POSITION_INT", "place height velocity")
 def global_position(fields: Any, vehicle: Telemetry, place: Place | None, height: float, velocity: Enu) -> None:
     """Publish the estimator's position, its height above home, and its heading."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
@@ -119,7 +119,7 @@ def _variances(
     return (0.0, 0.0), UNKNOWN
 
 
-@reads("HOME_POSITION", "place position")
+@reads("HOME_POSITION", "home home_position")
 def home_position(fields: Any, vehicle: Telemetry, place: Place | None, position: Enu | None) -> None:
     """Publish home. ArduPilot's q is NaN and is not used.
 
@@ -135,7 +135,7 @@ def home_position(fields: Any, vehicle: Telemetry, place: Place | None, position
         vehicle.drop(fields, "home's place in the map is not known yet")
 
 
-@reads("GPS_GLOBAL_ORIGIN", "place")
+@reads("GPS_GLOBAL_ORIGIN", "origin")
 def gps_global_origin(fields: Any, vehicle: Telemetry, place: Place | None) -> None:
     """Publish the origin of the map."""
     if place is None:
