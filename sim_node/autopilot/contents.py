@@ -35,23 +35,7 @@ class Axes(NamedTuple):
     write: Callable[[Any], Sequence[float]] = tuple
 
 
-class Quantity(NamedTuple):
-    """A quantity of a message.
-
-    Attributes:
-        fields: The names of its fields; of one field, if that is an array.
-        axes: How it becomes a value.
-        unit: The unit of the fields.
-        unknown: The number that means that it is unknown, in the unit of the fields.
-    """
-
-    fields: str
-    axes: Axes
-    unit: Unit
-    unknown: float | None
-
-
-def _place(latitude: int, longitude: int, millimetres: float) -> tuple[float, float, float] | None:
+def _place(latitude: int, longitude: int, millimetres: float = 0.0) -> tuple[float, float, float] | None:
     degrees = latitude * 1e-7, longitude * 1e-7
     return (*degrees, millimetres * 1e-3) if is_on_earth(*degrees) else None
 
@@ -88,127 +72,131 @@ NED_YAW = Axes(lambda yaw: YawNed(yaw).to_enu(), lambda yaw: (yaw.to_ned().radia
 # About the axis that is down in NED and in FRD.
 DOWN = Axes(lambda down: -down, lambda up: (-up,))
 # Degrees 1e7 times, and millimetres above mean sea level.
-PLACE = Axes(
-    _place,
-    lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3),
-)
+PLACE = Axes(_place, lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3))
 # Hundredths of degrees below 360.
 HEADING = Axes(None, lambda degrees: (round(degrees * 100.0) % 36_000 / 100.0,))
 # Latitude and longitude alone.
-ON_MAP = Axes(
-    lambda latitude, longitude: _place(latitude, longitude, 0.0), lambda place: (place[0] * 1e7, place[1] * 1e7)
-)
+ON_MAP = Axes(_place, lambda place: (place[0] * 1e7, place[1] * 1e7))
 
 
-def quantity(fields: str, axes: Axes = NUMBER, unit: Unit = SI, unknown: float | None = None) -> Quantity:
-    """Return a quantity.
+class Quantity(NamedTuple):
+    """A quantity of a message.
 
-    Args:
-        fields: The names of its fields, separated by spaces.
+    Attributes:
+        fields: The names of its fields, separated by spaces; of one field, if that is an array.
         axes: How it becomes a value.
         unit: The unit of the fields.
-        unknown: The number that means that it is unknown.
-
-    Returns:
-        The quantity.
+        unknown: The number that means that it is unknown, in the unit of the fields.
     """
-    return Quantity(fields, axes, unit, unknown)
+
+    fields: str
+    axes: Axes = NUMBER
+    unit: Unit = SI
+    unknown: float | None = None
 
 
-_RATES = quantity("rollspeed pitchspeed yawspeed", FRD)
-_POSITION, _PLACE = quantity("x y z", NED), quantity("lat lon alt", PLACE)
-_VELOCITY, _VELOCITY_CM = quantity("vx vy vz", NED), quantity("vx vy vz", NED, CENTI)
-_ELLIPSE = {name: quantity(name, unit=CENTI, unknown=65535) for name in ("eph", "epv")}
-_TRACK = {"speed": quantity("vel", unit=CENTI, unknown=65535), "course": quantity("cog", unit=CENTI, unknown=65535)}
-_TARGET = {"velocity": _VELOCITY, "acceleration": quantity("afx afy afz", NED)}
-_TARGET |= {"position": _POSITION, "yaw": quantity("yaw", NED_YAW), "yaw_rate": quantity("yaw_rate", DOWN)}
-_BATTERY = {"current": quantity("current_battery", unit=CENTI, unknown=-1)}
-_BATTERY |= {"charge": quantity("battery_remaining", unit=CENTI, unknown=-1)}
+_RATES = Quantity("rollspeed pitchspeed yawspeed", FRD)
+_POSITION, _PLACE = Quantity("x y z", NED), Quantity("lat lon alt", PLACE)
+_VELOCITY, _VELOCITY_CM = Quantity("vx vy vz", NED), Quantity("vx vy vz", NED, CENTI)
+_ELLIPSE = {name: Quantity(name, unit=CENTI, unknown=65535) for name in ("eph", "epv")}
+_TRACK = {"speed": Quantity("vel", unit=CENTI, unknown=65535), "course": Quantity("cog", unit=CENTI, unknown=65535)}
+# The local ones are in a frame whose heading is unknown.
+_POSE = {"position": _POSITION, "attitude": Quantity("q", NED_QUATERNION)}
+_POSE |= {"local_position": Quantity("x y z", FRD), "local_attitude": Quantity("q", FRD_QUATERNION)}
+_TARGET = {"velocity": _VELOCITY, "acceleration": Quantity("afx afy afz", NED)}
+_TARGET |= {"position": _POSITION, "yaw": Quantity("yaw", NED_YAW), "yaw_rate": Quantity("yaw_rate", DOWN)}
+_BATTERY = {"current": Quantity("current_battery", unit=CENTI, unknown=-1)}
+_BATTERY |= {"charge": Quantity("battery_remaining", unit=CENTI, unknown=-1)}
 _SCALED_IMU = {
-    "rates": quantity("xgyro ygyro zgyro", FRD, MILLI),
-    "force": quantity("xacc yacc zacc", FRD, MILLI_G),
-    "field": quantity("xmag ymag zmag", FRD, MILLIGAUSS),
-    "temperature": quantity("temperature", unit=CENTI, unknown=0),
+    "rates": Quantity("xgyro ygyro zgyro", FRD, MILLI),
+    "force": Quantity("xacc yacc zacc", FRD, MILLI_G),
+    "field": Quantity("xmag ymag zmag", FRD, MILLIGAUSS),
+    "temperature": Quantity("temperature", unit=CENTI, unknown=0),
 }
 # The quantities of messages by their names.
 CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
     "ALTITUDE": {
-        "altitude": quantity("altitude_amsl"),
-        "monotonic": quantity("altitude_monotonic"),
-        "up": quantity("altitude_local"),
-        "height": quantity("altitude_relative"),
-        "terrain": quantity("altitude_terrain bottom_clearance", unknown=math.nan),
+        "altitude": Quantity("altitude_amsl"),
+        "monotonic": Quantity("altitude_monotonic"),
+        "up": Quantity("altitude_local"),
+        "height": Quantity("altitude_relative"),
+        "terrain": Quantity("altitude_terrain bottom_clearance", unknown=math.nan),
     },
-    "ATTITUDE": {"attitude": quantity("roll pitch yaw", NED_ANGLES), "rates": _RATES},
-    "ATTITUDE_QUATERNION": {"attitude": quantity("q1 q2 q3 q4", NED_QUATERNION), "rates": _RATES},
-    "BATTERY_STATUS": {"temperature": quantity("temperature", unit=CENTI, unknown=32767), **_BATTERY},
+    "ATTITUDE": {"attitude": Quantity("roll pitch yaw", NED_ANGLES), "rates": _RATES},
+    "ATTITUDE_QUATERNION": {"attitude": Quantity("q1 q2 q3 q4", NED_QUATERNION), "rates": _RATES},
+    "BATTERY_STATUS": {"temperature": Quantity("temperature", unit=CENTI, unknown=32767), **_BATTERY},
     "DISTANCE_SENSOR": {
-        "minimum": quantity("min_distance", unit=CENTI),
-        "maximum": quantity("max_distance", unit=CENTI),
-        "distance": quantity("current_distance", unit=CENTI),
-        "variance": quantity("covariance", unit=Unit(1e-4, 1e4), unknown=255),
-        "field_of_view": quantity("horizontal_fov"),
+        "minimum": Quantity("min_distance", unit=CENTI),
+        "maximum": Quantity("max_distance", unit=CENTI),
+        "distance": Quantity("current_distance", unit=CENTI),
+        "variance": Quantity("covariance", unit=Unit(1e-4, 1e4), unknown=255),
+        "field_of_view": Quantity("horizontal_fov"),
     },
     "GLOBAL_POSITION_INT": {
         "place": _PLACE,
-        "height": quantity("relative_alt", unit=MILLI),
+        "height": Quantity("relative_alt", unit=MILLI),
         "velocity": _VELOCITY_CM,
-        "heading": quantity("hdg", HEADING, CENTI, unknown=65535),
+        "heading": Quantity("hdg", HEADING, CENTI, unknown=65535),
     },
-    "GPS_GLOBAL_ORIGIN": {"origin": quantity("latitude longitude altitude", PLACE)},
+    "GPS_GLOBAL_ORIGIN": {"origin": Quantity("latitude longitude altitude", PLACE)},
     "GPS_RAW_INT": {
-        **{"place": _PLACE, "ellipsoid": quantity("alt_ellipsoid", unit=MILLI)} | _ELLIPSE | _TRACK,
-        "h_acc": quantity("h_acc", unit=MILLI, unknown=0),
-        "v_acc": quantity("v_acc", unit=MILLI, unknown=0),
-        "satellites": quantity("satellites_visible", unknown=255),
+        **{"place": _PLACE, "ellipsoid": Quantity("alt_ellipsoid", unit=MILLI)} | _ELLIPSE | _TRACK,
+        "h_acc": Quantity("h_acc", unit=MILLI, unknown=0),
+        "v_acc": Quantity("v_acc", unit=MILLI, unknown=0),
+        "satellites": Quantity("satellites_visible", unknown=255),
     },
     "HIGHRES_IMU": {
-        "rates": quantity("xgyro ygyro zgyro", FRD),
-        "force": quantity("xacc yacc zacc", FRD),
-        "field": quantity("xmag ymag zmag", FRD, GAUSS),
+        "rates": Quantity("xgyro ygyro zgyro", FRD),
+        "force": Quantity("xacc yacc zacc", FRD),
+        "field": Quantity("xmag ymag zmag", FRD, GAUSS),
         # Some ArduPilot versions send the field 1e6 times too large (fixed by its pull request 32286).
-        "field_1e6": quantity("xmag ymag zmag", FRD, Unit(GAUSS.factor * 1e-6, 1e10)),
-        "pressure": quantity("abs_pressure", unit=HECTO),
-        "differential": quantity("diff_pressure", unit=HECTO),
-        "temperature": quantity("temperature"),
+        "field_1e6": Quantity("xmag ymag zmag", FRD, Unit(GAUSS.factor * 1e-6, 1e10)),
+        "pressure": Quantity("abs_pressure", unit=HECTO),
+        "differential": Quantity("diff_pressure", unit=HECTO),
+        "temperature": Quantity("temperature"),
     },
-    "HOME_POSITION": {"home": quantity("latitude longitude altitude", PLACE), "home_position": _POSITION},
+    "HIL_GPS": {
+        **{"place": _PLACE, "velocity": Quantity("vn ve vd", NED, CENTI), **_ELLIPSE, **_TRACK},
+        "course": Quantity("cog", HEADING, CENTI, unknown=65535),
+    },
+    "HIL_STATE_QUATERNION": {
+        **{"attitude": Quantity("attitude_quaternion", NED_QUATERNION), "rates": _RATES},
+        # The force as PX4 reads it.
+        **{"place": _PLACE, "velocity": _VELOCITY_CM, "force": Quantity("xacc yacc zacc", FRD, MILLI)},
+    },
+    "HOME_POSITION": {"home": Quantity("latitude longitude altitude", PLACE), "home_position": _POSITION},
     "LOCAL_POSITION_NED": {"position": _POSITION, "velocity": _VELOCITY},
     "LOCAL_POSITION_NED_COV": {
-        **{"position": _POSITION, "velocity": _VELOCITY, "acceleration": quantity("ax ay az", NED)}
+        **{"position": _POSITION, "velocity": _VELOCITY, "acceleration": Quantity("ax ay az", NED)}
     },
-    "ODOMETRY": {
-        **{"position": _POSITION, "attitude": quantity("q", NED_QUATERNION)},
-        # In a local frame without north.
-        **{"local_position": quantity("x y z", FRD), "local_attitude": quantity("q", FRD_QUATERNION)},
-        **{"body_velocity": quantity("vx vy vz", FRD), "rates": _RATES},
-    },
-    "POSITION_TARGET_GLOBAL_INT": {"place": quantity("lat_int lon_int", ON_MAP)},
+    "LANDING_TARGET": _POSE,
+    "ODOMETRY": {**_POSE, "velocity": _VELOCITY, "body_velocity": Quantity("vx vy vz", FRD), "rates": _RATES},
+    "POSITION_TARGET_GLOBAL_INT": {"place": Quantity("lat_int lon_int", ON_MAP)},
     "POSITION_TARGET_LOCAL_NED": _TARGET,
     "RAW_IMU": _SCALED_IMU,
     "SCALED_IMU": _SCALED_IMU,
     "SCALED_PRESSURE": {
-        "pressure": quantity("press_abs", unit=HECTO),
-        "differential": quantity("press_diff", unit=HECTO),
-        "temperature": quantity("temperature", unit=CENTI),
+        "pressure": Quantity("press_abs", unit=HECTO),
+        "differential": Quantity("press_diff", unit=HECTO),
+        "temperature": Quantity("temperature", unit=CENTI),
     },
     "SET_ATTITUDE_TARGET": {
-        "attitude": quantity("q", NED_QUATERNION),
-        "rates": quantity("body_roll_rate body_pitch_rate body_yaw_rate", FRD),
+        "attitude": Quantity("q", NED_QUATERNION),
+        "rates": Quantity("body_roll_rate body_pitch_rate body_yaw_rate", FRD),
     },
-    "SET_POSITION_TARGET_GLOBAL_INT": {"place": quantity("lat_int lon_int", ON_MAP)},
-    "SET_POSITION_TARGET_LOCAL_NED": {**_TARGET, "body_velocity": quantity("vx vy vz", FRD)},
-    "SYS_STATUS": {"voltage": quantity("voltage_battery", unit=MILLI, unknown=65535), **_BATTERY},
+    "SET_POSITION_TARGET_GLOBAL_INT": {"place": Quantity("lat_int lon_int", ON_MAP)},
+    "SET_POSITION_TARGET_LOCAL_NED": {**_TARGET, "body_velocity": Quantity("vx vy vz", FRD)},
+    "SYS_STATUS": {"voltage": Quantity("voltage_battery", unit=MILLI, unknown=65535), **_BATTERY},
     "VFR_HUD": {
-        "airspeed": quantity("airspeed"),
-        "speed": quantity("groundspeed"),
-        "heading": quantity("heading", Axes(None, lambda degrees: (round(degrees) % 360,))),
-        "throttle": quantity("throttle", unit=CENTI),
-        "altitude": quantity("alt"),
-        "climb": quantity("climb"),
+        "airspeed": Quantity("airspeed"),
+        "speed": Quantity("groundspeed"),
+        "heading": Quantity("heading", Axes(None, lambda degrees: (round(degrees) % 360,))),
+        "throttle": Quantity("throttle", unit=CENTI),
+        "altitude": Quantity("alt"),
+        "climb": Quantity("climb"),
     },
-    "VISION_POSITION_ESTIMATE": {"position": _POSITION, "attitude": quantity("roll pitch yaw", NED_ANGLES)},
-    "WIND_COV": {"velocity": quantity("wind_x wind_y wind_z", NED)},
+    "VISION_POSITION_ESTIMATE": {"position": _POSITION, "attitude": Quantity("roll pitch yaw", NED_ANGLES)},
+    "WIND_COV": {"velocity": Quantity("wind_x wind_y wind_z", NED)},
 }
 
 

@@ -314,13 +314,13 @@ simulation.close()
     ),
     "a MAVLink message to read": Example(
         """
-from sim_node.autopilot.contents import CENTI, quantity
+from sim_node.autopilot.contents import CENTI, Quantity
 from sim_node.autopilot.topics import topic
 from sim_node.autopilot.translation.registry import translates
 from sim_node.autopilot.translation.rows import Row, table
 AIR = topic("hygrometer/temperature", "sensor_msgs/Temperature", "base_link", measured=True)
 table(
-    Row("HYGROMETER_SENSOR", AIR, quantity("temperature", unit=CENTI)),
+    Row("HYGROMETER_SENSOR", AIR, Quantity("temperature", unit=CENTI)),
 )
 SHAKEN = topic("shaken", "std_msgs/Float64")
 @translates("VIBRATION")

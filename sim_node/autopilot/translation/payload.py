@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_node.autopilot.axes import quaternion_from_rpy
-from sim_node.autopilot.contents import CENTI, DEGREE, FRD, Axes, Unit, quantity
+from sim_node.autopilot.contents import CENTI, DEGREE, FRD, Axes, Quantity, Unit
 from sim_node.autopilot.topics import Profile, Topic, topic
 from sim_node.autopilot.translation.onboard import INFRARED, ULTRASOUND, orientation
 from sim_node.autopilot.translation.rows import Row, table
@@ -42,12 +42,12 @@ _FLOW, _FLOW_RAD = _down("optical_flow/ground_distance"), _down("px4flow/ground_
 _RANGEFINDER = _down("rangefinder/rangefinder")
 _POINTING = "pointing_b pointing_a pointing_c"
 table(
-    Row("LOCAL_POSITION_NED_SYSTEM_GLOBAL_OFFSET", _MAP_OFFSET, quantity("x y z roll pitch yaw", _OFFSET)),
-    Row("MOUNT_ORIENTATION", _MOUNT, quantity("roll pitch yaw", _GIMBAL, DEGREE)),
-    Row("MOUNT_STATUS", _MOUNT, quantity(_POINTING, _GIMBAL, _CENTIDEGREE)),
-    Row("MOUNT_STATUS", _ANGLES, quantity(_POINTING, FRD, _CENTIDEGREE)),
-    Row("OPTICAL_FLOW", _FLOW, quantity("ground_distance", _ULTRASOUND), _DOWN),
-    Row("OPTICAL_FLOW_RAD", _FLOW_RAD, quantity("distance", _ULTRASOUND), _DOWN),
-    Row("OPTICAL_FLOW_RAD", _FLOW_TEMPERATURE, quantity("temperature", unit=CENTI, unknown=0)),
-    Row("RANGEFINDER", _RANGEFINDER, quantity("distance", _INFRARED), _DOWN),
+    Row("LOCAL_POSITION_NED_SYSTEM_GLOBAL_OFFSET", _MAP_OFFSET, Quantity("x y z roll pitch yaw", _OFFSET)),
+    Row("MOUNT_ORIENTATION", _MOUNT, Quantity("roll pitch yaw", _GIMBAL, DEGREE)),
+    Row("MOUNT_STATUS", _MOUNT, Quantity(_POINTING, _GIMBAL, _CENTIDEGREE)),
+    Row("MOUNT_STATUS", _ANGLES, Quantity(_POINTING, FRD, _CENTIDEGREE)),
+    Row("OPTICAL_FLOW", _FLOW, Quantity("ground_distance", _ULTRASOUND), _DOWN),
+    Row("OPTICAL_FLOW_RAD", _FLOW_RAD, Quantity("distance", _ULTRASOUND), _DOWN),
+    Row("OPTICAL_FLOW_RAD", _FLOW_TEMPERATURE, Quantity("temperature", unit=CENTI, unknown=0)),
+    Row("RANGEFINDER", _RANGEFINDER, Quantity("distance", _INFRARED), _DOWN),
 )

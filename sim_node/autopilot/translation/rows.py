@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sim_node.autopilot.axes import Quaternion
-from sim_node.autopilot.contents import CONTENTS, NUMBER, Quantity, reader
+from sim_node.autopilot.contents import CONTENTS, Quantity, reader
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Topic
 from sim_node.autopilot.translation.registry import translates
@@ -28,7 +28,7 @@ class Row:
     ) -> None:
         self.message, self._topic, self._rotation = message, topic, rotation
         held = CONTENTS[message][quantity] if isinstance(quantity, str) else quantity
-        self._read, self._is_number = reader(message, held), held.axes is NUMBER
+        self._read, self._is_number = reader(message, held), held.axes.read is None
         self._unknown = f"{', '.join(held.fields.split())} not known"
 
     def __call__(self, fields: Any, vehicle: Telemetry, stamp_ns: int | None = None, rank: int | None = None) -> None:

@@ -5,16 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from sim_node.autopilot.axes import finite, unit_quaternion
 from sim_node.autopilot.codec import enum_name
+from sim_node.autopilot.contents import reader
 from sim_node.autopilot.telemetry import PX4, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.global_position import NO_ORIGIN, NOT_ON_EARTH
 from sim_node.autopilot.translation.registry import reads, translates
-from sim_node.frames import AttitudeEnu, AttitudeFlu, AttitudeFrd, AttitudeNed, Enu, Flu, Frame, Ned, convert_position
+from sim_node.frames import Frame, Ned, convert_position
 from sim_node.wire import telemetry_messages as wire
 
 _LOCAL_NED, _BODY_NED, _BODY_FRD, _LOCAL_FRD = 1, 8, 12, 20  # MAV_FRAME
+_read_ned = reader("LANDING_TARGET", "position attitude")
+_read_frd = reader("LANDING_TARGET", "local_position local_attitude")
+# How the pose is read, and in which frame it is, by the message's frame.
+_FRAMES = {
+    **{_LOCAL_NED: (_read_ned, "map"), _LOCAL_FRD: (_read_frd, "odom")},
+    **dict.fromkeys((_BODY_NED, _BODY_FRD), (_read_frd, "base_link")),
+}
 _IGNORE_PLACE = 0b11  # of POSITION_TARGET_TYPEMASK
 _LEVEL = (0.0, 0.0, 0.0, 1.0)
 
@@ -28,30 +35,22 @@ GOAL = topic("move_base_simple/goal", "geometry_msgs/PoseStamped", "map", profil
 @translates("LANDING_TARGET")
 def landing_target(fields: Any, vehicle: Telemetry) -> None:
     """Translate the position in the frame of the message. PX4 sends it relative to itself, along north, east, down."""
-    place, unit = (fields.x, fields.y, fields.z), unit_quaternion(*fields.q)
-    frames, frame = vehicle.frames, fields.frame
-    position: Enu | Flu
-    rotation: AttitudeEnu | AttitudeFlu | None
-    if not fields.position_valid or not finite(*place):
+    read, frame = _FRAMES.get(fields.frame, (_read_ned, ""))
+    position, rotation = read(fields)
+    if not fields.position_valid or position is None:
         vehicle.drop(fields, "no position")
         return
-    if frame == _LOCAL_NED and vehicle.autopilot == PX4 and not vehicle.component:
+    if fields.frame == _LOCAL_NED and vehicle.autopilot == PX4 and not vehicle.component:
         if vehicle.attitude is None:
             vehicle.drop(fields, "no attitude yet")
             return
-        name, position, rotation = frames.base, vehicle.attitude.to_body(Enu.of_ned(*place)), None
-    elif frame == _LOCAL_NED:
-        name, position = frames.map, Enu.of_ned(*place)
-        rotation = unit and AttitudeNed(unit).to_enu()
-    elif frame in (_BODY_NED, _BODY_FRD, _LOCAL_FRD):
-        name, position = frames.odom if frame == _LOCAL_FRD else frames.base, Flu.of_frd(*place)
-        rotation = unit and AttitudeFrd(unit).to_flu()
-    else:
-        vehicle.drop(fields, f"frame {enum_name('MAV_FRAME', frame).removeprefix('MAV_FRAME_')}")
+        frame, position, rotation = "base_link", vehicle.attitude.to_body(position), None
+    elif not frame:
+        vehicle.drop(fields, f"frame {enum_name('MAV_FRAME', fields.frame).removeprefix('MAV_FRAME_')}")
         return
     stamp_ns = vehicle.stamp_of(fields)
     if vehicle.accepts(fields, LANDING_TARGET.name, vehicle.component, stamp_ns):
-        vehicle.pack_variant(LANDING_TARGET, stamp_ns, (*position, *(rotation or _LEVEL)), name)
+        vehicle.pack_variant(LANDING_TARGET, stamp_ns, (*position, *(rotation or _LEVEL)), vehicle.frames.named(frame))
 
 
 @reads("POSITION_TARGET_GLOBAL_INT", "place")
