@@ -452,16 +452,23 @@ assert read(SimpleNamespace(fluid_pressure=101325.0)).items[0].text == "101325 P
     ),
     "how measurements of a sensor look in the viewer, during a run": Example(
         """
-from sim_node.viewing.browser.sensor_views import VIEWS
+import numpy as np
+from sim_node.viewing.browser.sensor_views import VIEWS, View
+from sim_node.viewing.messages.drawing import Lines
 @VIEWS.add("sensor_msgs/msg/MagneticField")
-def needle(scene, node, fields, radius): ...
+def needle(frame, fields):
+    return View(lambda field: (Lines(frame, np.array([[[0.0, 0, 0], field]]), np.zeros((1, 2, 3), np.uint8)),))
 """,
         """
 from sim_node.simulation import Simulation
 from sim_node.viewing.browser.sensor_topic_views import topic_views_of
 text = "origin: {latitude: 47, longitude: 8, altitude: 0}\\n"
 simulation = Simulation(world(text + "sensors: [{name: a, type: magnetometer, parent: map}]"))
-assert topic_views_of(simulation.world, simulation.frames)["a"].type == "sensor_msgs/msg/MagneticField"
+shown = topic_views_of(simulation.world, simulation.frames)["a"]
+assert shown.type == "sensor_msgs/msg/MagneticField"
+from sim_node.viewing.browser.sensor_views import VIEWS
+[needle] = VIEWS[shown.type](shown.frame, shown.fields).items(simulation.snapshot().measurements["a"].values[0])
+assert (needle.frame, needle.ends.shape) == ("a", (1, 2, 3))
 """,
     ),
     "what a type of sensor sees, as lines": Example(

@@ -14,7 +14,6 @@ from sim_node.frames import AttitudeEnu, Enu, Flu, Frd, Heading, YawEnu
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
 
-_UNKNOWN_COVARIANCE = (math.nan, *[0.0] * 20)
 # What HIL_SENSOR has in the units of HIGHRES_IMU: the part, its fields, and their bits of fields_updated.
 _SENSED = (
     ("inertial", "xacc yacc zacc xgyro ygyro zgyro", 0x3F),
@@ -48,7 +47,7 @@ def _rates(autopilot: BuiltinAutopilot) -> Flu:
 
 def _height(autopilot: BuiltinAutopilot) -> float:
     home = autopilot.flight.places.home
-    return autopilot.flight.position[2] - (home[2] if home else 0.0)
+    return float(autopilot.flight.position[2] - (home[2] if home else 0.0))
 
 
 def _speed(autopilot: BuiltinAutopilot) -> float:
@@ -97,10 +96,12 @@ def _times(name: str, autopilot: BuiltinAutopilot) -> dict[str, int]:
     return {field: time for field, time in times.items() if field in kind_named(name).integers}
 
 
-def _row(name: str, rate: float, dialect: str = "", quantities: str = "", **constants: Any) -> None:
+def _row(
+    name: str, rate: float, constants: Mapping[str, Any] | None = None, *, dialect: str = "", quantities: str = ""
+) -> None:
     """Register a message of quantities: all that CONTENTS has of it, or some. It is not sent before they are known.
 
-    constants: further fields.
+    constants: further fields. quantities: names of the quantities, if not all.
     """
     held = CONTENTS[name]
     sources = {each: _QUANTITIES[each] for each in quantities.split() or held}
@@ -109,7 +110,7 @@ def _row(name: str, rate: float, dialect: str = "", quantities: str = "", **cons
         values = {each: source(autopilot) for each, source in sources.items()}
         if any(value is None and held[each].unknown is None for each, value in values.items()):
             return None
-        return written(name, **values) | _times(name, autopilot) | constants
+        return written(name, **values) | _times(name, autopilot) | (constants or {})
 
     message(name, rate, dialect)(make)
 
@@ -120,16 +121,12 @@ _row("LOCAL_POSITION_NED", 50.0)
 _row("GLOBAL_POSITION_INT", 10.0)
 _row("ALTITUDE", 10.0, dialect="px4")
 _row("VFR_HUD", 4.0)
-_row("HOME_POSITION", 0.5, q=(1.0, 0.0, 0.0, 0.0))
+_row("HOME_POSITION", 0.5, {"q": (1.0, 0.0, 0.0, 0.0)})
 _row("GPS_GLOBAL_ORIGIN", 0.2)
 # MAV_FRAME_LOCAL_NED and MAV_FRAME_BODY_FRD; no covariances, for the state is the truth.
-_row(
-    "ODOMETRY",
-    0.0,
-    quantities="position attitude body_velocity rates",
-    **{"frame_id": 1, "child_frame_id": 12},
-    **dict.fromkeys(("pose_covariance", "velocity_covariance"), _UNKNOWN_COVARIANCE),
-)
+_ODOMETRY: dict[str, Any] = {"frame_id": 1, "child_frame_id": 12}
+_ODOMETRY |= dict.fromkeys(("pose_covariance", "velocity_covariance"), (math.nan, *[0.0] * 20))
+_row("ODOMETRY", 0.0, _ODOMETRY, quantities="position attitude body_velocity rates")
 
 
 @message("HIGHRES_IMU", 50.0)

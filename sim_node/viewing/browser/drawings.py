@@ -12,8 +12,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.overlays import Edges, Names, apart_in, shortened
-from sim_node.viewing.browser.sensor_views import Picture as Frustum
-from sim_node.viewing.browser.sensor_views import by_distance, dot
+from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
 from sim_node.viewing.meshes import linear
 from sim_node.viewing.messages.drawing import (
     FIXED,
@@ -143,7 +142,7 @@ class Source:
         colours = linear(np.concatenate([each.colours for each in lines]) / 255.0)
         if handle is None:
             self._handles["lines"] = self._scene.add_line_segments(
-                f"{self._node}/lines", segments, colours, thickness=2.0, thickness_units="screen"
+                f"{self._node}/lines", segments, colours, thickness=lines[0].width, thickness_units="screen"
             )
         else:
             handle.points, handle.colors, handle.visible = segments, colours, True
@@ -193,7 +192,7 @@ class Source:
             frustum = self._frustums[number][2]
             frustum.carry(at[each.frame])
             if each.pixels is not None:
-                frustum.show(each.pixels, at[each.frame])
+                frustum.show(each.pixels)
         for _, _, gone in self._frustums[len(pictures) :]:
             gone.remove()
         del self._frustums[len(pictures) :]
