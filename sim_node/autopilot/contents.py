@@ -12,9 +12,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sim_node.autopilot.axes import quaternion_from_rpy, unit_quaternion
-from sim_node.autopilot.codec import kind_named
+from sim_node.autopilot.codec import EncodeError, kind_named
 from sim_node.frames import AttitudeEnu, AttitudeFlu, AttitudeFrd, Enu, Flu, YawNed
 from sim_node.geometry import quaternions
+from sim_node.text import did_you_mean
 
 
 class Unit(NamedTuple):
@@ -120,7 +121,8 @@ CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
         "monotonic": Quantity("altitude_monotonic"),
         "up": Quantity("altitude_local"),
         "height": Quantity("altitude_relative"),
-        "terrain": Quantity("altitude_terrain bottom_clearance", unknown=math.nan),
+        "terrain": Quantity("altitude_terrain", unknown=math.nan),
+        "clearance": Quantity("bottom_clearance", unknown=math.nan),
     },
     "ATTITUDE": {"attitude": Quantity("roll pitch yaw", NED_ANGLES), "rates": _RATES},
     "ATTITUDE_QUATERNION": {"attitude": Quantity("q1 q2 q3 q4", NED_QUATERNION), "rates": _RATES},
@@ -211,8 +213,8 @@ def reader(message: str, quantities: str | Quantity) -> Callable[[Any], tuple[An
         A function from the message's fields to the values, each None if it is unknown or not finite.
 
     Raises:
-        EncodeError: There is no such message.
-        KeyError: There is no such quantity or field.
+        EncodeError: There is no such message or field.
+        KeyError: There is no such quantity.
     """
     values, names = _expressions(message, quantities)
     read: Callable[[Any], tuple[Any, ...]] = eval(f"lambda fields: ({', '.join(values)},)", names)
@@ -242,14 +244,18 @@ def _expressions(message: str, quantities: str | Quantity) -> tuple[list[str], d
     """Return a Python expression for each value, and what the names in them stand for."""
     held = [CONTENTS[message][name] for name in quantities.split()] if isinstance(quantities, str) else [quantities]
     arrays = kind_named(message).arrays
-    values, names = list[str](), dict[str, Any](isfinite=math.isfinite)
-    for number, (fields, axes, unit, unknown) in enumerate(held):
-        each = [f"{'*' * arrays[field]}fields.{field}" for field in fields.split()]
-        known = f"isfinite({' + '.join(each)})" if unknown is None else f"{each[0]} != {unknown!r}"
-        scaled = ", ".join(field if unit.factor == 1.0 else f"{field} * {unit.factor!r}" for field in each)
-        names |= {f"read{number}": axes.read}
-        value = f"read{number}({scaled})" if axes.read else scaled
-        values.append(value if each[0].startswith("*") else f"{value} if {known} else None")
+    values, names = list[str](), dict[str, Any](isfinite=math.isfinite, nan=math.nan, inf=math.inf)
+    for index, (fields, axes, unit, unknown) in enumerate(held):
+        each = fields.split()
+        if missing := next((field for field in each if field not in arrays), None):
+            raise EncodeError(f"{message} has no number {missing!r}{did_you_mean(missing, arrays)}")
+        scale = "" if unit.factor == 1.0 else f" * {unit.factor!r}"
+        numbers = [f"*(one{scale} for one in fields.{at})" if arrays[at] else f"fields.{at}{scale}" for at in each]
+        total = " + ".join(f"sum(fields.{field})" if arrays[field] else f"fields.{field}" for field in each)
+        unequal = [f"fields.{field} != {unknown!r}" for field in each if unknown is not None]
+        names[f"read{index}"] = axes.read
+        value = f"read{index}({', '.join(numbers)})" if axes.read else numbers[0]
+        values.append(f"{value} if {' and '.join([f'isfinite({total})', *unequal])} else None")
     return values, names
 
 

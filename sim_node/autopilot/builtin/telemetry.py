@@ -71,6 +71,7 @@ _QUANTITIES: Mapping[str, Callable[[BuiltinAutopilot], Any]] = {
     "altitude": _altitude,
     "attitude": _attitude,
     "body_velocity": lambda autopilot: _attitude(autopilot).to_body(_velocity(autopilot)),
+    "clearance": lambda autopilot: None,
     "climb": lambda autopilot: _velocity(autopilot).up,
     "heading": lambda autopilot: Heading.of(_attitude(autopilot).yaw).degrees,
     "height": _height,
@@ -110,7 +111,7 @@ def _row(
         values = {each: source(autopilot) for each, source in sources.items()}
         if any(value is None and held[each].unknown is None for each, value in values.items()):
             return None
-        return written(name, **values) | _times(name, autopilot) | (constants or {})
+        return {**written(name, **values), **_times(name, autopilot), **(constants or {})}
 
     message(name, rate, dialect)(make)
 
