@@ -53,7 +53,7 @@ def test_what_is_written_is_read(message: str, name: str) -> None:
     numbers = [0.5, 0.5, -0.5, 0.5] if arrays[names[0]] or len(names) == 4 else [0.25, -0.5, 0.75][: len(names)]
     if names[0] in kind_named(message).integers:
         numbers = [7.0, 11.0, 200.0][: len(names)]
-    fields = {names[0]: tuple(numbers)} if arrays[names[0]] else dict(zip(names, numbers, strict=True))
+    fields: dict[str, Any] = {names[0]: tuple(numbers)} if arrays[names[0]] else dict(zip(names, numbers, strict=True))
     zeros = {field: (0.0,) * 4 if arrays.get(field) else 0 for field in kind_named(message).fields._fields}
     [value] = reader(message, name)(kind_named(message).fields(**{**zeros, **fields}))
     assert value is not None

@@ -30,10 +30,12 @@ TEMPERATURE = topic("imu/temperature_baro", "sensor_msgs/Temperature", "base_lin
 IMU_TEMPERATURE = topic("imu/temperature_imu", "sensor_msgs/Temperature", "base_link", measured=True)
 CALIBRATION = topic("mag_calibration/status", "std_msgs/UInt8", profile=Profile.RELIABLE)
 _temperature = Row("SCALED_IMU", IMU_TEMPERATURE, "temperature")
+_differential = Row("HIGHRES_IMU", DIFF_PRESSURE, "differential")
+_scaled_differential = Row("SCALED_PRESSURE", DIFF_PRESSURE, "differential")
 _too_large_field = reader("HIGHRES_IMU", "field_1e6")
 
 
-@reads("HIGHRES_IMU", "rates force field pressure temperature differential")
+@reads("HIGHRES_IMU", "rates force field pressure temperature")
 def highres_imu(
     fields: Any,
     vehicle: Telemetry,
@@ -42,7 +44,6 @@ def highres_imu(
     field: Flu | None,
     pressure: float | None,
     temperature: float | None,
-    differential: float | None,
 ) -> None:
     """Translate SI, gauss and hPa, but only the parts in fields_updated."""
     if fields.id != 0:
@@ -59,7 +60,7 @@ def highres_imu(
         _pressure(fields, vehicle, 0, stamp_ns, pressure, temperature, has_temperature=updated & _TEMPERATURE != 0)
     # ArduPilot sends the static pressure relative to the ground here (GCS_Common.cpp, send_highres_imu).
     if updated & _DIFFERENTIAL and vehicle.autopilot != ARDUPILOT:
-        _differential(fields, vehicle, 0, stamp_ns, differential)
+        _differential(fields, vehicle, stamp_ns, 0)
 
 
 @reads("SCALED_IMU", "rates force field", 1)
@@ -79,16 +80,14 @@ def scaled_imu(fields: Any, vehicle: Telemetry, rates: Flu, force: Flu, field: F
         _magnetic(fields, vehicle, rank, stamp_ns, field)
 
 
-@reads("SCALED_PRESSURE", "pressure temperature differential")
-def scaled_pressure(
-    fields: Any, vehicle: Telemetry, pressure: float | None, temperature: float | None, differential: float | None
-) -> None:
+@reads("SCALED_PRESSURE", "pressure temperature")
+def scaled_pressure(fields: Any, vehicle: Telemetry, pressure: float | None, temperature: float | None) -> None:
     """Translate hPa, and hundredths of a degree. Without an airspeed tube, its pressure and temperature are zero."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     _pressure(fields, vehicle, 1, stamp_ns, pressure, temperature)
     # A tube that exists has shown something else before.
     if fields.press_diff or fields.temperature_press_diff or vehicle.has_published(DIFF_PRESSURE):
-        _differential(fields, vehicle, 1, stamp_ns, differential)
+        _scaled_differential(fields, vehicle, stamp_ns, 1)
 
 
 @translates("MAG_CAL_PROGRESS")
@@ -151,10 +150,3 @@ def _pressure(
             vehicle.pack(TEMPERATURE, stamp_ns, (celsius,))
         elif has_temperature:
             vehicle.drop(fields, "temperature is not finite")
-
-
-def _differential(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int, pascal: float | None) -> None:
-    if pascal is None:
-        vehicle.drop(fields, "differential pressure is not finite")
-    elif vehicle.accepts(fields, "differential pressure", rank, stamp_ns):
-        vehicle.pack(DIFF_PRESSURE, stamp_ns, (pascal,))

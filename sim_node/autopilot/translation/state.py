@@ -33,11 +33,7 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
     """Publish the state, once a second, and armed and mode when they change."""
     before = vehicle.heartbeat
     vehicle.heartbeat = now = Heartbeat(
-        fields.autopilot,
-        fields.type,
-        fields.base_mode,
-        fields.custom_mode,
-        fields.system_status,
+        fields.autopilot, fields.type, fields.base_mode, fields.custom_mode, fields.system_status
     )
     publish_state(vehicle, connected=True)
     if before is None or (before.base_mode ^ now.base_mode) & ARMED:
