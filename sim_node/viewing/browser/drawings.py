@@ -233,6 +233,12 @@ class Source:
         self._texts = len(shown)
 
 
+def frame_poses(drawing: Drawing, frames: FrameTable, poses: FloatArray) -> dict[str, FloatArray]:
+    """Return the poses (7,) of a drawing's frames in the fixed frame; poses (N, 7): of all frames in their parents."""
+    at = {frame: frames.lookup(poses, frames.names[0], frame) for frame in drawing.frames}
+    return {**at, FIXED: np.array(pose_math.IDENTITY)}
+
+
 def reach(drawing: Drawing, at: Mapping[str, FloatArray]) -> FloatArray:
     """Return the corners (2, 3) of a box around what is drawn, without a hundredth at each end, in the fixed frame, m.
 
@@ -304,12 +310,7 @@ class Drawings:
         """Show a source's drawing; poses (N, 7): of all frames in their parents when it was measured."""
         frames = self._frames
         assert frames is not None
-        at: dict[str, FloatArray] = {FIXED: np.array(pose_math.IDENTITY)}
-        for frame in drawing.frames:
-            pose = np.array(pose_math.IDENTITY)
-            for above in frames.chain(frames.index(frame)):
-                pose = pose_math.compose(poses[above], pose)
-            at[frame] = pose
+        at = frame_poses(drawing, frames, poses)
         source = self.sources.get(name)
         if source is None:
             source = self.sources[name] = Source(self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius)

@@ -13,7 +13,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, place
-from sim_node.viewing.browser.drawings import Drawings, Source
+from sim_node.viewing.browser.drawings import Drawings, Source, frame_poses
 from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View
@@ -156,8 +156,9 @@ class Scene:
                 number, view = next(free), VIEWS[topic.type](topic.frame, topic.fields)
                 source = Source(self._scene, f"{ROOT}/sensors/{number}", name, self.extent.radius)
                 self._sensors[name] = _Sensor(number, topic, view, source)
-                at = {topic.frame: self.in_root[self.frames.index(topic.frame)]}
-                source.draw(Drawing(topic.frame, view.before), at)
+                drawing = Drawing(topic.frame, view.before)
+                at = {frame: self.in_root[self.frames.index(frame)] for frame in drawing.frames}
+                source.draw(drawing, {**at, **_FIXED})
 
     def carriers(self) -> list[int]:
         """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
@@ -201,8 +202,8 @@ class Scene:
                 self.drawings.show(name, values, poses)
             elif name in self._sensors:
                 _, topic, view, source = self._sensors[name]
-                at = {topic.frame: self._in_root(self.frames.index(topic.frame), poses)}
-                source.draw(Drawing(topic.frame, tuple(view.items(values))), at)
+                drawing = Drawing(topic.frame, tuple(view.items(values)))
+                source.draw(drawing, frame_poses(drawing, self.frames, poses))
         reaches = list(self.drawings.reaches.values())
         more = len(reaches) != self._reaches
         if more:
@@ -216,12 +217,6 @@ class Scene:
         self._followed, self._turning = row, turning
         still = np.array(pose_math.IDENTITY)
         place(self._root, still if row is None else _carried_along(self.in_root[row], turning=turning))
-
-    def _in_root(self, row: int, poses: FloatArray) -> FloatArray:
-        pose = np.array(pose_math.IDENTITY)
-        for above in self.frames.chain(row):
-            pose = pose_math.compose(poses[above], pose)
-        return pose
 
 
 def _is_same(view: SensorTopicView | None, other: SensorTopicView) -> bool:
