@@ -148,6 +148,9 @@ class Source:
             handle.points, handle.colors, handle.visible = segments, colours, True
 
     def _draw_axes(self, items: Iterable[Item], at: Mapping[str, FloatArray]) -> None:
+        items = [item for item in items if isinstance(item, (Poses, Attitude))]
+        if not items and "axes" not in self._handles:
+            return
         placed, lengths = [np.zeros((0, 7))], [np.zeros(0)]
         for item in items:
             if isinstance(item, Poses):
@@ -169,6 +172,8 @@ class Source:
             )
 
     def _draw_solids(self, solids: list[Solids], at: Mapping[str, FloatArray]) -> None:
+        if not solids and self._solids is None:
+            return
         # One row for each frame, and another one for what stays where it was.
         rows = dict.fromkeys((each.frame, each.follows) for each in solids)
         index = {key: row for row, key in enumerate(rows)}
