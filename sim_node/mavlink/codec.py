@@ -64,6 +64,10 @@ class MessageType:
             self._places[field] = at, count, text, length > 0
             self._zeros += [b""] if text else [0] * count
             slices[field] = slice(at, at + count) if length > 0 and not text else at
+        # Of each field of numbers, whether it is an array; and the fields of integers.
+        self.arrays = {field: is_array for field, (_, _, text, is_array) in self._places.items() if not text}
+        types = zip(table.fieldnames, table.fieldtypes, strict=True)
+        self.integers = frozenset(field for field, type in types if "int" in type)
         self.fields: Any = namedtuple(self.name, table.fieldnames)  # type: ignore[misc]
         first, *others = [slices[field] for field in table.fieldnames]
         self._pick: Any = itemgetter(first, *others) if others else lambda numbers: (numbers[first],)

@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.mavlink.contents import written
 from sim_node.mavlink.setpoints import Setpoint, SetpointRefused
 from sim_node.mavlink.telemetry import PX4, Telemetry
 from sim_node.spatial.frames import (
     AttitudeEnu,
     AttitudeFlu,
-    AttitudeFrd,
-    AttitudeNed,
     Covariance,
     Enu,
     Flu,
     Frame,
-    Frd,
-    Ned,
 )
-from sim_node.spatial.geometry import quaternions
 from sim_node.world.problems import quoted
 
 _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
@@ -61,34 +56,22 @@ def odometry(
         raise SetpointRefused(f"odometry: child_frame_id is {quoted(child)}; allowed: {known.base}")
     usable = _usable("odometry", pose)
     _bounded("odometry", twist)
-    place, attitude = usable[:3], usable[3:]
-    position: Ned | Frd
-    q: AttitudeNed | AttitudeFrd
-    if frame == known.map:
-        position, q, source, world = Enu(place).to_ned(), AttitudeEnu(attitude).to_ned(), Frame.ENU, Frame.NED
-    else:
-        position, q, source, world = Flu(place).to_frd(), AttitudeFlu(attitude).to_frd(), Frame.FLU, Frame.FRD
-    velocity, rates = Flu(twist[:3]).to_frd(), Flu(twist[3:6]).to_frd()
+    # NED is a local frame whose forward axis is north, so that it can be sent as LOCAL_FRD.
     fields = {
         "time_usec": _time_us(vehicle, stamp_ns),
-        # NED is a local frame whose forward axis is north, so that it can be sent as LOCAL_FRD.
         "frame_id": _LOCAL_NED if frame == known.map and vehicle.autopilot == PX4 else _LOCAL_FRD,
         "child_frame_id": _BODY_FRD,
-        "x": position[0],
-        "y": position[1],
-        "z": position[2],
-        "q": q,
-        "vx": velocity[0],
-        "vy": velocity[1],
-        "vz": velocity[2],
-        "rollspeed": rates[0],
-        "pitchspeed": rates[1],
-        "yawspeed": rates[2],
-        "pose_covariance": _upper(pose_covariance, source, world),
         "velocity_covariance": _upper(twist_covariance, Frame.FLU, Frame.FRD),
         "estimator_type": _ESTIMATOR_VISION,
     }
-    return Setpoint("ODOMETRY", fields)
+    if frame == known.map:
+        fields["pose_covariance"] = _upper(pose_covariance, Frame.ENU, Frame.NED)
+        place = {"position": Enu(usable[:3]), "attitude": AttitudeEnu(usable[3:])}
+    else:
+        fields["pose_covariance"] = _upper(pose_covariance, Frame.FLU, Frame.FRD)
+        place = {"local_position": Flu(usable[:3]), "local_attitude": AttitudeFlu(usable[3:])}
+    moving = {"body_velocity": Flu(twist[:3]), "rates": Flu(twist[3:6])}
+    return Setpoint("ODOMETRY", fields | written("ODOMETRY", **place, **moving))
 
 
 def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[float]) -> Setpoint:
@@ -96,12 +79,10 @@ def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[fl
     if frame != vehicle.frames.map:
         raise SetpointRefused(f"vision_pose: frame_id is {quoted(frame)}; allowed: {vehicle.frames.map}")
     usable = _usable("vision_pose", pose)
-    north, east, down = Enu(usable[:3]).to_ned()
-    w, a, b, c = AttitudeEnu(usable[3:]).to_ned()
-    roll, pitch, yaw = quaternions.to_rpy((a, b, c, w)).tolist()
-    fields: dict[str, Any] = {"usec": _time_us(vehicle, stamp_ns), "x": north, "y": east, "z": down}
-    fields |= {"roll": roll, "pitch": pitch, "yaw": yaw, "covariance": [math.nan, *[0.0] * 20]}
-    return Setpoint("VISION_POSITION_ESTIMATE", fields)
+    name = "VISION_POSITION_ESTIMATE"
+    fields = written(name, position=Enu(usable[:3]), attitude=AttitudeEnu(usable[3:]))
+    fields |= {"usec": _time_us(vehicle, stamp_ns), "covariance": [math.nan, *[0.0] * 20]}
+    return Setpoint(name, fields)
 
 
 def _usable(what: str, pose: Sequence[float]) -> Sequence[float]:

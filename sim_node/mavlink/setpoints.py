@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sim_node.mavlink.contents import written
 from sim_node.mavlink.telemetry import Home
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position, YawEnu
 from sim_node.world.problems import quoted
@@ -95,8 +96,8 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, h
     target = Position((latitude, longitude, altitude_msl), Frame.LLA).to(Frame.NED, about)
     _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
     fields = {"coordinate_frame": GLOBAL_RELATIVE_ALT_INT, "type_mask": POSITION_MASK | NO_YAW}
-    fields |= {"lat_int": round(latitude * 1e7), "lon_int": round(longitude * 1e7)}
-    return Setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields | {"alt": altitude_msl - home.altitude_msl})
+    fields |= {"alt": altitude_msl - home.altitude_msl}
+    return _setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields, place=(latitude, longitude))
 
 
 def check_place(lla: Sequence[float]) -> tuple[Any, ...]:
@@ -122,11 +123,9 @@ def velocity(
     _below("velocity", v[:3], limits.velocity, "m/s")
     _turning("velocity", v[3:])
     in_map = frame == map_frame
-    x, y, z = Enu(v[:3]).to_ned() if in_map else Flu(v[:3]).to_frd()
-    # About the axis that is down in NED and in FRD.
-    yaw_rate_down = Flu((0.0, 0.0, v[3])).to_frd()[2]
     fields = {"coordinate_frame": LOCAL_NED if in_map else BODY_NED, "type_mask": VELOCITY_MASK}
-    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"vx": x, "vy": y, "vz": z, "yaw_rate": yaw_rate_down})
+    along = {"velocity": Enu(v[:3])} if in_map else {"body_velocity": Flu(v[:3])}
+    return _setpoint("SET_POSITION_TARGET_LOCAL_NED", fields, yaw_rate=v[3], **along)
 
 
 def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limits) -> Setpoint:
@@ -134,16 +133,16 @@ def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limit
     _in_frame("acceleration", frame, (map_frame,))
     a = _finite("acceleration", xyz)
     _below("acceleration", a, limits.acceleration, "m/s²")
-    x, y, z = Enu(a).to_ned()
     fields = {"coordinate_frame": LOCAL_NED, "type_mask": ACCELERATION_MASK}
-    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"afx": x, "afy": y, "afz": z})
+    return _setpoint("SET_POSITION_TARGET_LOCAL_NED", fields, acceleration=Enu(a))
 
 
 def attitude(frame: str, q: Sequence[float], thrust: float, map_frame: str) -> Setpoint:
     """Return the setpoint for an orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
     _in_frame("attitude", frame, (map_frame,))
-    fields = {"type_mask": NO_RATES, "q": _unit(q).to_ned(), "thrust": checked_thrust(thrust)}
-    return Setpoint("SET_ATTITUDE_TARGET", fields)
+    turned = _unit(q)
+    fields = {"type_mask": NO_RATES, "thrust": checked_thrust(thrust)}
+    return _setpoint("SET_ATTITUDE_TARGET", fields, attitude=turned)
 
 
 def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: str) -> Setpoint:
@@ -153,15 +152,17 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
     """
     _in_frame("rates", frame, (base_frame,))
     _turning("rates", _finite("rates", rates))
-    x, y, z = Flu(rates).to_frd()
     fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": checked_thrust(thrust)}
-    return Setpoint("SET_ATTITUDE_TARGET", fields | {"body_roll_rate": x, "body_pitch_rate": y, "body_yaw_rate": z})
+    return _setpoint("SET_ATTITUDE_TARGET", fields, rates=Flu(rates))
 
 
 def _position(ned: Ned, yaw: YawEnu) -> Setpoint:
-    x, y, z = ned
-    fields = {"coordinate_frame": LOCAL_NED, "type_mask": POSITION_MASK, "x": x, "y": y, "z": z}
-    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"yaw": yaw.to_ned().radians}, ned)
+    fields = {"coordinate_frame": LOCAL_NED, "type_mask": POSITION_MASK}
+    return _setpoint("SET_POSITION_TARGET_LOCAL_NED", fields, ned, position=ned.to_enu(), yaw=yaw)
+
+
+def _setpoint(name: str, fields: Mapping[str, Any], ned: Ned | None = None, **values: Any) -> Setpoint:
+    return Setpoint(name, {**fields, **written(name, **values)}, ned)
 
 
 def _in_frame(what: str, frame: str, allowed: tuple[str, ...]) -> None:

@@ -19,6 +19,14 @@ SERVICES = (
     *("mission/push", "mission/pull", "mission/clear", "mission/start"),
 )
 RESULTS, WAYPOINTS = "command_result", "mission/waypoints"
+# The modules whose translations and topics are shipped, in the order of the registries.
+TRANSLATION_MODULES = tuple(
+    f"sim_node.mavlink.translation.{name}"
+    for name in (
+        *("attitude", "global_position", "health", "imu", "local_position", "odometry", "onboard", "payload"),
+        *("state", "targets"),
+    )
+)
 # Beside a simulation, the autopilot's own sensors are published below this name: MAVROS' names (imu/data_raw) are
 # those of the simulated sensors, if these are named as people name them.
 BESIDE_SIMULATION = "autopilot"
@@ -38,17 +46,18 @@ class FrameNames:
     odom: str = "odom"
     base: str = "base_link"
 
-    def named(self, frame: str) -> str | None:
+    def named(self, frame: str) -> str:
         """Look up a frame that a topic describes.
 
         Args:
-            frame: As topics describe it: map, odom, base_link, none, or the name of another frame.
+            frame: As topics name it: map, odom, base_link or one that begins with base_link_, or another frame.
 
         Returns:
-            Its name on the graph; None for none.
+            Its name on the graph.
         """
-        own = {"map": self.map, "odom": self.odom, "base_link": self.base, "none": None}
-        return own.get(frame, frame)
+        if frame.startswith("base_link_"):
+            return frame.replace("base_link", self.base, 1)
+        return {"map": self.map, "odom": self.odom, "base_link": self.base}.get(frame, frame)
 
     @property
     def map_ned(self) -> str:
@@ -92,35 +101,35 @@ class Topic:
     Attributes:
         name: The name below the namespace.
         type: package/Name.
-        profile: QoS.
-        frame: Description of the header's frame.
-        about: Content and unit.
-        layout: Makes a function that packs the messages, for a vehicle's frames and the variant of
+        frames: Names of frames, separated by spaces: of the header's, and of the child's if there is one. Empty for
+            messages without one, and if each message names its own.
+        layout: Makes a function that packs the messages, from the names of the frames on the graph and the variant of
             Telemetry.pack_variant. None for messages of wire's PLAIN, and for those that are encoded each time.
+        profile: QoS.
         measured: Whether it is what a sensor of the autopilot measured, and no estimate.
     """
 
     name: str
     type: str
-    profile: Profile
-    frame: str
-    about: str
+    frames: str = ""
     layout: Callable[..., Pack] | None = None
+    profile: Profile = Profile.SENSOR
     measured: bool = False
 
-    def packer(self, frames: FrameNames, *variant: Hashable) -> Pack:
+    def packer(self, names: FrameNames, *variant: Hashable) -> Pack:
         """Return a function that packs its messages.
 
         Args:
-            frames: Names of the vehicle's frames.
+            names: Names of the vehicle's frames.
             variant: See Telemetry.pack_variant.
 
         Returns:
             The function.
         """
+        frames = [names.named(frame) for frame in self.frames.split()]
         if self.layout is not None:
-            return self.layout(frames, *variant)
-        return plain(self.type.replace("/", "/msg/"), frames.named(self.frame))
+            return self.layout(*frames, *variant)
+        return plain(self.type.replace("/", "/msg/"), *frames)
 
     def below(self, namespace: str, sensors: str = "") -> wire.Topic:
         """Return the topic as it is sent below a namespace.
@@ -136,30 +145,26 @@ class Topic:
         return wire.Topic(name, self.type.replace("/", "/msg/"), self.profile.value)
 
 
-TOPICS: Registry[str, Topic] = Registry(
-    "topic", shipped=("sim_node.mavlink.translation",), group="sim_node.translations"
-)
+TOPICS: Registry[str, Topic] = Registry("topic", shipped=TRANSLATION_MODULES, group="sim_node.translations")
 
 
 def topic(
     name: str,
     type: str,
-    profile: Profile,
-    frame: str,
-    about: str,
+    frames: str = "",
     layout: Callable[..., Pack] | None = None,
     *,
+    profile: Profile = Profile.SENSOR,
     measured: bool = False,
 ) -> Topic:
-    """Register a topic.
+    """Register a topic. docs/bridge.md describes what each one has.
 
     Args:
         name: The name below the vehicle's namespace.
         type: package/Name.
-        profile: QoS.
-        frame: Description of the header's frame.
-        about: Content and unit.
+        frames: See Topic.
         layout: See Topic.
+        profile: QoS.
         measured: See Topic.
 
     Returns:
@@ -169,7 +174,7 @@ def topic(
         ValueError: The name is in use.
     """
     module = calling_module()
-    return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout, measured))
+    return TOPICS.add(name, module=module)(Topic(name, type, frames, layout, profile, measured))
 
 
 def telemetry_of(vehicle: str, sensors: str = "") -> tuple[wire.Topic, ...]:

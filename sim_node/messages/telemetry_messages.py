@@ -34,7 +34,7 @@ PLAIN = {
 _CONSTANT = {"sensor_msgs/msg/NavSatFix": {"status.status": _FIX, "status.service": _SERVICE_GPS}}
 
 
-def plain(type: str, frame_id: str | None) -> Pack:
+def plain(type: str, frame_id: str | None = None) -> Pack:
     """A message of PLAIN; values: its fields, such as position (3) and orientation (4) for a pose.
 
     frame_id: None for messages without a header, whose stamp is unused.

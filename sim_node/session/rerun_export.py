@@ -184,9 +184,7 @@ class _Writer:
 
     def _in_fixed(self, attitude: Attitude) -> Poses:
         """Return the axes of an attitude in the fixed frame, at the place of its frame now."""
-        pose = np.array(pose_math.IDENTITY)
-        for above in self._frames.chain(self._frames.index(attitude.frame)):
-            pose = pose_math.compose(self._poses[above], pose)
+        pose = self._frames.lookup(self._poses, self._frames.names[0], attitude.frame)
         return Poses(FIXED, np.concatenate([pose[:3], attitude.quaternion])[None])
 
     def _shape(self, path: str, shape: Shape, static: bool = False) -> None:

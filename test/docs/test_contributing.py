@@ -314,24 +314,39 @@ simulation.close()
     ),
     "a MAVLink message to read": Example(
         """
-from sim_node.mavlink.topics import Profile, topic
+from sim_node.mavlink.contents import CENTI, Quantity
+from sim_node.mavlink.topics import topic
 from sim_node.mavlink.translation.registry import translates
-SHAKEN = topic("shaken", "std_msgs/Float64", Profile.SENSOR, "none", "vibration along x (m/s^2)")
+from sim_node.mavlink.translation.rows import Row, table
+AIR = topic("hygrometer/temperature", "sensor_msgs/Temperature", "base_link", measured=True)
+table(
+    Row("HYGROMETER_SENSOR", AIR, Quantity("temperature", unit=CENTI)),
+)
+SHAKEN = topic("shaken", "std_msgs/Float64")
 @translates("VIBRATION")
 def vibration(fields, vehicle):
-    vehicle.send(SHAKEN, fields.vibration_x)
+    vehicle.pack(SHAKEN, vehicle.stamp_of(fields), (fields.vibration_x,))
 """,
         """
-from types import SimpleNamespace
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import Temperature
+from std_msgs.msg import Float64
 from sim_node.mavlink.parser import Parser
-from sim_node.mavlink.topics import TOPICS
+from sim_node.mavlink.telemetry import Telemetry
+from sim_node.mavlink.topics import FrameNames
 from sim_node.mavlink.translation import TRANSLATIONS
-sent = mavlink.MAVLink_vibration_message(0, 1.5, 0.0, 0.0, 0, 0, 0)
-[message] = Parser(datagrams=True).feed(sent.pack(mavlink.MAVLink(None, 1, 1)))
-said = []
-TRANSLATIONS[message.name](message.fields, SimpleNamespace(send=lambda *of: said.append(of)))
-assert said == [(TOPICS["shaken"], 1.5)]
+said = {}
+vehicle = Telemetry(1, FrameNames(), lambda topic, data: said.update({topic.name: data}))
+damp = mavlink.MAVLink_hygrometer_sensor_message(0, -525, 0)
+shaking = mavlink.MAVLink_vibration_message(0, 1.5, 0, 0, 0, 0, 0)
+for sent in damp, shaking:
+    [message] = Parser(datagrams=True).feed(sent.pack(mavlink.MAVLink(None, 1, 1)))
+    TRANSLATIONS[message.name](message.fields, vehicle)
+assert said.keys() == {"shaken", "hygrometer/temperature"}
+assert deserialize_message(said["shaken"], Float64).data == 1.5
+air = deserialize_message(said["hygrometer/temperature"], Temperature)
+assert (air.temperature, air.header.frame_id) == (-5.25, "base_link")
 """,
     ),
     "a message, a command or a mission item of the built-in autopilot": Example(
@@ -437,16 +452,23 @@ assert read(SimpleNamespace(fluid_pressure=101325.0)).items[0].text == "101325 P
     ),
     "how measurements of a sensor look in the viewer, during a run": Example(
         """
-from sim_node.viewing.browser.sensor_views import VIEWS
+import numpy as np
+from sim_node.viewing.browser.sensor_views import VIEWS, View
+from sim_node.viewing.messages.drawing import Lines
 @VIEWS.add("sensor_msgs/msg/MagneticField")
-def needle(scene, node, fields, radius): ...
+def needle(frame, fields):
+    return View(lambda field: (Lines(frame, np.array([[[0.0, 0, 0], field]]), np.zeros((1, 2, 3), np.uint8)),))
 """,
         """
 from sim_node.simulation import Simulation
 from sim_node.viewing.browser.sensor_topic_views import topic_views_of
 text = "origin: {latitude: 47, longitude: 8, altitude: 0}\\n"
 simulation = Simulation(world(text + "sensors: [{name: a, type: magnetometer, parent: map}]"))
-assert topic_views_of(simulation.world, simulation.frames)["a"].type == "sensor_msgs/msg/MagneticField"
+shown = topic_views_of(simulation.world, simulation.frames)["a"]
+assert shown.type == "sensor_msgs/msg/MagneticField"
+from sim_node.viewing.browser.sensor_views import VIEWS
+[needle] = VIEWS[shown.type](shown.frame, shown.fields).items(simulation.snapshot().measurements["a"].values[0])
+assert (needle.frame, needle.ends.shape) == ("a", (1, 2, 3))
 """,
     ),
     "what a type of sensor sees, as lines": Example(

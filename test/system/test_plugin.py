@@ -174,10 +174,10 @@ def test_the_viewer_draws_its_readings(hall: Path) -> None:
         found = re.search(r"http://127\.0\.0\.1:\d+", viewer.output)
         assert found
         with opened(found[0]) as page:
-            page.until(lambda page: page.prop("/world/sensors/0/view", "points") is not None)
+            page.until(lambda page: page.prop("/world/sensors/0/lines", "points") is not None)
 
             def reaches() -> bool:
-                ends = np.reshape(np.frombuffer(page.prop("/world/sensors/0/view", "points"), np.float32), (2, 3))
+                ends = np.reshape(np.frombuffer(page.prop("/world/sensors/0/lines", "points"), np.float32), (2, 3))
                 return bool(np.allclose(ends[1], [5.0, 0.0, 0.8], atol=1e-4))
 
             page.until(lambda _: reaches())

@@ -12,8 +12,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sim_node.autopilots.lockstep.ground_sensors import Distance, Flow
 from sim_node.autopilots.lockstep.samples import Fix, Sample
+from sim_node.mavlink.contents import written
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Heading
 
 Fields = Mapping[str, Any]
@@ -26,7 +29,6 @@ _LOCKSTEP = 1
 _SATELLITES, _FIX_3D = 12, 3
 # Deviation (m) of a receiver without noise: PX4's filters divide by it.
 _MIN_DEVIATION = 0.01
-_UNKNOWN_COURSE = 65535
 _FIRST_OF_ITS_KIND = 0
 _LASER = 0  # MAV_DISTANCE_SENSOR
 # MAV_SENSOR_ORIENTATION by the direction in FLU axes, for those that PX4 distinguishes.
@@ -84,30 +86,23 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
 
 
 def gps(fix: Fix, time_us: int) -> Fields:
-    """Return HIL_GPS: 1e-7 degrees, mm above mean sea level, cm/s NED; eph and epv in cm, as PX4 reads them."""
-    north, east, down = velocity = Enu(fix.velocity.tolist()).to_ned()
-    speed = math.hypot(north, east)
-    course = round(Heading.of(velocity.direction).degrees * 100.0) % 36_000 if speed > 0.1 else _UNKNOWN_COURSE
-    return {
-        "time_usec": time_us,
-        "fix_type": _FIX_3D,
-        "lat": round(fix.latitude * 1e7),
-        "lon": round(fix.longitude * 1e7),
-        "alt": round(fix.altitude_msl * 1e3),
-        "eph": _centimetres(fix.horizontal),
-        "epv": _centimetres(fix.vertical),
-        "vel": round(speed * 100.0),
-        "vn": round(north * 100.0),
-        "ve": round(east * 100.0),
-        "vd": round(down * 100.0),
-        "cog": course,
-        "satellites_visible": _SATELLITES,
-    }
+    """Return HIL_GPS; eph and epv in cm, as PX4 reads them."""
+    velocity = Enu(fix.velocity.tolist())
+    speed = math.hypot(velocity.east, velocity.north)
+    return {"time_usec": time_us, "fix_type": _FIX_3D, "satellites_visible": _SATELLITES} | written(
+        "HIL_GPS",
+        place=(fix.latitude, fix.longitude, fix.altitude_msl),
+        eph=_limited(fix.horizontal),
+        epv=_limited(fix.vertical),
+        speed=speed,
+        velocity=velocity,
+        course=Heading.of(velocity.to_ned().direction).degrees if speed > 0.1 else None,
+    )
 
 
-def _centimetres(deviation: float) -> int:
-    """Return centimetres below 65535, which means unknown."""
-    return min(round(max(deviation, _MIN_DEVIATION) * 100.0), 65534)
+def _limited(deviation: float) -> float:
+    """Return a deviation that in centimetres is below 65535, which means unknown."""
+    return min(max(deviation, _MIN_DEVIATION), 655.34)
 
 
 def distance(measured: Distance, time_us: int) -> Fields:
@@ -170,25 +165,13 @@ def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:
 
     Accelerations are in thousandths of m/s², as PX4 reads them.
     """
-    rate, force = Flu(sample.rate.tolist()).to_frd(), Flu(sample.force.tolist()).to_frd()
-    velocity = Enu(sample.velocity.tolist()).to_ned()
-    return {
-        "time_usec": time_us,
-        "attitude_quaternion": AttitudeEnu(sample.pose[3:].tolist()).to_ned(),
-        "rollspeed": rate[0],
-        "pitchspeed": rate[1],
-        "yawspeed": rate[2],
-        "lat": round(fix.latitude * 1e7),
-        "lon": round(fix.longitude * 1e7),
-        "alt": round(fix.altitude_msl * 1e3),
-        "vx": round(velocity[0] * 100.0),
-        "vy": round(velocity[1] * 100.0),
-        "vz": round(velocity[2] * 100.0),
-        "xacc": _int16(force[0] * 1e3),
-        "yacc": _int16(force[1] * 1e3),
-        "zacc": _int16(force[2] * 1e3),
-    }
-
-
-def _int16(value: float) -> int:
-    return round(min(max(value, -32768.0), 32767.0))
+    # No more than its integers of 16 bits hold.
+    force = np.clip(sample.force, -32.767, 32.767)
+    return {"time_usec": time_us} | written(
+        "HIL_STATE_QUATERNION",
+        attitude=AttitudeEnu(sample.pose[3:].tolist()),
+        rates=Flu(sample.rate.tolist()),
+        place=(fix.latitude, fix.longitude, fix.altitude_msl),
+        velocity=Enu(sample.velocity.tolist()),
+        force=Flu(force.tolist()),
+    )

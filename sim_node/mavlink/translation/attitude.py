@@ -5,55 +5,33 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim_node.mavlink.axes import Quaternion, finite, quaternion_from_rpy, unit_quaternion
+from sim_node.mavlink.axes import finite
 from sim_node.mavlink.telemetry import SOURCE_TIMEOUT_NS, Telemetry
-from sim_node.mavlink.topics import Profile, topic
-from sim_node.mavlink.translation.registry import OK, diagnostic, translates
+from sim_node.mavlink.topics import topic
+from sim_node.mavlink.translation.registry import OK, diagnostic, reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Heading, Ned
 
-IMU_DATA = topic(
-    "imu/data",
-    "sensor_msgs/Imu",
-    Profile.SENSOR,
-    "base_link",
-    "orientation in ENU, angular rate (rad/s), specific force (m/s²) of the last raw measurement; -1 in the covariance "
-    "of a rate or force that was not received in the last 2 s",
-    lambda frames, orientation, rate, force: wire.imu_with_attitude(frames.base, orientation, rate, force),
-)
-
+IMU_DATA = topic("imu/data", "sensor_msgs/Imu", "base_link", wire.imu_with_attitude)
+WIND = topic("wind_estimation", "geometry_msgs/TwistWithCovarianceStamped", "map")
+VFR_HUD = topic("vfr_hud", "diagnostic_msgs/DiagnosticStatus")
 _NOTHING = Flu((0.0, 0.0, 0.0))
 
 
-@translates("ATTITUDE_QUATERNION")
-def attitude_quaternion(fields: Any, vehicle: Telemetry) -> None:
-    """Translate ATTITUDE_QUATERNION, which is preferred because it has no singularity."""
-    _publish_attitude(fields, vehicle, 0, (fields.q1, fields.q2, fields.q3, fields.q4))
-
-
-@translates("ATTITUDE")
-def attitude(fields: Any, vehicle: Telemetry) -> None:
-    """Translate ATTITUDE: Euler angles, ZYX, for autopilots or streams without a quaternion."""
-    angles = fields.roll, fields.pitch, fields.yaw
-    if finite(*angles):
-        _publish_attitude(fields, vehicle, 1, quaternion_from_rpy(*angles))
-    else:
-        vehicle.drop(fields, "no attitude")
-
-
-def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, ned: Quaternion) -> None:
-    unit = unit_quaternion(*ned)
-    if unit is None:
+# The quaternion is preferred because it has no singularity; some autopilots or streams have only angles.
+@reads("ATTITUDE_QUATERNION", "attitude rates", 0)
+@reads("ATTITUDE", "attitude rates", 1)
+def attitude(fields: Any, vehicle: Telemetry, q: AttitudeEnu | None, rates: Flu | None, rank: int) -> None:
+    """Translate the attitude and angular rates; publish them with the last specific force."""
+    if q is None:
         vehicle.drop(fields, "no attitude")  # the autopilot's estimator has none yet
         return
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if not vehicle.accepts(fields, "attitude", rank, stamp_ns):
         return
-    vehicle.attitude = q = AttitudeEnu.of_ned(*unit)
+    vehicle.attitude, vehicle.rates = q, rates
     vehicle.poses.add_attitude(stamp_ns, q)
-    rates = Flu.of_frd(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
-    vehicle.rates = rates if finite(*rates) else None
-    if vehicle.rates is None:
+    if rates is None:
         vehicle.drop(fields, "angular rate is not finite")
     force, force_ns = vehicle.force or (_NOTHING, stamp_ns - SOURCE_TIMEOUT_NS)
     is_recent = abs(stamp_ns - force_ns) < SOURCE_TIMEOUT_NS
@@ -61,27 +39,11 @@ def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, ned: Quaternio
     vehicle.pack_variant(
         IMU_DATA,
         stamp_ns,
-        (*q, *(vehicle.rates or _NOTHING), *(force if is_recent else _NOTHING)),
+        (*q, *(rates or _NOTHING), *(force if is_recent else _NOTHING)),
         orientation_deviation,
-        None if vehicle.rates is None else rate_deviation,
+        None if rates is None else rate_deviation,
         force_deviation if is_recent else None,
     )
-
-
-WIND = topic(
-    "wind_estimation",
-    "geometry_msgs/TwistWithCovarianceStamped",
-    Profile.SENSOR,
-    "map",
-    "velocity of the air (m/s) along the map's axes, with its variances where they are known",
-)
-VFR_HUD = topic(
-    "vfr_hud",
-    "diagnostic_msgs/DiagnosticStatus",
-    Profile.SENSOR,
-    "none",
-    "values airspeed, groundspeed, climb (m/s), altitude (m above mean sea level), heading (degrees), throttle (%)",
-)
 
 
 @translates("VFR_HUD")
@@ -104,16 +66,15 @@ def wind(fields: Any, vehicle: Telemetry) -> None:
     _publish_air(vehicle, vehicle.arrival_ns, velocity.to_enu(), 0.0, 0.0)
 
 
-@translates("WIND_COV")
-def wind_cov(fields: Any, vehicle: Telemetry) -> None:
-    """Translate PX4's WIND_COV: velocity of the air in NED, and two variances."""
-    velocity = Ned((fields.wind_x, fields.wind_y, fields.wind_z))
-    if not finite(*velocity):
+@reads("WIND_COV", "velocity")
+def wind_cov(fields: Any, vehicle: Telemetry, velocity: Enu | None) -> None:
+    """Translate PX4's WIND_COV: velocity of the air, and two variances."""
+    if velocity is None:
         vehicle.drop(fields, "wind is not finite")
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     horizontal, vertical = (v if math.isfinite(v) and v > 0.0 else 0.0 for v in (fields.var_horiz, fields.var_vert))
-    _publish_air(vehicle, stamp_ns, velocity.to_enu(), horizontal, vertical)
+    _publish_air(vehicle, stamp_ns, velocity, horizontal, vertical)
 
 
 def _publish_air(vehicle: Telemetry, stamp_ns: int, velocity: Enu, horizontal: float, vertical: float) -> None:

@@ -21,6 +21,13 @@ def known(covariance: FloatArray) -> FloatArray:
     return np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0)
 
 
+def symmetric(upper: Sequence[float], size: int) -> FloatArray:
+    """Return the matrix of MAVLink's row-major upper triangle, with NaN for entries that are not finite."""
+    matrix = np.full((size, size), np.nan)
+    matrix[np.triu_indices(size)] = np.where(np.isfinite(upper), upper, np.nan)
+    return np.where(np.isnan(matrix), matrix.T, matrix)
+
+
 def twist(velocity: Flu | None, rates: Flu | None, covariance: Sequence[float] = UNKNOWN) -> tuple[float, ...]:
     """Return the numbers of a TwistWithCovariance, of which nothing, a part or all may be known.
 

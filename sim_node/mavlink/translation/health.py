@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sim_node.mavlink.codec import enum_name
+from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.translation.registry import ERROR, OK, STALE, WARN, translates
 
@@ -13,6 +14,7 @@ from sim_node.mavlink.translation.registry import ERROR, OK, STALE, WARN, transl
 STALE_NS = 10_000_000_000
 # Thresholds of MAVROS: free memory (bytes), and voltage of the board (mV).
 _LOW_MEMORY, _LOW_VOLTAGE = 200, 4500
+_accuracy = reader("GPS_RAW_INT", "satellites eph epv")
 _SENSOR = "MAV_SYS_STATUS_SENSOR"
 
 # The level, the message, and the values by name.
@@ -37,13 +39,10 @@ def _sensors(fields: Any) -> Report:
 
 def _receiver(fields: Any) -> Report:
     fix = enum_name("GPS_FIX_TYPE", fields.fix_type).removeprefix("GPS_FIX_TYPE_").lower()
-    values = {
-        "satellites": "unknown" if fields.satellites_visible == 255 else fields.satellites_visible,
-        **{
-            name: "unknown" if number == 65535 else f"{number / 100:.2f}"
-            for name, number in (("horizontal dilution", fields.eph), ("vertical dilution", fields.epv))
-        },
-    }
+    satellites, *dilutions = _accuracy(fields)
+    values = {"satellites": "unknown" if satellites is None else satellites}
+    for name, number in zip(("horizontal dilution", "vertical dilution"), dilutions, strict=True):
+        values[name] = "unknown" if number is None else f"{number:.2f}"
     return (OK if fields.fix_type > 2 else WARN), fix, values
 
 

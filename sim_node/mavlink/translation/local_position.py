@@ -7,92 +7,47 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.mavlink.axes import finite
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Profile, topic
-from sim_node.mavlink.translation.covariances import UNKNOWN, known, twist
-from sim_node.mavlink.translation.registry import translates
+from sim_node.mavlink.topics import topic
+from sim_node.mavlink.translation.covariances import UNKNOWN, known, symmetric, twist
+from sim_node.mavlink.translation.registry import reads
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Covariance, Enu, Frame
 from sim_node.spatial.geometry.arrays import FloatArray
 
-_UPPER = np.triu_indices(9)
-
-POSE = topic(
-    "local_position/pose",
-    "geometry_msgs/PoseStamped",
-    Profile.SENSOR,
-    "map",
-    "position (m) from the estimator's origin and orientation, ENU",
-)
+POSE = topic("local_position/pose", "geometry_msgs/PoseStamped", "map")
 ODOM = topic(
-    "local_position/odom",
-    "nav_msgs/Odometry",
-    Profile.SENSOR,
-    "map, child base_link",
-    "pose in the map; velocity (m/s) and rates (rad/s) in base_link; variances of position and velocity if sent",
-    lambda frames, layout: layout(frames.map, frames.base),
+    "local_position/odom", "nav_msgs/Odometry", "map base_link", lambda frame, child, layout: layout(frame, child)
 )
-VELOCITY_LOCAL = topic(
-    "local_position/velocity_local",
-    "geometry_msgs/TwistStamped",
-    Profile.SENSOR,
-    "map",
-    "velocity (m/s) and rates (rad/s), along the map's axes",
-)
-VELOCITY_BODY = topic(
-    "local_position/velocity_body",
-    "geometry_msgs/TwistStamped",
-    Profile.SENSOR,
-    "base_link",
-    "velocity (m/s) and rates (rad/s), along the vehicle's axes",
-)
-POSE_COV = topic(
-    "local_position/pose_cov",
-    "geometry_msgs/PoseWithCovarianceStamped",
-    Profile.SENSOR,
-    "map",
-    "pose as above, with the variances of the position (m²); those of the orientation are unknown: 0",
-)
-VELOCITY_COV = topic(
-    "local_position/velocity_body_cov",
-    "geometry_msgs/TwistWithCovarianceStamped",
-    Profile.SENSOR,
-    "base_link",
-    "twist as above, with the variances of the velocity (m²/s²); those of the rates are unknown: 0",
-)
-ACCELERATION = topic(
-    "local_position/accel",
-    "geometry_msgs/AccelWithCovarianceStamped",
-    Profile.SENSOR,
-    "map",
-    "the estimator's acceleration (m/s²), with variances; along the map's axes",
-)
+VELOCITY_LOCAL = topic("local_position/velocity_local", "geometry_msgs/TwistStamped", "map")
+VELOCITY_BODY = topic("local_position/velocity_body", "geometry_msgs/TwistStamped", "base_link")
+POSE_COV = topic("local_position/pose_cov", "geometry_msgs/PoseWithCovarianceStamped", "map")
+VELOCITY_COV = topic("local_position/velocity_body_cov", "geometry_msgs/TwistWithCovarianceStamped", "base_link")
+ACCELERATION = topic("local_position/accel", "geometry_msgs/AccelWithCovarianceStamped", "map")
 
 
-@translates("LOCAL_POSITION_NED")
-def local_position(fields: Any, vehicle: Telemetry) -> None:
-    """Translate position and velocity. Topics that need the attitude are published once it is known."""
+@reads("LOCAL_POSITION_NED", "position velocity")
+def local_position(fields: Any, vehicle: Telemetry, position: Enu | None, velocity: Enu | None) -> None:
+    """Publish position and velocity. Topics that need the attitude are published once it is known."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    _publish(fields, vehicle, stamp_ns, 0, 1)
+    _publish(fields, vehicle, stamp_ns, position, velocity, 0, 1)
 
 
-@translates("LOCAL_POSITION_NED_COV")
-def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
+@reads("LOCAL_POSITION_NED_COV", "position velocity acceleration")
+def local_position_cov(
+    fields: Any, vehicle: Telemetry, position: Enu | None, velocity: Enu | None, acceleration: Enu | None
+) -> None:
     """Translate position, velocity and acceleration with covariance: the upper triangle of 9 x 9, NaN for unknown.
 
     As in MAVROS, its odometry is preferred to that of LOCAL_POSITION_NED, and its pose and velocity are published if
     that is not received.
     """
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
-    upper = np.full((9, 9), np.nan)
-    upper[_UPPER] = np.where(np.isfinite(fields.covariance), fields.covariance, np.nan)
-    covariance = Covariance(np.where(np.isnan(upper), upper.T, upper), Frame.NED).to(Frame.ENU)
+    covariance = Covariance(symmetric(fields.covariance, 9), Frame.NED).to(Frame.ENU)
     in_enu = known(covariance.in_frames(Frame.ENU))
-    linear = Enu.of_ned(fields.ax, fields.ay, fields.az)
-    if finite(*linear):
+    if acceleration is not None:
         accelerations = _block(in_enu[6:, 6:])
-        vehicle.pack(ACCELERATION, stamp_ns, (*linear, 0.0, 0.0, 0.0, *accelerations))
+        vehicle.pack(ACCELERATION, stamp_ns, (*acceleration, 0.0, 0.0, 0.0, *accelerations))
     else:
         vehicle.drop(fields, "acceleration is not finite")
     positions, velocities = _block(in_enu[:3, :3]), list(UNKNOWN)
@@ -100,7 +55,7 @@ def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
     if q is not None:
         in_body = known(covariance.to_body(q, block=1).in_frames((Frame.ENU, Frame.FLU, Frame.ENU)))
         velocities = _block(in_body[3:6, 3:6])
-    state = _publish(fields, vehicle, stamp_ns, 1, 0, (positions, velocities))
+    state = _publish(fields, vehicle, stamp_ns, position, velocity, 1, 0, (positions, velocities))
     if state is not None:
         pose, body = state
         vehicle.pack(POSE_COV, stamp_ns, (*pose, *positions))
@@ -112,6 +67,8 @@ def _publish(
     fields: Any,
     vehicle: Telemetry,
     stamp_ns: int,
+    position: Enu | None,
+    velocity: Enu | None,
     pose_rank: int,
     odometry_rank: int,
     covariances: tuple[Sequence[float], Sequence[float]] | None = None,
@@ -123,8 +80,7 @@ def _publish(
 
     Return the pose in the map, and the twist in base_link if it is known; None if the pose is not.
     """
-    position = Enu.of_ned(fields.x, fields.y, fields.z)
-    if not finite(*position):
+    if position is None:
         vehicle.drop(fields, "position is not finite")
         return None
     is_pose = vehicle.best_source("local position", pose_rank, stamp_ns)
@@ -134,24 +90,22 @@ def _publish(
     if q is None:
         vehicle.drop(fields, "no attitude yet")
         return None
-    velocity = Enu.of_ned(fields.vx, fields.vy, fields.vz)
-    is_moving = finite(*velocity)
-    if not is_moving:
+    if velocity is None:
         vehicle.drop(fields, "velocity is not finite")
     elif rates is None:
         vehicle.drop(fields, "no angular rate")
-    pose, linear = (*position, *q), q.to_body(velocity)
-    body = (*linear, *rates) if is_moving and rates is not None else None
+    pose, linear = (*position, *q), None if velocity is None else q.to_body(velocity)
+    body = (*linear, *rates) if linear is not None and rates is not None else None
     if vehicle.best_source("local odometry", odometry_rank, stamp_ns):
         if covariances is None and body is not None:
             vehicle.pack_variant(ODOM, stamp_ns, pose + body, wire.odometry)
         else:
             positions, velocities = covariances or (UNKNOWN, UNKNOWN)
-            moving = twist(linear if is_moving else None, rates, velocities)
+            moving = twist(linear, rates, velocities)
             vehicle.pack_variant(ODOM, stamp_ns, (*pose, *positions, *moving), wire.odometry_with_covariance)
     if is_pose:
         vehicle.pack(POSE, stamp_ns, pose)
-        if body is not None and rates is not None:
+        if body is not None and rates is not None and velocity is not None:
             vehicle.pack(VELOCITY_BODY, stamp_ns, body)
             vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *q.to_world(rates)))
     return pose, body

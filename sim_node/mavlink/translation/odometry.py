@@ -7,39 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.mavlink.axes import finite, unit_quaternion
 from sim_node.mavlink.codec import enum_name
+from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Profile, topic
-from sim_node.mavlink.translation.covariances import known, twist
+from sim_node.mavlink.topics import topic
+from sim_node.mavlink.translation.covariances import known, symmetric, twist
 from sim_node.mavlink.translation.registry import translates
 from sim_node.messages import telemetry_messages as wire
-from sim_node.spatial.frames import (
-    AttitudeEnu,
-    AttitudeFlu,
-    AttitudeFrd,
-    AttitudeNed,
-    Covariance,
-    Enu,
-    Flu,
-    Frame,
-    Frd,
-    Ned,
-)
+from sim_node.spatial.frames import Covariance, Frame
 from sim_node.spatial.geometry.arrays import FloatArray
 
 LOCAL_NED, BODY_FRD, LOCAL_FRD = 1, 12, 20  # MAV_FRAME
-_UPPER = np.triu_indices(6)
 
-ODOMETRY = topic(
-    "odometry/in",
-    "nav_msgs/Odometry",
-    Profile.SENSOR,
-    "map, or odom where the sender does not know north; child base_link",
-    "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them; -1 in entry 0 or 21 of the "
-    "twist's covariance if the sender has no velocity or no rates",
-    lambda frames, frame: wire.odometry_with_covariance(frame, frames.base),
-)
+_IN_MAP = "position attitude velocity body_velocity rates"
+_IN_ODOM = "local_position local_attitude body_velocity body_velocity rates"
+# What is read, the topic's frame, and the frames of the covariance before and after, by the message's frame.
+_POSES = {
+    LOCAL_NED: (reader("ODOMETRY", _IN_MAP), "map", Frame.NED, Frame.ENU),
+    LOCAL_FRD: (
+        reader("ODOMETRY", _IN_ODOM),
+        "odom",
+        Frame.FRD,
+        Frame.FLU,
+    ),
+}
+# The frame is that of the message: odom where the sender does not know north.
+ODOMETRY = topic("odometry/in", "nav_msgs/Odometry", layout=wire.odometry_with_covariance)
 
 
 @translates("ODOMETRY")
@@ -49,50 +42,35 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
     Messages with other frames than LOCAL_NED, LOCAL_FRD and BODY_FRD are counted. So are those of a pose in one local
     frame and a velocity in the other: the heading between these is unknown.
     """
-    in_map = fields.frame_id == LOCAL_NED
-    if fields.frame_id not in (LOCAL_NED, LOCAL_FRD) or fields.child_frame_id not in (fields.frame_id, BODY_FRD):
+    found = _POSES.get(fields.frame_id)
+    if found is None or fields.child_frame_id not in (fields.frame_id, BODY_FRD):
         vehicle.drop(fields, f"frames {_name(fields.frame_id)} and {_name(fields.child_frame_id)}")
         return
-    unit = unit_quaternion(*fields.q)
+    read, frame, world, target = found
+    position, q, velocity, body_velocity, rates = read(fields)
     if fields.quality < 0:
         vehicle.drop(fields, "has failed")
         return
-    if unit is None:
+    if q is None:
         vehicle.drop(fields, "no attitude")
         return
-    if not finite(fields.x, fields.y, fields.z):
+    if position is None:
         vehicle.drop(fields, "position is not finite")
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     if not vehicle.accepts(fields, "odometry", vehicle.component, stamp_ns):
         return
-    place, linear = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
-    position: Enu | Flu
-    q: AttitudeEnu | AttitudeFlu
-    if in_map:
-        in_enu = AttitudeNed(unit).to_enu()
-        position, q, velocity = Ned(place).to_enu(), in_enu, in_enu.to_body(Ned(linear).to_enu())
-        frame, world, target = vehicle.frames.map, Frame.NED, Frame.ENU
-    else:
-        in_flu = AttitudeFrd(unit).to_flu()
-        position, q, velocity = Frd(place).to_flu(), in_flu, in_flu.to_body(Frd(linear).to_flu())
-        frame, world, target = vehicle.frames.odom, Frame.FRD, Frame.FLU
     pose_covariance = Covariance(_covariance(fields.pose_covariance), world).to(target)
     # Rates are in the body already; the velocity is turned if it is along the world's axes.
     if fields.child_frame_id == BODY_FRD:
-        velocity = Frd(linear).to_flu()
         twist_covariance = Covariance(_covariance(fields.velocity_covariance), Frame.FRD).to(Frame.FLU)
     else:
+        body_velocity = None if velocity is None else q.to_body(velocity)
         in_world = Covariance(_covariance(fields.velocity_covariance), (world, Frame.FRD)).to((target, Frame.FLU))
         twist_covariance = in_world.to_body(q)
-    rates = Frd((fields.rollspeed, fields.pitchspeed, fields.yawspeed)).to_flu()
-    moving = twist(
-        velocity if finite(*velocity) else None,
-        rates if finite(*rates) else None,
-        _entries(twist_covariance.in_frames(Frame.FLU)),
-    )
+    moving = twist(body_velocity, rates, _entries(twist_covariance.in_frames(Frame.FLU)))
     values = (*position, *q, *_entries(pose_covariance.in_frames(target)), *moving)
-    vehicle.pack_variant(ODOMETRY, stamp_ns, values, frame)
+    vehicle.pack_variant(ODOMETRY, stamp_ns, values, vehicle.frames.named(frame), vehicle.frames.base)
 
 
 def _name(frame: int) -> str:
@@ -101,16 +79,8 @@ def _name(frame: int) -> str:
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:
-    """Return the 6x6 of MAVLink's row-major upper triangle, with NaN for what is unknown.
-
-    NaN in the first entry means that everything is; an infinite variance says as little.
-    """
-    matrix = np.full((6, 6), np.nan)
-    if not math.isnan(upper[0]):
-        known = np.where(np.isfinite(upper), upper, np.nan)
-        matrix[_UPPER] = known
-        matrix.T[_UPPER] = known
-    return matrix
+    """Return the 6x6 with NaN for what is unknown: everything, if the first entry is NaN."""
+    return np.full((6, 6), np.nan) if math.isnan(upper[0]) else symmetric(upper, 6)
 
 
 def _entries(covariance: FloatArray) -> list[float]:

@@ -10,63 +10,48 @@ from typing import Any
 from sim_node.mavlink.axes import Quaternion, quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.codec import enum_name
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Profile, Topic, topic
+from sim_node.mavlink.topics import Topic, topic
 from sim_node.mavlink.translation.health import keep
-from sim_node.mavlink.translation.registry import translates
+from sim_node.mavlink.translation.registry import reads, translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import AttitudeFrd
 
 # Voltages that are not known, and those that are continued in the next entry (mV).
 _NONE, _MORE = 65535, 65534
-_TECHNOLOGY = {
-    0: 0,
-    1: 3,
-    2: 4,
-    3: 2,
-    4: 1,
-}  # sensor_msgs/BatteryState by MAV_BATTERY_TYPE: unknown, LiPo, LiFe, LiIon, NiMH
+# sensor_msgs/BatteryState by MAV_BATTERY_TYPE: unknown, LiPo, LiFe, LiIon, NiMH
+_TECHNOLOGY = {0: 0, 1: 3, 2: 4, 3: 2, 4: 1}
 
-BATTERY = topic(
-    "battery",
-    "sensor_msgs/BatteryState",
-    Profile.SENSOR,
-    "none",
-    "voltage (V), current (A, negative while discharging), charge (0 to 1), cells (V); NaN where unknown",
-    lambda frames, location, cells: wire.battery(location, cells),
-)
+BATTERY = topic("battery", "sensor_msgs/BatteryState", layout=wire.battery)
 
 
-@translates("BATTERY_STATUS")
-def battery_status(fields: Any, vehicle: Telemetry) -> None:
-    """Translate mV per cell, or of the whole pack in the first entry."""
+@reads("BATTERY_STATUS", "temperature current charge")
+def battery_status(
+    fields: Any, vehicle: Telemetry, celsius: float | None, current: float | None, charge: float | None
+) -> None:
+    """Publish a battery by the voltages of its cells, or of the whole pack in the first entry."""
     if fields.id == 0:
         vehicle.has_battery_status = True
     cells = _cells(fields)
-    voltage = sum(cells) if cells else math.nan
-    celsius = fields.temperature * 1e-2 if fields.temperature != 32767 else math.nan
+    voltage = sum(cells) if cells else None
+    location = f"id{fields.id}" + (f" of component {vehicle.component}" if vehicle.component else "")
     # One entry is the pack's voltage, not a cell's.
-    _publish_battery(
-        fields,
-        vehicle,
-        voltage,
-        celsius,
-        _TECHNOLOGY.get(fields.type, 0),
-        cells if len(cells) > 1 else [],
-        f"id{fields.id}" + (f" of component {vehicle.component}" if vehicle.component else ""),
-    )
+    each = cells if len(cells) > 1 else []
+    numbers = voltage, celsius, current, charge
+    _publish_battery(vehicle, numbers, _TECHNOLOGY.get(fields.type, 0), each, location)
 
 
-@translates("SYS_STATUS")
-def sys_status(fields: Any, vehicle: Telemetry) -> None:
-    """Translate the battery, as MAVROS does: unless the first one has a BATTERY_STATUS."""
+@reads("SYS_STATUS", "voltage current charge")
+def sys_status(
+    fields: Any, vehicle: Telemetry, voltage: float | None, current: float | None, charge: float | None
+) -> None:
+    """Publish the battery, as MAVROS does: unless the first one has a BATTERY_STATUS."""
     keep(fields, vehicle)
     if vehicle.has_battery_status:
         vehicle.drop(fields, "battery is known from BATTERY_STATUS")
-    elif fields.voltage_battery in (0, _NONE) and fields.current_battery == fields.battery_remaining == -1:
+    elif not voltage and current is charge is None:
         vehicle.drop(fields, "no battery")
     else:
-        voltage = fields.voltage_battery * 1e-3 if fields.voltage_battery != _NONE else math.nan
-        _publish_battery(fields, vehicle, voltage, math.nan, 0, [], "")
+        _publish_battery(vehicle, (voltage, None, current, charge))
 
 
 def _cells(fields: Any) -> list[float]:
@@ -82,37 +67,20 @@ def _cells(fields: Any) -> list[float]:
 
 
 def _publish_battery(
-    fields: Any,
     vehicle: Telemetry,
-    voltage: float,
-    celsius: float,
-    technology: int,
-    cells: Sequence[float],
-    location: str,
+    known: Sequence[float | None],
+    technology: int = 0,
+    cells: Sequence[float] = (),
+    location: str = "",
 ) -> None:
-    """Publish a battery. Current and charge have the same names and units in both messages, and are -1 if unknown."""
-    current = -fields.current_battery * 1e-2 if fields.current_battery != -1 else math.nan
-    charge = fields.battery_remaining * 1e-2 if fields.battery_remaining != -1 else math.nan
-    values = (voltage, celsius, current, charge, technology, *cells)
+    """Publish a battery. known: voltage, temperature, current, which is negative in ROS, and charge."""
+    voltage, celsius, current, charge = (math.nan if number is None else number for number in known)
+    values = (voltage, celsius, 0.0 - current, charge, technology, *cells)
     vehicle.pack_variant(BATTERY, vehicle.arrival_ns, values, location, len(cells))
 
 
-RC_IN = topic(
-    "rc/in",
-    "std_msgs/UInt16MultiArray",
-    Profile.SENSOR,
-    "none",
-    "pulses of the channels (us), 0: none",
-    lambda frames, count: wire.pulses(count),
-)
-RC_OUT = topic(
-    "rc/out",
-    "std_msgs/UInt16MultiArray",
-    Profile.SENSOR,
-    "none",
-    "pulses of the outputs (us), 0: none",
-    lambda frames, count: wire.pulses(count),
-)
+RC_IN = topic("rc/in", "std_msgs/UInt16MultiArray", layout=wire.pulses)
+RC_OUT = topic("rc/out", "std_msgs/UInt16MultiArray", layout=wire.pulses)
 _UNUSED = 65535
 
 
@@ -151,7 +119,7 @@ def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> Non
 
 ULTRASOUND, INFRARED = 0, 1  # sensor_msgs/Range
 _CUSTOM = 100  # MAV_SENSOR_ROTATION_CUSTOM
-_INVALID_SIGNAL, _UNKNOWN_VARIANCE = 1, 255  # DISTANCE_SENSOR's signal_quality and covariance
+_INVALID_SIGNAL = 1  # of DISTANCE_SENSOR
 _ENUM, _PREFIX = "MAV_SENSOR_ORIENTATION", "MAV_SENSOR_ROTATION_"
 # Names of the usual directions; others are called as MAV_SENSOR_ORIENTATION calls them.
 _DIRECTIONS = {
@@ -162,21 +130,15 @@ _DIRECTIONS = {
     "PITCH_90": "up",
     "PITCH_270": "down",
 }
-DISTANCE = topic(
-    "distance_sensor",
-    "sensor_msgs/Range",
-    Profile.SENSOR,
-    "base_link_distance_DIRECTION, whose x axis is the sensor's",
-    "range (m) of each sensor, NaN if its signal is invalid; variance (m²), 0 if unknown; DIRECTION is down, up, "
-    "forward, back, left, right, or as in roll_90_yaw_45",
-    lambda frames, frame: wire.distance(frame),
-    measured=True,
-)
+# Each sensor has a frame of its own: base_link_distance_DIRECTION, whose x axis is the sensor's.
+DISTANCE = topic("distance_sensor", "sensor_msgs/Range", layout=wire.distance, measured=True)
 
 
-@translates("DISTANCE_SENSOR")
-def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
-    """Translate centimetres, in a frame of the sensor's orientation. The field of view is 0 if it is not sent.
+@reads("DISTANCE_SENSOR", "field_of_view minimum maximum distance variance")
+def distance_sensor(
+    fields: Any, vehicle: Telemetry, view: float | None, low: float, high: float, distance: float, variance: float
+) -> None:
+    """Publish a distance in a frame of the sensor's orientation. The field of view is 0 if it is not sent.
 
     A frame whose orientation is not known has no place in the tree. A reading with an invalid signal is NaN (REP 117).
     """
@@ -191,15 +153,8 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
     kind = ULTRASOUND if fields.type == 1 else INFRARED
     if fields.signal_quality:
         vehicle.signal_qualities[frame] = fields.signal_quality
-    values = (
-        kind,
-        fields.horizontal_fov if math.isfinite(fields.horizontal_fov) else 0.0,
-        fields.min_distance * 1e-2,
-        fields.max_distance * 1e-2,
-        fields.current_distance * 1e-2 if fields.signal_quality != _INVALID_SIGNAL else math.nan,
-        fields.covariance * 1e-4 if fields.covariance != _UNKNOWN_VARIANCE else 0.0,
-    )
-    vehicle.pack_variant(DISTANCE, stamp_ns, values, frame)
+    measured = math.nan if fields.signal_quality == _INVALID_SIGNAL else distance
+    vehicle.pack_variant(DISTANCE, stamp_ns, (kind, view or 0.0, low, high, measured, variance or 0.0), frame)
 
 
 @cache

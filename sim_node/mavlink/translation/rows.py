@@ -1,18 +1,35 @@
-"""Rows: topics whose values are numbers of one message, by the names of its fields."""
+"""Rows: topics whose values are one quantity of a message."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from operator import attrgetter
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any
 
+from sim_node.mavlink.axes import Quaternion
+from sim_node.mavlink.contents import CONTENTS, Quantity, reader
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.translation.registry import translates
+from sim_node.registry import calling_module
 
 
-class Row(Protocol):
-    """Publishes a topic from a message's fields. It is a translation by itself, or a part of one."""
+class Row:
+    """A topic with a quantity of a message. Nothing is published, and it is counted, if the quantity is unknown.
+
+    Args:
+        message: The name of the message.
+        topic: The topic; its layout expects the numbers of the quantity.
+        quantity: The quantity, or its name in `contents.CONTENTS`.
+        rotation: The orientation of the topic's frame in the vehicle's, if that is fixed to it [x, y, z, w].
+    """
+
+    def __init__(
+        self, message: str, topic: Topic, quantity: str | Quantity, rotation: Quaternion | None = None
+    ) -> None:
+        self.message, self._topic, self._rotation = message, topic, rotation
+        held = CONTENTS[message][quantity] if isinstance(quantity, str) else quantity
+        self._read, self._is_number = reader(message, held), held.axes.read is None
+        self._unknown = f"{', '.join(held.fields.split())} not known"
 
     def __call__(self, fields: Any, vehicle: Telemetry, stamp_ns: int | None = None, rank: int | None = None) -> None:
         """Publish the values.
@@ -20,44 +37,28 @@ class Row(Protocol):
         fields: the message's. stamp_ns: its stamp; by default of the time that it contains. rank: as in
         Telemetry.best_source; by default, a component's messages are used while the autopilot's are missing.
         """
-
-
-def row(
-    topic: Topic,
-    names: str,
-    *,
-    scale: float = 1.0,
-    unknown: float | None = None,
-    convert: Callable[..., Sequence[float] | None] | None = None,
-) -> Row:
-    """Return the row of a topic. Nothing is published, and it is counted, if a number is unknown or not finite.
-
-    Args:
-        topic: The topic; its layout expects the values.
-        names: Names of the message's fields.
-        scale: Factor from their unit to the topic's.
-        unknown: The number that means unknown.
-        convert: From the scaled numbers to the values, such as to other axes; None if they mean unknown.
-
-    Returns:
-        The row.
-    """
-    each = names.split()
-    take = attrgetter(*each) if len(each) > 1 else lambda fields, one=attrgetter(names): (one(fields),)
-    reason = f"{', '.join(each)} not known"
-
-    def publish(fields: Any, vehicle: Telemetry, stamp_ns: int | None = None, rank: int | None = None) -> None:
-        numbers: Sequence[float] = take(fields)
-        values: Sequence[float] | None = None
-        if unknown not in numbers and math.isfinite(sum(numbers)):
-            values = numbers if scale == 1.0 else [scale * number for number in numbers]
-            values = convert(*values) if convert else values
-        if values is None:
-            vehicle.drop(fields, reason)
+        if self._rotation is not None:
+            vehicle.fix_frame(vehicle.frames.named(self._topic.frames), self._rotation)
+        values = self._read(fields)
+        if values[0] is None:
+            vehicle.drop(fields, self._unknown)
             return
         if stamp_ns is None:
             stamp_ns = vehicle.stamp_of(fields)
-        if vehicle.accepts(fields, topic.name, vehicle.component if rank is None else rank, stamp_ns):
-            vehicle.pack(topic, stamp_ns, values)
+        if vehicle.accepts(fields, self._topic.name, vehicle.component if rank is None else rank, stamp_ns):
+            vehicle.pack(self._topic, stamp_ns, values if self._is_number else tuple(values[0]))
+
+
+def table(*rows: Row) -> None:
+    """Register rows as the translations of their messages."""
+    module = calling_module()
+    for message in dict.fromkeys(row.message for row in rows):
+        translates(message, module=module)(_all([row for row in rows if row.message == message]))
+
+
+def _all(rows: Sequence[Row]) -> Any:
+    def publish(fields: Any, vehicle: Telemetry) -> None:
+        for row in rows:
+            row(fields, vehicle)
 
     return publish

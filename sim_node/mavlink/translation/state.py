@@ -17,22 +17,15 @@ from sim_node.text import printable
 ARMED, GUIDED, MANUAL = 128, 8, 64  # MAV_MODE_FLAG
 _CRITICAL, _EMERGENCY = 5, 6  # MAV_STATE
 
-STATE = topic(
-    "state",
-    "diagnostic_msgs/DiagnosticStatus",
-    Profile.LATCHED,
-    "none",
-    "message the mode; values connected, armed, guided, manual_input, mode, system_status, autopilot, type",
-)
-ARMED_TOPIC = topic("armed", "std_msgs/Bool", Profile.LATCHED, "none", "whether the motors are armed")
-MODE = topic("mode", "std_msgs/String", Profile.LATCHED, "none", "the flight mode by the autopilot's own name")
-EXTENDED_STATE = topic(
-    "extended_state",
-    "diagnostic_msgs/DiagnosticStatus",
-    Profile.LATCHED,
-    "none",
-    "message the landed state (on_ground, in_air, takeoff, landing, undefined); values landed_state, vtol_state",
-)
+_DIAGNOSTIC = "diagnostic_msgs/DiagnosticStatus"
+STATE = topic("state", _DIAGNOSTIC, profile=Profile.LATCHED)
+ARMED_TOPIC = topic("armed", "std_msgs/Bool", profile=Profile.LATCHED)
+MODE = topic("mode", "std_msgs/String", profile=Profile.LATCHED)
+EXTENDED_STATE = topic("extended_state", _DIAGNOSTIC, profile=Profile.LATCHED)
+STATUS_TEXT = topic("statustext/recv", _DIAGNOSTIC, profile=Profile.RELIABLE)
+CURRENT = topic("mission/current", "std_msgs/UInt16", profile=Profile.RELIABLE)
+REACHED = topic("mission/reached", "std_msgs/UInt16", profile=Profile.RELIABLE)
+REFERENCE = topic("time_reference", "sensor_msgs/TimeReference", layout=lambda: wire.time_reference("fcu"))
 
 
 @translates("HEARTBEAT")
@@ -40,11 +33,7 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
     """Publish the state, once a second, and armed and mode when they change."""
     before = vehicle.heartbeat
     vehicle.heartbeat = now = Heartbeat(
-        fields.autopilot,
-        fields.type,
-        fields.base_mode,
-        fields.custom_mode,
-        fields.system_status,
+        fields.autopilot, fields.type, fields.base_mode, fields.custom_mode, fields.system_status
     )
     publish_state(vehicle, connected=True)
     if before is None or (before.base_mode ^ now.base_mode) & ARMED:
@@ -94,14 +83,6 @@ def _text(value: object) -> str:
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
 
-STATUS_TEXT = topic(
-    "statustext/recv",
-    "diagnostic_msgs/DiagnosticStatus",
-    Profile.RELIABLE,
-    "none",
-    "a text of the autopilot: level OK, WARN or ERROR, name its severity, message the text",
-)
-
 
 @translates("STATUSTEXT")
 def status_text(fields: Any, vehicle: Telemetry) -> None:
@@ -121,10 +102,6 @@ def _publish_text(vehicle: Telemetry, found: StatusText) -> None:
     level = ERROR if severity <= 3 else WARN if severity == 4 else OK
     message = diagnostic(level, SEVERITIES[severity], printable(found.text), f"system {vehicle.system}", {})
     vehicle.encode(STATUS_TEXT, message)
-
-
-CURRENT = topic("mission/current", "std_msgs/UInt16", Profile.RELIABLE, "none", "the item that is being flown")
-REACHED = topic("mission/reached", "std_msgs/UInt16", Profile.RELIABLE, "none", "an item when it is reached, once")
 
 
 @translates("MISSION_CURRENT")
@@ -152,16 +129,6 @@ def mission_ack(fields: Any, vehicle: Telemetry) -> None:
     """Publish nothing: after an upload, items are reached anew."""
     if not fields.type and not fields.mission_type:
         vehicle.reached_item = None
-
-
-REFERENCE = topic(
-    "time_reference",
-    "sensor_msgs/TimeReference",
-    Profile.SENSOR,
-    "none",
-    "the autopilot's Unix time",
-    lambda frames: wire.time_reference("fcu"),
-)
 
 
 @translates("SYSTEM_TIME")

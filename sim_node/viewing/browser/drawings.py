@@ -12,8 +12,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.overlays import Edges, Names, apart_in, shortened
-from sim_node.viewing.browser.sensor_views import Picture as Frustum
-from sim_node.viewing.browser.sensor_views import by_distance, dot
+from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
 from sim_node.viewing.meshes import linear
 from sim_node.viewing.messages.drawing import (
     FIXED,
@@ -143,12 +142,15 @@ class Source:
         colours = linear(np.concatenate([each.colours for each in lines]) / 255.0)
         if handle is None:
             self._handles["lines"] = self._scene.add_line_segments(
-                f"{self._node}/lines", segments, colours, thickness=2.0, thickness_units="screen"
+                f"{self._node}/lines", segments, colours, thickness=lines[0].width, thickness_units="screen"
             )
         else:
             handle.points, handle.colors, handle.visible = segments, colours, True
 
     def _draw_axes(self, items: Iterable[Item], at: Mapping[str, FloatArray]) -> None:
+        items = [item for item in items if isinstance(item, (Poses, Attitude))]
+        if not items and "axes" not in self._handles:
+            return
         placed, lengths = [np.zeros((0, 7))], [np.zeros(0)]
         for item in items:
             if isinstance(item, Poses):
@@ -170,6 +172,8 @@ class Source:
             )
 
     def _draw_solids(self, solids: list[Solids], at: Mapping[str, FloatArray]) -> None:
+        if not solids and self._solids is None:
+            return
         # One row for each frame, and another one for what stays where it was.
         rows = dict.fromkeys((each.frame, each.follows) for each in solids)
         index = {key: row for row, key in enumerate(rows)}
@@ -193,7 +197,7 @@ class Source:
             frustum = self._frustums[number][2]
             frustum.carry(at[each.frame])
             if each.pixels is not None:
-                frustum.show(each.pixels, at[each.frame])
+                frustum.show(each.pixels)
         for _, _, gone in self._frustums[len(pictures) :]:
             gone.remove()
         del self._frustums[len(pictures) :]
@@ -232,6 +236,12 @@ class Source:
         for number in range(len(shown), self._texts):
             self._handles.pop(f"text/{number}").remove()
         self._texts = len(shown)
+
+
+def frame_poses(drawing: Drawing, frames: FrameTable, poses: FloatArray) -> dict[str, FloatArray]:
+    """Return the poses (7,) of a drawing's frames in the fixed frame; poses (N, 7): of all frames in their parents."""
+    at = {frame: frames.lookup(poses, frames.names[0], frame) for frame in drawing.frames}
+    return {**at, FIXED: np.array(pose_math.IDENTITY)}
 
 
 def reach(drawing: Drawing, at: Mapping[str, FloatArray]) -> FloatArray:
@@ -305,12 +315,7 @@ class Drawings:
         """Show a source's drawing; poses (N, 7): of all frames in their parents when it was measured."""
         frames = self._frames
         assert frames is not None
-        at: dict[str, FloatArray] = {FIXED: np.array(pose_math.IDENTITY)}
-        for frame in drawing.frames:
-            pose = np.array(pose_math.IDENTITY)
-            for above in frames.chain(frames.index(frame)):
-                pose = pose_math.compose(poses[above], pose)
-            at[frame] = pose
+        at = frame_poses(drawing, frames, poses)
         source = self.sources.get(name)
         if source is None:
             source = self.sources[name] = Source(self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius)

@@ -11,6 +11,7 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray, IntArray
 from sim_node.viewing.browser.batches import MAX_NODES, WXYZ, place
 from sim_node.viewing.meshes import Shape, linear
+from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, in_one_colour, strip
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable
 
@@ -349,27 +350,7 @@ class Trails:
 _PLAN = (118, 132, 155)
 
 
-class Plans:
-    """Thin lines along which frames will move."""
-
-    def __init__(self, scene: Any, node: str) -> None:
-        self._scene, self._node = scene, node
-        self._handle: Any = None
-
-    def change(self, ways: Sequence[FloatArray]) -> None:
-        """Replace the lines, each through points (K, 3), m."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
-        segments = [np.stack([way[:-1], way[1:]], axis=1) for way in ways]
-        if segments:
-            points = np.concatenate(segments).astype(np.float32)
-            colour = tuple(linear(np.array(_PLAN) / 255.0).tolist())
-            self._handle = self._scene.add_line_segments(
-                self._node, points, colour, thickness=1.0, thickness_units="screen"
-            )
-
-    def set_visible(self, visible: bool) -> None:
-        """Show or hide them."""
-        if self._handle is not None:
-            self._handle.visible = visible
+def planned(ways: Sequence[FloatArray]) -> Drawing:
+    """Return thin lines along which frames will move, each through points (K, 3) in the fixed frame, m."""
+    lines = [strip(way) for way in ways]
+    return Drawing(FIXED, tuple(Lines(FIXED, ends, in_one_colour(ends, _PLAN), width=1.0) for ends in lines))

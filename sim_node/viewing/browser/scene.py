@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +13,33 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, place
-from sim_node.viewing.browser.drawings import Drawings
-from sim_node.viewing.browser.overlays import Axes, Names, Plans, Trails, lengths, main_rows
+from sim_node.viewing.browser.drawings import Drawings, Source, frame_poses
+from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View
 from sim_node.viewing.browser.start import start_view
 from sim_node.viewing.browser.surroundings import Surroundings
 from sim_node.viewing.extent import Extent, around, boxes_of, points_of
 from sim_node.viewing.meshes import Shape
-from sim_node.viewing.messages.drawing import Drawing
+from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
 from sim_node.world.scene import Sky
 
 # The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
 NO_PLACES: FloatArray = np.zeros((0, 3))
+
+
+_FIXED = {FIXED: np.array(pose_math.IDENTITY)}
+
+
+class _Sensor(NamedTuple):
+    """A sensor on the page: the number of its node, what is shown of it, how that looks, and what draws it."""
+
+    number: int
+    topic: SensorTopicView
+    view: View
+    source: Source
 
 
 class Scene:
@@ -66,13 +78,11 @@ class Scene:
         self._followed: int | None = None
         self._turning = False
         self.surroundings = Surroundings(scene, f"{ROOT}/ground")
-        self.views: dict[str, tuple[int, View]] = {}
-        self._view_nodes: dict[str, tuple[int, SensorTopicView]] = {}
+        self._sensors: dict[str, _Sensor] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
-        self._sensor_roots: dict[str, Any] = {}
         self._begin(frames, in_root, shapes, places, sky)
-        self.plans = Plans(scene, f"{ROOT}/plans")
-        self.plans.change(plans)
+        self.plans = Source(scene, f"{ROOT}/plans", "", self.extent.radius)
+        self.plans.draw(planned(plans), _FIXED)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
@@ -107,7 +117,7 @@ class Scene:
         self.names.choose("none", self.in_root)
         self.axes.remove()
         self._begin(frames, in_root, shapes, places, sky)
-        self.plans.change(plans)
+        self.plans.draw(planned(plans), _FIXED)
         self._batches.change(shapes, frames.still, in_root)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
@@ -137,25 +147,23 @@ class Scene:
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""
-        for name in [name for name, (_, view) in self._view_nodes.items() if not _is_same(topic_views.get(name), view)]:
-            number, _ = self._view_nodes.pop(name)
-            del self.views[name]
-            self._sensor_roots.pop(name).remove()
-        used = {number for number, _ in self._view_nodes.values()}
+        for name in [name for name, each in self._sensors.items() if not _is_same(topic_views.get(name), each.topic)]:
+            self._sensors.pop(name).source.remove()
+        used = {each.number for each in self._sensors.values()}
         free = (number for number in count() if number not in used)
-        for name, each in topic_views.items():
-            if name not in self._view_nodes:
-                self._view_nodes[name] = number, _ = next(free), each
-                node = f"{ROOT}/sensors/{number}"
-                self._sensor_roots[name] = self._scene.add_frame(node, show_axes=False)
-                view = VIEWS[each.type](self._scene, f"{node}/view", each.fields, self.extent.radius)
-            else:
-                view = self.views[name][1]
-            self.views[name] = self.frames.index(each.frame), view
+        for name, topic in topic_views.items():
+            if name not in self._sensors:
+                number, view = next(free), VIEWS[topic.type](topic.frame, topic.fields)
+                source = Source(self._scene, f"{ROOT}/sensors/{number}", name, self.extent.radius)
+                self._sensors[name] = _Sensor(number, topic, view, source)
+                drawing = Drawing(topic.frame, view.before)
+                at = {frame: self.in_root[self.frames.index(frame)] for frame in drawing.frames}
+                source.draw(drawing, {**at, **_FIXED})
 
     def carriers(self) -> list[int]:
         """Return the rows of the frames that have shapes or sensors, without the fixed frame."""
-        rows = {shape.row for shape in self.shapes if shape.kind != "plane"} | {row for row, _ in self.views.values()}
+        rows = {shape.row for shape in self.shapes if shape.kind != "plane"}
+        rows |= {self.frames.index(each.topic.frame) for each in self._sensors.values()}
         return sorted(rows - {0})
 
     def hide(self, hidden: BoolArray) -> None:
@@ -163,8 +171,8 @@ class Scene:
         self._batches.hide(hidden)
         self.axes.hide(hidden)
         self.names.hide(hidden, self.in_root)
-        for name, (row, _) in self.views.items():
-            self._sensor_roots[name].visible = not hidden[row]
+        for each in self._sensors.values():
+            each.source.set_visible(not hidden[self.frames.index(each.topic.frame)])
 
     def on_pick(self, pick: Callable[[Shape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""
@@ -177,8 +185,8 @@ class Scene:
         self.axes.show(in_root)
         self.names.show(in_root)
         self.trails.follow(in_root)
-        for row, view in self.views.values():
-            view.carry(in_root[row])
+        for each in self._sensors.values():
+            each.source.carry(self.frames, in_root)
         self.drawings.carry(in_root)
         if self._followed is not None:
             place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
@@ -192,9 +200,10 @@ class Scene:
         for name, (values, poses) in measurements.items():
             if isinstance(values, Drawing):
                 self.drawings.show(name, values, poses)
-            elif name in self.views:
-                row, view = self.views[name]
-                view.show(values, self._in_root(row, poses))
+            elif name in self._sensors:
+                _, topic, view, source = self._sensors[name]
+                drawing = Drawing(topic.frame, tuple(view.items(values)))
+                source.draw(drawing, frame_poses(drawing, self.frames, poses))
         reaches = list(self.drawings.reaches.values())
         more = len(reaches) != self._reaches
         if more:
@@ -208,12 +217,6 @@ class Scene:
         self._followed, self._turning = row, turning
         still = np.array(pose_math.IDENTITY)
         place(self._root, still if row is None else _carried_along(self.in_root[row], turning=turning))
-
-    def _in_root(self, row: int, poses: FloatArray) -> FloatArray:
-        pose = np.array(pose_math.IDENTITY)
-        for above in self.frames.chain(row):
-            pose = pose_math.compose(poses[above], pose)
-        return pose
 
 
 def _is_same(view: SensorTopicView | None, other: SensorTopicView) -> bool:

@@ -26,11 +26,12 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Segments (k, 2, 3), m, with colours (k, 2, 3) of their ends, sRGB."""
+    """Segments (k, 2, 3), m, with colours (k, 2, 3) of their ends, sRGB, and a width in pixels of the screen."""
 
     frame: str
     ends: FloatArray
     colours: Colours
+    width: float = 2.0
 
 
 @dataclass(frozen=True, eq=False)
