@@ -81,13 +81,13 @@ class Declared(NamedTuple):
 class Spread(NamedTuple):
     """A key of files that gives several fields.
 
-    names: the fields. form: what its value may be. read: returns the fields of a value. data: returns the value of an
-    object, or None.
+    names: the fields. form: what its value may be. read: returns the fields of a value, given the context of its file.
+    data: returns the value of an object, or None.
     """
 
     names: tuple[str, ...]
     form: Form
-    read: Callable[[Value], Mapping[str, Any]]
+    read: Callable[[Value, Any], Mapping[str, Any]]
     data: Callable[[Any], Any]
 
 
@@ -107,8 +107,10 @@ class Plan(NamedTuple):
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
     needs: Mapping[str, tuple[str, ...]]
+    one_of: Mapping[str, tuple[str, ...]]
     spread: Mapping[str, Spread]
     define: str
+    bare: tuple[str, ...]
     keys: dict[Any, Keys]
 
 
@@ -163,16 +165,21 @@ def declared(
     made: type[Any] | None = None,
     *,
     needs: Mapping[str, Iterable[str]] | None = None,
+    one_of: Mapping[str, Iterable[str]] | None = None,
     spread: Mapping[str, Spread] | None = None,
     define: str = "",
+    bare: tuple[str, ...] = (),
 ) -> Any:
     """Make a frozen dataclass of a class with declared fields. Its docstring gets the section `Attributes`.
 
     Args:
         made: The class.
         needs: Keys of which a file must give one or more, by the message if it gives none.
+        one_of: Keys of which a file must give one and no second one, by the message if it does not.
         spread: Keys that give several fields each.
         define: Name of its definition in the JSON Schema, if it occurs in several places.
+        bare: The fields of an object in place of one with faults, so that the rest of a file can be checked; the first
+            has to be sound. By default there is none.
 
     Returns:
         The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError. Its static
@@ -184,12 +191,12 @@ def declared(
         own = [said for each in vars(of).values() if (said := _said(each)) is not None]
         arrays = any(getattr(said.holds, "is_array", False) for said in own) or getattr(of, "__hash__", None) is None
         if any(said.holds is not None for said in own) and "__post_init__" not in vars(of):
-            of.__post_init__ = _settle
+            of.__post_init__ = settle
         if arrays:
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
         found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
         found.__doc__ = _documented(found)
-        found.__plan__ = _plan(found, needs or {}, spread or {}, define)
+        found.__plan__ = _plan(found, needs or {}, one_of or {}, spread or {}, define, bare)
         return found
 
     return make if made is None else make(made)
@@ -199,7 +206,7 @@ def _said(of: Any) -> Declared | None:
     return of.metadata.get("declared") if isinstance(of, Field) else None
 
 
-def _settle(part: Any) -> None:
+def settle(part: Any) -> None:
     """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
     owner = getattr(part, "name", "") or getattr(part, "body", "") or type(part).__name__.lower()
     for name, holds in plan_of(type(part)).settling:
@@ -224,7 +231,14 @@ def _documented(kind: type[Any]) -> str:
     return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
 
 
-def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[str, Spread], define: str) -> Plan:
+def _plan(
+    kind: type[Any],
+    needs: Mapping[str, Iterable[str]],
+    one_of: Mapping[str, Iterable[str]],
+    spread: Mapping[str, Spread],
+    define: str,
+    bare: tuple[str, ...],
+) -> Plan:
     said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
     every = tuple((name, found.key or name, found) for name, found in said.items())
     shared = {name for each in spread.values() for name in each.names}
@@ -244,8 +258,10 @@ def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[s
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
         {why: tuple(some) for why, some in needs.items()},
+        {why: tuple(some) for why, some in one_of.items()},
         dict(spread),
         define,
+        bare,
         {},
     )
 
@@ -303,6 +319,7 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
         required=() if partial else [key for name, key, _ in plan.own if name not in plan.defaults and key not in but],
         aliases=aliases,
         about=about,
+        exactly_one=() if partial else plan.one_of.values(),
         at_most_one=either,
         at_least_one=() if partial else plan.needs.values(),
         define="" if partial else plan.define,
@@ -316,7 +333,13 @@ def _degrees(said: Declared) -> tuple[float, float]:
 
 
 def read(
-    kind: type[T], value: Value, context: Any = None, *, known: Keys | None = None, common: Table | None = None
+    kind: type[T],
+    value: Value,
+    context: Any = None,
+    *,
+    known: Keys | None = None,
+    common: Table | None = None,
+    **beside: Any,
 ) -> T:
     """Return the object that a mapping in a file describes; BAD with its faults recorded.
 
@@ -326,17 +349,28 @@ def read(
         context: What fields that refer to other files need: the Context of the file.
         known: The keys of the mapping, if it may have others besides those of the class.
         common: Where keys are that it does not have itself.
+        beside: Fields that the mapping does not give.
     """
     errors, own = value.report.errors, keys_of(kind)
     before = len(errors)
     table = value.table(own if known is None else known) if common is None else _with_defaults(value, own, common)
-    found = read_fields(kind, table, context)
+    found = {**read_fields(kind, table, context), **beside}
     if len(errors) > before:
-        return BAD  # type: ignore[no-any-return]
+        return _bare(kind, found)
     part = kind(**found)
     for key, message in broken_rules(part):
-        (table.get(key.partition(".")[0].partition("[")[0]) or value).error(message)
-    return part if len(errors) == before else BAD
+        at = table.get(key.partition(".")[0].partition("[")[0])
+        (at or value).error(message if at or not key else f"{key} {message}")
+    return part if len(errors) == before else _bare(kind, found)
+
+
+def _bare(kind: type[T], found: Mapping[str, Any]) -> T:
+    """Return what stands for a part with faults; BAD if there is nothing."""
+    plan = plan_of(kind)
+    if not (plan.bare and found.get(plan.bare[0])):
+        return BAD  # type: ignore[no-any-return]
+    names = (*plan.bare, *(name for name, _ in plan.places))
+    return kind(**{name: found[name] for name in names if name in found})
 
 
 def read_fields(
@@ -361,13 +395,18 @@ def read_fields(
             found[name] = math.radians(given.number(*_degrees(said)))
     for key, each in plan.spread.items():
         if (only is None or key in only) and (given := table.get(key)) is not None:
-            found.update(each.read(given))
+            found.update(each.read(given, context))
     for why, some in plan.needs.items():
         if not any(key in table for key in some):
             value.error(why)
+    for why, some in plan.one_of.items():
+        if sum(key in table for key in some) != 1:
+            value.error(why)
     for name, key in plan.places:
         at = table.get(key) if key else value
-        found[name] = (at or value).place
+        # A key that is not given is where the first one is.
+        first = found.get(plan.places[0][0])
+        found[name] = at.place if at else value.place if first is None else Place(first.where, f"{value.path}.{key}")
     if (derive := getattr(kind, "_derive", None)) is not None:
         derive(found, table)
     return found

@@ -182,7 +182,7 @@ class _GustsLater(PartOf):
         "speed": Spread(
             (),
             keys.number("Magnitude of the mean, m/s; `velocity` is its direction only then.", 0.0, MAX_WIND_SPEED),
-            lambda value: {},
+            lambda value, context: {},
             lambda wind: None,
         )
     }

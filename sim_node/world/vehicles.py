@@ -48,7 +48,7 @@ AFTER = ("land", "hold", "loop")
 _LAG = Number(0.0, 1e3)
 
 
-def _lag(value: Value) -> dict[str, float]:
+def _lag(value: Value, context: Any) -> dict[str, float]:
     """Read one time constant, or [up, down]."""
     if not isinstance(value.node, Sequence):
         lag = value.number(_LAG.low, _LAG.high)
@@ -269,7 +269,7 @@ _DRAG = PerAxis(3, MAX_DRAG, 0.0)
 DRAG_KEYS = Keys({"linear": _DRAG.form("N s/m."), "quadratic": _DRAG.form("N s^2/m^2.")}, about="Drag along its axes.")
 
 
-def _drag(value: Value) -> dict[str, FloatArray]:
+def _drag(value: Value, context: Any) -> dict[str, FloatArray]:
     table = value.table(DRAG_KEYS)
     return {f"drag_{key}": _DRAG.read(each, None) for key in DRAG_KEYS if (each := table.get(key)) is not None}
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sim_node.world.bodies import Physics
-from sim_node.world.declared import holder_of
-from sim_node.world.readers.yaml_scene import GROUND_KEYS, HEIGHTMAP_KEYS, LIGHT_KEYS, SKY_KEYS
+from sim_node.world.declared import holder_of, keys_of
+from sim_node.world.scene import GROUND_KEYS, Heightmap, Light, Sky
 from sim_node.world.readers.yaml_surfaces import (
     CONTACT_KEYS,
     FRICTION_KEYS,
@@ -34,7 +34,7 @@ def rows(page: str, head: str) -> dict[str, str]:
 
 
 SHAPE = {*CONTACT_KEYS, "only", *(f"friction.{key}" for key in FRICTION_KEYS)}
-GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in HEIGHTMAP_KEYS)}
+GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in keys_of(Heightmap))}
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in HEIGHTMAP_KEYS)
         (CONTACT, "Key of `ground`", GROUND),
         (CONTACT, "Key of `physics`", {"cone", "impratio", "iterations", "flags"}),
         (APPEARANCE, "Key of `material`", set(MATERIAL_KEYS)),
-        (APPEARANCE, "Key of `lights`", set(LIGHT_KEYS)),
-        (APPEARANCE, "Key of `sky`", set(SKY_KEYS)),
+        (APPEARANCE, "Key of `lights`", set(keys_of(Light))),
+        (APPEARANCE, "Key of `sky`", set(keys_of(Sky))),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
 )

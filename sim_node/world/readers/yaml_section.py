@@ -128,8 +128,8 @@ SECTIONS: Registry[str, Section] = Registry(
             )
         ),
         "sim_node.world.commands",
-        "sim_node.world.readers.yaml_processes",
-        "sim_node.world.readers.yaml_scene",
+        "sim_node.world.processes",
+        "sim_node.world.scene",
         "sim_node.scene.part",
         "sim_node.schematic.part",
     ),
@@ -157,23 +157,38 @@ def section(key: str, form: Form = ANYTHING) -> Callable[[S], S]:
     return enter
 
 
-def listed(key: str, about: str, kind: type[Any]) -> None:
+def listed(key: str, about: str, kind: type[Any], *, sets: bool = False) -> None:
     """Register a top-level key that lists parts whose fields are declared.
 
     Args:
         key: The key.
         about: What the list is, for people.
         kind: The class of the parts; see `declared`.
+        sets: Whether they describe the world as a whole, so that those of an included file have no effect.
     """
 
     def read_parts(value: Value, context: Context) -> None:
-        for entry in value.items():
-            found = read(kind, entry, context)
-            if found is not BAD:
-                context.add(found)
+        found = tuple(part for entry in value.items() if (part := read(kind, entry, context)) is not BAD)
+        for part in found:
+            context.add(part)
+        if sets:
+            value.sets(found, key)
 
     SECTIONS.add(key, module=calling_module())(read_parts)
     SECTION_FORMS[key] = listing(about, keys_of(kind))
+
+
+def single(key: str, kind: type[Any]) -> None:
+    """Register a top-level key that is a part whose fields are declared, of which the world has one."""
+
+    def read_part(value: Value, context: Context) -> None:
+        found = read(kind, value, context)
+        if found is not BAD:
+            context.add(found)
+            value.sets(found, key)
+
+    SECTIONS.add(key, module=calling_module())(read_part)
+    SECTION_FORMS[key] = keys_of(kind)
 
 
 # Former names of sections, which files may still use.
