@@ -15,7 +15,8 @@ from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
-from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, ORIGIN_RANGES, OUTSIDE, Motion, Sensor, StaticFrame, World
+from sim_node.world.declared import faults
+from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, OUTSIDE, Motion, Sensor, StaticFrame, World
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
@@ -152,9 +153,7 @@ def number_problems(world: World) -> Iterator[Problem]:
         yield Problem(file, "time.start_ns", f"{start_ns} is out of range; allowed: 0 to {MAX_STAMP_NS}")
     if not MIN_STEP_NS <= step_ns <= MAX_STAMP_NS:
         yield Problem(file, "time.step_ns", f"{step_ns} is out of range; allowed: {MIN_STEP_NS} to {MAX_STAMP_NS}")
-    for key, (low, high) in ORIGIN_RANGES.items() if world.origin else ():
-        number = getattr(world.origin, key)
-        if not (low <= number <= high):
-            yield Problem(file, f"origin.{key}", f"{number} is out of range; allowed: {low:g} to {high:g}")
+    for key, message in faults(world.origin) if world.origin else ():
+        yield Problem(file, f"origin.{key}", message)
     for kind in PARTS.values():
         yield from problems_of_kind(kind, world)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from sim_node.world.fields import same
@@ -39,6 +40,7 @@ T = TypeVar("T")
 Fault = tuple[str, str]
 # Returns how a world file refers to another file.
 Refer = Callable[..., str]
+NONE: Mapping[str, Any] = MappingProxyType({})
 # In place of what could not be read; its faults are recorded.
 BAD: Any = type("Bad", (), {"__repr__": lambda self: "BAD"})()
 
@@ -82,13 +84,14 @@ class Spread(NamedTuple):
     """A key of files that gives several fields.
 
     names: the fields. form: what its value may be. read: returns the fields of a value, given the context of its file.
-    data: returns the value of an object, or None.
+    data: returns the value of an object, or None. needed: whether files have to give it.
     """
 
     names: tuple[str, ...]
     form: Form
     read: Callable[[Value, Any], Mapping[str, Any]]
     data: Callable[[Any], Any]
+    needed: bool = False
 
 
 class Plan(NamedTuple):
@@ -97,6 +100,7 @@ class Plan(NamedTuple):
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
     by_key: the name and declaration of the own fields by key, and by KEY_deg. settling: the names of those that are
     kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is.
+    heads: the key that gives several fields, by the first of them. The rest is as in `declared`.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
@@ -106,12 +110,18 @@ class Plan(NamedTuple):
     places: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
+    heads: Mapping[str, str]
     needs: Mapping[str, tuple[str, ...]]
     one_of: Mapping[str, tuple[str, ...]]
     spread: Mapping[str, Spread]
     define: str
-    bare: tuple[str, ...]
+    bare: Mapping[str, Any] | None
     keys: dict[Any, Keys]
+
+    def required(self, but: Collection[str] = ()) -> list[str]:
+        """Return the keys that files have to give, without some."""
+        own = [key for name, key, _ in self.own if name not in self.defaults]
+        return [key for key in (*own, *(key for key, each in self.spread.items() if each.needed)) if key not in but]
 
 
 def given(
@@ -125,6 +135,7 @@ def given(
     degrees: bool = False,
     aliases: Iterable[str] = (),
     omit: bool = False,
+    kw_only: bool = False,
 ) -> Any:
     """Declare a field.
 
@@ -138,12 +149,13 @@ def given(
         degrees: Whether files may give it in degrees, too, as KEY_deg.
         aliases: Other spellings of the key.
         omit: Whether the default is not written to files.
+        kw_only: Whether it is given by its name only in Python.
 
     Returns:
         The field of a dataclass.
     """
     said = Declared(holds, about, unit, key, degrees, tuple(aliases), omit)
-    made: Any = field(default=default, default_factory=default_factory, metadata={"declared": said})
+    made: Any = field(default=default, default_factory=default_factory, kw_only=kw_only, metadata={"declared": said})
     return made
 
 
@@ -164,11 +176,11 @@ def rule(method: T) -> T:
 def declared(
     made: type[Any] | None = None,
     *,
-    needs: Mapping[str, Iterable[str]] | None = None,
-    one_of: Mapping[str, Iterable[str]] | None = None,
-    spread: Mapping[str, Spread] | None = None,
+    needs: Mapping[str, tuple[str, ...]] = NONE,
+    one_of: Mapping[str, tuple[str, ...]] = NONE,
+    spread: Mapping[str, Spread] = NONE,
     define: str = "",
-    bare: tuple[str, ...] = (),
+    bare: Mapping[str, Any] | None = None,
 ) -> Any:
     """Make a frozen dataclass of a class with declared fields. Its docstring gets the section `Attributes`.
 
@@ -178,8 +190,8 @@ def declared(
         one_of: Keys of which a file must give one and no second one, by the message if it does not.
         spread: Keys that give several fields each.
         define: Name of its definition in the JSON Schema, if it occurs in several places.
-        bare: The fields of an object in place of one with faults, so that the rest of a file can be checked; the first
-            has to be sound. By default there is none.
+        bare: Of an object in place of one with faults, so that the rest of a file can be checked, the fields besides
+            names of frames, places and defaults. It needs the first field. By default there is none.
 
     Returns:
         The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError. Its static
@@ -196,7 +208,7 @@ def declared(
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
         found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
         found.__doc__ = _documented(found)
-        found.__plan__ = _plan(found, needs or {}, one_of or {}, spread or {}, define, bare)
+        found.__plan__ = _plan(found, spread, needs=needs, one_of=one_of, define=define, bare=bare)
         return found
 
     return make if made is None else make(made)
@@ -208,7 +220,8 @@ def _said(of: Any) -> Declared | None:
 
 def settle(part: Any) -> None:
     """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
-    owner = getattr(part, "name", "") or getattr(part, "body", "") or type(part).__name__.lower()
+    named = (getattr(part, key, "") for key in ("name", "frame", "body"))
+    owner = next(filter(None, named), type(part).__name__.lower())
     for name, holds in plan_of(type(part)).settling:
         found = getattr(part, name)
         if found is not None:
@@ -231,14 +244,7 @@ def _documented(kind: type[Any]) -> str:
     return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
 
 
-def _plan(
-    kind: type[Any],
-    needs: Mapping[str, Iterable[str]],
-    one_of: Mapping[str, Iterable[str]],
-    spread: Mapping[str, Spread],
-    define: str,
-    bare: tuple[str, ...],
-) -> Plan:
+def _plan(kind: type[Any], spread: Mapping[str, Spread], **rest: Any) -> Plan:
     said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
     every = tuple((name, found.key or name, found) for name, found in said.items())
     shared = {name for each in spread.values() for name in each.names}
@@ -257,12 +263,10 @@ def _plan(
         tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
-        {why: tuple(some) for why, some in needs.items()},
-        {why: tuple(some) for why, some in one_of.items()},
-        dict(spread),
-        define,
-        bare,
-        {},
+        {each.names[0]: key for key, each in spread.items() if each.names},
+        spread=spread,
+        **rest,
+        keys={},
     )
 
 
@@ -301,12 +305,10 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     forms: dict[str, Form] = {}
     aliases: dict[str, str] = {}
     either: list[tuple[str, str]] = []
-    first = {each.names[0]: key for key, each in plan.spread.items() if each.names}
-    shared = {name for each in plan.spread.values() for name in each.names}
     for name, key, said in plan.fields:
-        if name in first and first[name] not in but:
-            forms[first[name]] = plan.spread[first[name]].form
-        if name in shared or key in but or said.holds is None:
+        if (head := plan.heads.get(name, "")) and head not in but:
+            forms[head] = plan.spread[head].form
+        if (name, key, said) not in plan.own or key in but or said.holds is None:
             continue
         forms[key] = said.holds.form(said.about + (f", {said.unit}." if said.unit else "."))
         aliases.update(dict.fromkeys(said.aliases, key))
@@ -316,7 +318,7 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     forms.update((key, each.form) for key, each in plan.spread.items() if not each.names)
     return Keys(
         forms,
-        required=() if partial else [key for name, key, _ in plan.own if name not in plan.defaults and key not in but],
+        required=() if partial else plan.required(but),
         aliases=aliases,
         about=about,
         exactly_one=() if partial else plan.one_of.values(),
@@ -367,10 +369,11 @@ def read(
 def _bare(kind: type[T], found: Mapping[str, Any]) -> T:
     """Return what stands for a part with faults; BAD if there is nothing."""
     plan = plan_of(kind)
-    if not (plan.bare and found.get(plan.bare[0])):
+    if plan.bare is None or not found.get(plan.fields[0][0]):
         return BAD  # type: ignore[no-any-return]
-    names = (*plan.bare, *(name for name, _ in plan.places))
-    return kind(**{name: found[name] for name in names if name in found})
+    names = [name for name, _, said in plan.fields if getattr(said.holds, "is_frame", False)]
+    kept = {name: found[name] for name in (*names, *(name for name, _ in plan.places)) if name in found}
+    return kind(**plan.bare, **kept)
 
 
 def read_fields(
@@ -447,11 +450,14 @@ def data_of(part: Any, refer: Refer = str) -> dict[str, Any]:
     """Return an object as data of a file, with its defaults but without what is None."""
     plan = plan_of(type(part))
     data: dict[str, Any] = {}
-    for name, key, said in plan.own:
+    own = {name for name, _, _ in plan.own}
+    for name, key, said in plan.fields:
         found = getattr(part, name)
-        if found is not None and said.holds is not None and not (said.omit and found == plan.defaults[name]):
+        if name in plan.heads:
+            key = plan.heads[name]
+            data[key] = plan.spread[key].data(part)
+        elif found is not None and name in own and not (said.omit and found == plan.defaults[name]):
             data[key] = said.holds.data(found, refer)
-    data.update((key, found) for key, each in plan.spread.items() if (found := each.data(part)) is not None)
     # What a class has derived from other keys is not written.
     for key in getattr(part, "_derived", ()):
         data.pop(key, None)

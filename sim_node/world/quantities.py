@@ -151,6 +151,7 @@ class FrameName(Text):
     """The name of a frame, which is checked with the whole tree."""
 
     least: int = 1
+    is_frame = True
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name that is not empty."""

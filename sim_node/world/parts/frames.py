@@ -10,11 +10,13 @@ import numpy as np
 
 from sim_node import names
 from sim_node.world.checks import motion_problems, static_problems
+from sim_node.world.declared import data_of
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.sensor_types import is_optical, naming
-from sim_node.world.writers.values import given, plain, pose_data, seconds
+from sim_node.world.writers.values import plain
 
 # z forward, x right, y down, in a frame with x forward, y left, z up.
 OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
@@ -25,11 +27,6 @@ class Frames(Kind[StaticFrame]):
     """Frames that do not move in their parents."""
 
     frame = "name"
-
-    def data(self, part: StaticFrame, refer: Refer) -> dict[str, Any]:
-        """Return its name, parent and pose, and what is known of it as a place."""
-        about = {"size": part.size, "description": part.description or None, "tags": list(part.tags) or None}
-        return given({"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale), **about})
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of frames, and of sensors, which are also frames."""
@@ -67,8 +64,7 @@ class Sensors(Kind[Sensor]):
         """Return its name, parent and pose, and its type and parameters."""
         if part.size is not None or part.description or part.tags:
             raise NotImplementedError("only plain frames have a size, a description and tags")
-        data = {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale)}
-        return {**data, **({"type": part.type} if part.type else {}), **plain(part.parameters)}
+        return {**data_of(part, refer), **plain(part.parameters)}
 
     def default_parent(self, name: str, known: Collection[str], fixed_frame: str) -> str:
         """Return the nearest base_link at or above a namespace. If there is none, return the expected one."""
@@ -84,16 +80,9 @@ class Motions(Kind[Motion]):
 
     frame = "frame"
 
-    def data(self, part: Motion, refer: Refer) -> dict[str, Any]:
-        """Return its keyframes, and the modes between and beyond them."""
-        data: dict[str, Any] = {
-            key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")
-        }
-        if part.scale is not None:
-            data["scale"] = part.scale.tolist()
-        instants = zip(part.times_ns.tolist(), part.poses, strict=True)
-        return {**data, "keyframes": [{"t": seconds(time_ns), **pose_data(pose)} for time_ns, pose in instants]}
-
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of keyframes."""
         return (problem for motion in self.parts(world) for problem in motion_problems(motion))
+
+
+listed("motions", "Frames that move through keyframes.", Motion)

@@ -120,10 +120,13 @@ S = TypeVar("S", bound=Section)
 SECTIONS: Registry[str, Section] = Registry(
     "section",
     shipped=(
+        "sim_node.world.readers.yaml_frames",
+        "sim_node.world.readers.yaml_include",
+        "sim_node.world.parts.frames",
         *(
             f"sim_node.world.readers.yaml_{name}"
             for name in (
-                *("frames", "include", "motions", "bodies", "joints", "signals", "forces", "vehicles"),
+                *("bodies", "joints", "signals", "forces", "vehicles"),
                 *("bases", "systems", "loops", "contact_materials"),
             )
         ),
