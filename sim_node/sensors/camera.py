@@ -18,6 +18,7 @@ from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter, whole
 from sim_node.sensors.registry import Channels, Message, SensorType, sensor
 from sim_node.sensors.truth import FrameState
+from sim_node.world.declared import declared
 from sim_node.world.problems import WorldWarning
 
 MAX_PIXELS = 8192
@@ -101,22 +102,13 @@ class CameraType(SensorType):
 
 
 @sensor("camera")
-@dataclass(frozen=True)
+@declared
 class Camera(CameraType):
     """Takes RGB images (height, width, 3), uint8.
 
     A separate process renders them. A simulation that is stepped waits for them. One that keeps pace with the wall
     clock does not wait: images are published when they are ready, stamped with the time of exposure, and are dropped if
     rendering falls behind.
-
-    Attributes:
-        rate: Images per second, Hz.
-        latency: Minimum time from exposure to publication, s.
-        width: Width of an image, pixels.
-        height: Height of an image, pixels.
-        horizontal_fov: Horizontal field of view, rad.
-        near: Distance of the near clipping plane, m.
-        far: Distance of the far clipping plane, m.
     """
 
     rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
@@ -136,20 +128,11 @@ class Camera(CameraType):
 
 
 @sensor("depth_camera")
-@dataclass(frozen=True)
+@declared
 class DepthCamera(CameraType):
     """Takes depth images (height, width), float32, m along its axis; inf where nothing is seen (REP 118).
 
     They are rendered and published like those of a `camera`.
-
-    Attributes:
-        rate: Images per second, Hz.
-        latency: Minimum time from exposure to publication, s.
-        width: Width of an image, pixels.
-        height: Height of an image, pixels.
-        horizontal_fov: Horizontal field of view, rad.
-        near: Distance of the near clipping plane, m.
-        far: Distance of the far clipping plane, m.
     """
 
     rate: float = parameter(15.0, "Hz", "images per second", above=0.0)

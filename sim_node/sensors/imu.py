@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
@@ -12,20 +11,15 @@ from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
+from sim_node.world.declared import declared
 
 
 @sensor("imu")
-@dataclass(frozen=True)
+@declared
 class Imu(SensorType):
     """Measures [angular rate, specific force] at its frame's origin, lever arm included: +g upwards at rest (REP 145).
 
     The default noise is that of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        gyroscope: Noise of the angular rate, rad/s.
-        accelerometer: Noise of the specific force, m/s².
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)

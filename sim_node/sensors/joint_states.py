@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
@@ -14,27 +14,20 @@ from sim_node.sensors.parameters import group, listing, parameter
 from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 from sim_node.text import did_you_mean
+from sim_node.world.declared import declared
 from sim_node.world.layout import joints_below
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import quoted
 
 
 @sensor("joint_states")
-@dataclass(frozen=True)
+@declared
 class JointStates(SensorType):
     """Measures the positions, then the velocities, then the efforts of hinges and slides.
 
     They are those of the body that it is mounted on and of all bodies below, or the named ones, with or without the
     prefix of the sensor's name. Effort is that of actuators. The default noise of positions is that of 12-bit encoders;
     that of velocities is an assumption.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        joints: Joints to measure; by default all below the mounting.
-        position: Noise of the position, rad or m.
-        velocity: Noise of the velocity, rad/s or m/s.
-        effort: Noise of the effort, N m or N.
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +15,7 @@ from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
+from sim_node.world.declared import declared
 from sim_node.world.model import Origin
 
 FIRST_YEAR, LAST_YEAR = 2025.0, 2030.0
@@ -79,17 +79,11 @@ def _model() -> Any:
 
 
 @sensor("magnetometer")
-@dataclass(frozen=True)
+@declared
 class Magnetometer(SensorType):
     """Measures Earth's magnetic field (T) at its frame's origin, along its axes: the World Magnetic Model 2025.
 
     The default noise is that of an HMC5883L (Honeywell, data sheet Rev. E: 2 mG resolution, field range 8 G).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        year: Date of the field, in decimal years.
-        noise: Noise of the magnetic field, T.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)

@@ -15,8 +15,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.sensors.context import SensorContext
 from sim_node.sensors.noise import NoiseBank, Quantities
-from sim_node.sensors.parameters import keys_of, names_in
+from sim_node.sensors.parameters import names_in
 from sim_node.sensors.truth import FrameState
+from sim_node.world.declared import keys_of
 from sim_node.world.model import Sensor, World
 from sim_node.world.readers.keys import Keys
 from sim_node.world.sensor_types import SENSOR_TYPES

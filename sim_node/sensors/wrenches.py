@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.sensors.context import SensorContext
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.world.declared import declared
 
 
-@dataclass(frozen=True)
+@declared
 class WrenchSensor(SensorType):
     """Base of sensors of a force (N) and a torque (N m) about their frame's origin, along its axes."""
 
@@ -33,17 +33,11 @@ class WrenchSensor(SensorType):
 
 
 @sensor("contact")
-@dataclass(frozen=True)
+@declared
 class Contact(WrenchSensor):
     """Measures the wrench of all contacts of the body that it is fixed to, about its frame's origin, along its axes.
 
     It is the wrench on the body: +m g upwards for a body at rest on the ground, zero in free fall.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        force: Noise of the force, N.
-        torque: Noise of the torque, N m.
     """
 
     @classmethod
@@ -53,18 +47,12 @@ class Contact(WrenchSensor):
 
 
 @sensor("force_torque")
-@dataclass(frozen=True)
+@declared
 class ForceTorque(WrenchSensor):
     """Measures the wrench on the body that it is fixed to through its joint, about its frame's origin, along its axes.
 
     Frozen joints count: one between flange and tool makes a wrist sensor. A body that hangs from its joint at rest
     reads +m g upwards.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        force: Noise of the force, N.
-        torque: Noise of the torque, N m.
     """
 
     @classmethod

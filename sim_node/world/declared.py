@@ -79,6 +79,10 @@ class Declared(NamedTuple):
     aliases: tuple[str, ...]
     omit: bool
 
+    def form(self) -> Form:
+        """Return what its value in a file may be."""
+        return None if self.holds is None else self.holds.form(self.about + (f", {self.unit}." if self.unit else "."))
+
 
 class Spread(NamedTuple):
     """A key of files that gives several fields.
@@ -271,7 +275,9 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread], **rest: Any) -> Plan:
 
 
 def plan_of(kind: type[Any]) -> Plan:
-    """Return what is said of a declared class."""
+    """Return what is said of a declared class, or of a dataclass with declared fields."""
+    if "__plan__" not in vars(kind):
+        kind.__plan__ = _plan(kind, NONE, needs=NONE, one_of=NONE, define="", bare=None)
     found: Plan = kind.__plan__
     return found
 
@@ -308,9 +314,9 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     for name, key, said in plan.fields:
         if (head := plan.heads.get(name, "")) and head not in but:
             forms[head] = plan.spread[head].form
-        if (name, key, said) not in plan.own or key in but or said.holds is None:
+        if (name, key, said) not in plan.own or key in but:
             continue
-        forms[key] = said.holds.form(said.about + (f", {said.unit}." if said.unit else "."))
+        forms[key] = said.form()
         aliases.update(dict.fromkeys(said.aliases, key))
         if said.degrees:
             forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))

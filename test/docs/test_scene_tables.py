@@ -10,13 +10,13 @@ import pytest
 
 from sim_node.world.bodies import Physics
 from sim_node.world.declared import holder_of, keys_of
-from sim_node.world.scene import GROUND_KEYS, Heightmap, Light, Sky
 from sim_node.world.readers.yaml_surfaces import (
     CONTACT_KEYS,
     FRICTION_KEYS,
     MATERIAL_KEYS,
     SURFACE_KEYS,
 )
+from sim_node.world.scene import GROUND_KEYS, Heightmap, Light, Sky
 from sim_node.world.surfaces import FLAGS, RANGES
 
 DOCS = Path(__file__).parents[2] / "docs"
