@@ -22,9 +22,8 @@ from sim_node.scene.rotors import RotorAngles
 from sim_node.scene.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options
 from sim_node.scene.writing import DIALECTS, to_json
 from sim_node.simulation import Simulation
-from sim_node.world.bodies import MESHES, MESHES_SHOWN
 from sim_node.world.fields import nanoseconds
-from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.problems import quoted
 from sim_node.world.readers.registry import READERS
 

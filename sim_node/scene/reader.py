@@ -10,9 +10,8 @@ from sim_node.scene.json_text import compose_json
 from sim_node.scene.reading import read_graph
 from sim_node.scene.sim_config import read_sim_config
 from sim_node.scene.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options, world_of
-from sim_node.world.bodies import MESHES, MESHES_SHOWN
 from sim_node.world.layout import with_default_parents
-from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.model import World
 from sim_node.world.problems import WorldError, counted, quoted, shown_key
 from sim_node.world.readers.files import Roots, read_text

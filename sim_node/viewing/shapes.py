@@ -12,9 +12,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.scene.rotors import upwards
 from sim_node.viewing.meshes import Shape, coloured
 from sim_node.world import FrameTable, World
-from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.mujoco_source import need_mujoco
+from sim_node.world.shapes import Geometry
 from sim_node.world.vehicles import Multirotor
 
 DISC = (0.16, 0.18, 0.22, 0.32)

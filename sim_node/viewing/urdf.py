@@ -12,11 +12,12 @@ from sim_node.viewing.meshes import Shape, uri
 from sim_node.viewing.robots import Robot
 from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
 from sim_node.world import FrameTable, World
-from sim_node.world.bodies import Body, Geometry
+from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
 from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.readers.xml_elements import quoteattr
+from sim_node.world.shapes import Geometry
 
 
 def in_urdf(shape: Shape) -> bool:

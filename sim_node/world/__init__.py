@@ -6,8 +6,6 @@ with public(__name__):
     from sim_node.world.bases import Base as Base
     from sim_node.world.bases import DriveLimits as DriveLimits
     from sim_node.world.bodies import Body as Body
-    from sim_node.world.bodies import Geometry as Geometry
-    from sim_node.world.bodies import Inertial as Inertial
     from sim_node.world.bodies import LoopClosure as LoopClosure
     from sim_node.world.bodies import Physics as Physics
     from sim_node.world.contact_materials import ContactMaterial as ContactMaterial
@@ -49,6 +47,8 @@ with public(__name__):
     from sim_node.world.scene import Heightmap as Heightmap
     from sim_node.world.scene import Light as Light
     from sim_node.world.scene import Sky as Sky
+    from sim_node.world.shapes import Geometry as Geometry
+    from sim_node.world.shapes import Inertial as Inertial
     from sim_node.world.signals import NamedSignal as NamedSignal
     from sim_node.world.surfaces import Material as Material
     from sim_node.world.surfaces import Surface as Surface

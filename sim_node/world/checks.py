@@ -12,38 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.declared import faults
+from sim_node.world.fields import pose_faults
 from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, OUTSIDE, Motion, Sensor, StaticFrame, World
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
 
 BoolArray = npt.NDArray[np.bool_]
-
-# Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
-UNIT = 1e-6
-
-
-def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
-    """Yield the row of each invalid pose among (N, 7), and the reason."""
-    finite: BoolArray = np.all(np.isfinite(poses), axis=1)
-    with np.errstate(all="ignore"):  # overflows are reported below
-        near: BoolArray = np.all(np.abs(poses[:, :3]) <= MAX_DISTANCE, axis=1)
-        norms = np.linalg.norm(poses[:, 3:], axis=1)
-        unit = np.abs(norms - 1.0) <= UNIT
-    for row in np.flatnonzero(~(finite & near & unit)).tolist():
-        if not finite[row]:
-            yield row, f"{poses[row].tolist()} is not finite"
-        elif not near[row]:
-            yield (
-                row,
-                f"position {poses[row, :3].tolist()} is out of range; allowed: {-MAX_DISTANCE:g} to {MAX_DISTANCE:g} m",
-            )
-        else:
-            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"
 
 
 def static_problems(world: World) -> Iterator[Problem]:

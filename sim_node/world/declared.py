@@ -19,11 +19,12 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from sim_node.world.fields import same
+from sim_node.world.fields import equal, same
 from sim_node.world.problems import Place
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_values import Table, Value
 
 if TYPE_CHECKING:
@@ -98,13 +99,55 @@ class Spread(NamedTuple):
     needed: bool = False
 
 
+class Nested(NamedTuple):
+    """A key of files in whose mapping several fields have keys of their own.
+
+    names: the fields. about: what they are, for people. short: the field that a value stands for that is no mapping;
+    empty if it has to be one. needs: keys of which one or more must be given, by the message if none is; `then` tells
+    it if that is empty. then: completes the fields that were read of a value, given the context of its file. written:
+    returns the value of a mapping, or None.
+    """
+
+    names: tuple[str, ...]
+    about: str = ""
+    short: str = ""
+    needs: Mapping[str, tuple[str, ...]] = NONE
+    then: Callable[[dict[str, Any], Value, Any], None] | None = None
+    written: Callable[[dict[str, Any]], Any] = dict
+
+    def of(self, every: Iterable[tuple[str, str, Declared]]) -> Spread:
+        """Return how its key gives fields, of which `every` has name, key and declaration."""
+        own = {key: (name, said) for name, key, said in every if name in self.names}
+        forms = {key: said.form() for key, (_, said) in own.items()}
+        mapping = Keys(forms, at_least_one=self.needs.values(), about="" if self.short else self.about)
+        head, short = next(((key, said.holds) for key, (name, said) in own.items() if name == self.short), ("", None))
+
+        def read_nested(value: Value, context: Any) -> dict[str, Any]:
+            if short is not None and isinstance(value.node, Scalar):
+                found = {self.short: held} if (held := short.read(value, context)) is not BAD else {}
+            else:
+                found = _read_keys(own, value.table(mapping), context)
+                for why, some in self.needs.items() if isinstance(value.node, MappingNode) else ():
+                    if why and not any(key in value.node.entries for key in some):
+                        value.error(why)
+            if self.then is not None:
+                self.then(found, value, context)
+            return found
+
+        def data(part: Any) -> Any:
+            return self.written(_data(part, ((name, key, said) for key, (name, said) in own.items()), str))
+
+        return Spread(self.names, keys.either(self.about, forms[head], mapping) if head else mapping, read_nested, data)
+
+
 class Plan(NamedTuple):
     """What is said of a class. See `declared`.
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
     by_key: the name and declaration of the own fields by key, and by KEY_deg. settling: the names of those that are
-    kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is.
-    heads: the key that gives several fields, by the first of them. The rest is as in `declared`.
+    kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is; maps:
+    those that say where each is. nested: by field, the key in whose mapping its own is; heads: by field, the keys that
+    give several, of which it is the first. The rest is as in `declared`.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
@@ -114,12 +157,15 @@ class Plan(NamedTuple):
     places: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
-    heads: Mapping[str, str]
+    spread: Mapping[str, Spread]
+    nested: Mapping[str, str]
+    heads: Mapping[str, list[str]]
+    maps: tuple[str, ...]
     needs: Mapping[str, tuple[str, ...]]
     one_of: Mapping[str, tuple[str, ...]]
-    spread: Mapping[str, Spread]
+    at_most_one: tuple[tuple[str, str], ...]
     define: str
-    bare: Mapping[str, Any] | None
+    bare: tuple[str, ...]
     keys: dict[Any, Keys]
 
     def required(self, but: Collection[str] = ()) -> list[str]:
@@ -163,6 +209,12 @@ def given(
     return made
 
 
+def places_of() -> Any:
+    """Declare where a file gives each key of a part."""
+    said = Declared(None, "Where the file gives each key", "", "", False, (), False)
+    return field(default_factory=dict, compare=False, metadata={"declared": said, "places": True})
+
+
 def place_of(key: str = "", *, default: Place, kw_only: bool = False) -> Any:
     """Declare where a file describes a part, or gives one of its keys."""
     about = f"Where the file gives `{key}`" if key else "Where the file describes it"
@@ -182,20 +234,23 @@ def declared(
     *,
     needs: Mapping[str, tuple[str, ...]] = NONE,
     one_of: Mapping[str, tuple[str, ...]] = NONE,
-    spread: Mapping[str, Spread] = NONE,
+    at_most_one: tuple[tuple[str, str], ...] = (),
+    spread: Mapping[str, Spread | Nested] = NONE,
     define: str = "",
-    bare: Mapping[str, Any] | None = None,
+    bare: tuple[str, ...] = (),
 ) -> Any:
     """Make a frozen dataclass of a class with declared fields. Its docstring gets the section `Attributes`.
 
     Args:
         made: The class.
         needs: Keys of which a file must give one or more, by the message if it gives none.
-        one_of: Keys of which a file must give one and no second one, by the message if it does not.
+        one_of: Keys of which a file must give one and no second one, by the message if it does not, in which {found}
+            stands for those that it gives.
+        at_most_one: Keys that exclude each other.
         spread: Keys that give several fields each.
         define: Name of its definition in the JSON Schema, if it occurs in several places.
-        bare: Of an object in place of one with faults, so that the rest of a file can be checked, the fields besides
-            names of frames, places and defaults. It needs the first field. By default there is none.
+        bare: The fields of an object in place of one with faults, so that the rest of a file can be checked; the first
+            has to be sound. By default there is none.
 
     Returns:
         The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError. Its static
@@ -212,7 +267,9 @@ def declared(
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
         found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
         found.__doc__ = _documented(found)
-        found.__plan__ = _plan(found, spread, needs=needs, one_of=one_of, define=define, bare=bare)
+        found.__plan__ = _plan(
+            found, spread, needs=needs, one_of=one_of, at_most_one=at_most_one, define=define, bare=bare
+        )
         return found
 
     return make if made is None else make(made)
@@ -248,7 +305,7 @@ def _documented(kind: type[Any]) -> str:
     return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
 
 
-def _plan(kind: type[Any], spread: Mapping[str, Spread], **rest: Any) -> Plan:
+def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -> Plan:
     said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
     every = tuple((name, found.key or name, found) for name, found in said.items())
     shared = {name for each in spread.values() for name in each.names}
@@ -259,16 +316,26 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread], **rest: Any) -> Plan:
     for base in reversed(kind.__mro__):
         methods.update(vars(base))
     own = tuple(each for each in every if each[0] not in shared)
+    heads: dict[str, list[str]] = {}
+    for key, each in spread.items():
+        heads.setdefault("".join(each.names[:1]), []).append(key)
     return Plan(
         every,
         own,
-        {spelled: (name, said) for name, key, said in own for spelled in (key, *([f"{key}_deg"] * said.degrees))},
+        {
+            spelled: (name, said)
+            for name, key, said in own
+            if _inlined(said) is None
+            for spelled in (key, *([f"{key}_deg"] * said.degrees))
+        },
         tuple((name, said.holds) for name, _, said in every if said.holds is not None and said.holds.settles),
         tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
-        {each.names[0]: key for key, each in spread.items() if each.names},
-        spread=spread,
+        {key: each.of(every) if isinstance(each, Nested) else each for key, each in spread.items()},
+        {name: key for key, each in spread.items() if isinstance(each, Nested) for name in each.names},
+        heads,
+        tuple(each.name for each in fields(kind) if "places" in each.metadata),
         **rest,
         keys={},
     )
@@ -277,7 +344,7 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread], **rest: Any) -> Plan:
 def plan_of(kind: type[Any]) -> Plan:
     """Return what is said of a declared class, or of a dataclass with declared fields."""
     if "__plan__" not in vars(kind):
-        kind.__plan__ = _plan(kind, NONE, needs=NONE, one_of=NONE, define="", bare=None)
+        kind.__plan__ = _plan(kind, NONE, needs=NONE, one_of=NONE, at_most_one=(), define="", bare=())
     found: Plan = kind.__plan__
     return found
 
@@ -310,18 +377,20 @@ def keys_of(kind: type[Any], *, but: tuple[str, ...] = (), partial: bool = False
 def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     forms: dict[str, Form] = {}
     aliases: dict[str, str] = {}
-    either: list[tuple[str, str]] = []
+    either = list(plan.at_most_one)
+    shared = {name for each in plan.spread.values() for name in each.names}
     for name, key, said in plan.fields:
-        if (head := plan.heads.get(name, "")) and head not in but:
-            forms[head] = plan.spread[head].form
-        if (name, key, said) not in plan.own or key in but:
+        if name in shared or key in but:
+            continue
+        if (inner := _inlined(said)) is not None:
+            forms.update(keys_of(inner))
             continue
         forms[key] = said.form()
         aliases.update(dict.fromkeys(said.aliases, key))
         if said.degrees:
             forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))
             either.append((key, f"{key}_deg"))
-    forms.update((key, each.form) for key, each in plan.spread.items() if not each.names)
+    forms.update((key, each.form) for key, each in plan.spread.items() if key not in but)
     return Keys(
         forms,
         required=() if partial else plan.required(but),
@@ -332,6 +401,11 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
         at_least_one=() if partial else plan.needs.values(),
         define="" if partial else plan.define,
     )
+
+
+def _inlined(said: Declared) -> type[Any] | None:
+    """Return the class of a part whose keys are among those of the part that it belongs to; None for other fields."""
+    return getattr(said.holds, "inlined", None)
 
 
 def _degrees(said: Declared) -> tuple[float, float]:
@@ -366,20 +440,23 @@ def read(
     if len(errors) > before:
         return _bare(kind, found)
     part = kind(**found)
-    for key, message in broken_rules(part):
-        at = table.get(key.partition(".")[0].partition("[")[0])
-        (at or value).error(message if at or not key else f"{key} {message}")
+    inlined = (getattr(part, name) for name, _, said in plan_of(kind).own if _inlined(said) is not None)
+    for key, message in (each for of in (*inlined, part) if of is not None for each in broken_rules(of)):
+        at, *inner = (each.partition("[")[0] for each in key.split("."))
+        holder = table.get(at)
+        for each in inner:
+            holder = holder and (holder.get(each) or holder)
+        (holder or value).error(message if holder or not key else f"{key} {message}")
     return part if len(errors) == before else _bare(kind, found)
 
 
 def _bare(kind: type[T], found: Mapping[str, Any]) -> T:
     """Return what stands for a part with faults; BAD if there is nothing."""
     plan = plan_of(kind)
-    if plan.bare is None or not found.get(plan.fields[0][0]):
+    if not (plan.bare and found.get(plan.bare[0])):
         return BAD  # type: ignore[no-any-return]
-    names = [name for name, _, said in plan.fields if getattr(said.holds, "is_frame", False)]
-    kept = {name: found[name] for name in (*names, *(name for name, _ in plan.places)) if name in found}
-    return kind(**plan.bare, **kept)
+    names = (*plan.bare, *(name for name, _ in plan.places))
+    return kind(**{name: found[name] for name in names if name in found})
 
 
 def read_fields(
@@ -387,11 +464,45 @@ def read_fields(
 ) -> dict[str, Any]:
     """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
     plan, value = plan_of(kind), table.value
+    found = _read_keys(plan.by_key, table, context, only)
+    for name, _, said in plan.own:
+        if (inner := _inlined(said)) is not None and any(key in table for key in keys_of(inner)):
+            found[name] = inner(**read_fields(inner, table, context))
+    for key, each in plan.spread.items():
+        if (only is None or key in only) and (given := table.get(key)) is not None:
+            found.update(each.read(given, context))
+    for why, some in plan.needs.items():
+        if not any(key in table for key in some):
+            value.error(why)
+    for why, some in plan.one_of.items():
+        given = [key for key in some if key in table]
+        if len(given) != 1:
+            value.error(why.format(found=" and ".join(given) or "none"))
+    for first, second in plan.at_most_one:
+        if first in table and (given := table.get(second)) is not None:
+            given.error(f"cannot be combined with {first}; give one of them")
+    for name in plan.maps:
+        own = keys_of(kind)
+        found[name] = {key: given.place for key in table if key in own and (given := table.get(key)) is not None}
+    for name, key in plan.places:
+        at = table.get(key) if key else value
+        # A key that is not given is where the first one is.
+        first = found.get(plan.places[0][0])
+        found[name] = at.place if at else value.place if first is None else Place(first.where, f"{value.path}.{key}")
+    if (derive := getattr(kind, "_derive", None)) is not None:
+        derive(found, table)
+    return found
+
+
+def _read_keys(
+    by_key: Mapping[str, tuple[str, Declared]], table: Table, context: Any, only: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Return the fields that a mapping gives, by their names and declarations by key."""
     found: dict[str, Any] = {}
     for key in table:
-        if key not in plan.by_key or (only is not None and key not in only):
+        if key not in by_key or (only is not None and key not in only):
             continue
-        name, said = plan.by_key[key]
+        name, said = by_key[key]
         given = table.get(key)
         assert given is not None
         assert said.holds is not None
@@ -402,22 +513,6 @@ def read_fields(
             given.error(f"cannot be combined with {said.key or name}; give one of them")
         else:
             found[name] = math.radians(given.number(*_degrees(said)))
-    for key, each in plan.spread.items():
-        if (only is None or key in only) and (given := table.get(key)) is not None:
-            found.update(each.read(given, context))
-    for why, some in plan.needs.items():
-        if not any(key in table for key in some):
-            value.error(why)
-    for why, some in plan.one_of.items():
-        if sum(key in table for key in some) != 1:
-            value.error(why)
-    for name, key in plan.places:
-        at = table.get(key) if key else value
-        # A key that is not given is where the first one is.
-        first = found.get(plan.places[0][0])
-        found[name] = at.place if at else value.place if first is None else Place(first.where, f"{value.path}.{key}")
-    if (derive := getattr(kind, "_derive", None)) is not None:
-        derive(found, table)
     return found
 
 
@@ -440,14 +535,15 @@ def broken_rules(part: Any) -> Iterator[Fault]:
 
 def faults(part: Any) -> Iterator[Fault]:
     """Yield the key and the message of each fault of an object that was made in Python."""
-    sound = True
-    for name, key, said in plan_of(type(part)).fields:
+    sound, plan = True, plan_of(type(part))
+    for name, key, said in plan.fields:
         found = getattr(part, name)
-        if said.holds is not None and found is not None:
+        if said.holds is not None and found is not None and found is not plan.defaults.get(name):
             for below, message in said.holds.faults(found):
                 sound = False
                 unit = f" {said.unit}" if said.unit and not below and getattr(said.holds, "is_measured", False) else ""
-                yield key + below, message + unit
+                above = f"{plan.nested[name]}." if name in plan.nested else ""
+                yield above + (below if _inlined(said) else key + below), message + unit
     if sound:
         yield from broken_rules(part)
 
@@ -456,15 +552,23 @@ def data_of(part: Any, refer: Refer = str) -> dict[str, Any]:
     """Return an object as data of a file, with its defaults but without what is None."""
     plan = plan_of(type(part))
     data: dict[str, Any] = {}
-    own = {name for name, _, _ in plan.own}
-    for name, key, said in plan.fields:
-        found = getattr(part, name)
-        if name in plan.heads:
-            key = plan.heads[name]
-            data[key] = plan.spread[key].data(part)
-        elif found is not None and name in own and not (said.omit and found == plan.defaults[name]):
-            data[key] = said.holds.data(found, refer)
+    own = {each[0]: each for each in plan.own}
+    for name in (*(each.name for each in fields(part)), ""):
+        data.update((key, plan.spread[key].data(part)) for key in plan.heads.get(name, ()))
+        data.update(_data(part, (own[name],), refer) if name in own else {})
     # What a class has derived from other keys is not written.
-    for key in getattr(part, "_derived", ()):
-        data.pop(key, None)
+    derived = getattr(part, "_derived", ())
+    return {key: found for key, found in data.items() if found is not None and key not in derived}
+
+
+def _data(part: Any, own: Iterable[tuple[str, str, Declared]], refer: Refer) -> dict[str, Any]:
+    """Return fields of an object by key."""
+    plan = plan_of(type(part))
+    data: dict[str, Any] = {}
+    for name, key, said in own:
+        found = getattr(part, name)
+        if found is None or said.holds is None or (said.omit and equal(found, plan.defaults[name])):
+            continue
+        held = said.holds.data(found, refer)
+        data.update(held if _inlined(said) else {key: held})
     return data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,9 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.world.bounds import MAX_DISTANCE
 
 # Vectors whose lengths differ from 1 by no more are unit up to rounding.
 UNIT = 4e-15
+# Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
+NORM = 1e-6
 # The largest time, and its description.
 MAX_NS = 2**63 - 1
 RANGE = f"{MAX_NS // 10**9} s (int64 nanoseconds, about 292 years)"
@@ -100,3 +103,22 @@ def whole_nanoseconds(values: npt.ArrayLike, owner: str) -> IntArray:
     times_ns: IntArray = given.astype(np.int64, copy=False).view()
     times_ns.setflags(write=False)
     return times_ns
+
+
+def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
+    """Yield the row of each invalid pose among (N, 7), and the reason."""
+    finite: npt.NDArray[np.bool_] = np.all(np.isfinite(poses), axis=1)
+    with np.errstate(all="ignore"):  # overflows are reported below
+        near: npt.NDArray[np.bool_] = np.all(np.abs(poses[:, :3]) <= MAX_DISTANCE, axis=1)
+        norms = np.linalg.norm(poses[:, 3:], axis=1)
+        unit = np.abs(norms - 1.0) <= NORM
+    for row in np.flatnonzero(~(finite & near & unit)).tolist():
+        if not finite[row]:
+            yield row, f"{poses[row].tolist()} is not finite"
+        elif not near[row]:
+            yield (
+                row,
+                f"position {poses[row, :3].tolist()} is out of range; allowed: {-MAX_DISTANCE:g} to {MAX_DISTANCE:g} m",
+            )
+        else:
+            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"

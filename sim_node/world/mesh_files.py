@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +12,6 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import MESHES, MESHES_SHOWN, VOLUMES, Geometry
 from sim_node.world.mujoco_source import message_of, mujoco_fault
 from sim_node.world.problems import quoted
 from sim_node.world.triangles import Triangles, hull_of, solid_of
@@ -18,6 +19,18 @@ from sim_node.world.triangles import Triangles, hull_of, solid_of
 if TYPE_CHECKING:
     from mujoco import MjSpec
 
+    from sim_node.world.shapes import Geometry
+
+# Meshes with contacts, by their convex hulls. Others are only shown.
+MESHES, MESHES_SHOWN = (".stl", ".obj"), (".glb", ".gltf")
+# From the sizes of a shape in their order, m^3.
+VOLUMES: dict[str, Callable[..., float]] = {
+    "box": lambda x, y, z: x * y * z,
+    "sphere": lambda r: 4.0 / 3.0 * math.pi * r**3,
+    "cylinder": lambda r, length: math.pi * r**2 * length,
+    "capsule": lambda r, length: math.pi * r**2 * (length + 4.0 / 3.0 * r),
+    "ellipsoid": lambda x, y, z: 4.0 / 3.0 * math.pi * x * y * z,
+}
 MAX_BYTES = 256 * 1024 * 1024
 GLB_MAGIC = b"glTF"
 

@@ -100,7 +100,7 @@ class TimeGrid:
         return steps, duration_ns - steps * self.step_ns
 
 
-@declared(spread={"pose": POSE}, bare={})
+@declared(spread={"pose": POSE}, bare=("name", "parent"))
 class StaticFrame:
     """A frame that never moves in its parent.
 
@@ -138,7 +138,7 @@ class StaticFrame:
         return self.pose
 
 
-@declared(spread={"pose": POSE}, bare={})
+@declared(spread={"pose": POSE}, bare=("name", "parent"))
 class Sensor(StaticFrame):
     """A sensor: its frame, fixed to a base_link, and what it measures. It has no size, description and tags."""
 
@@ -155,7 +155,7 @@ class Sensor(StaticFrame):
 
 @declared(
     spread={"keyframes": KEYFRAMES, "convention": CONVENTION_OF_ALL},
-    bare={},
+    bare=("frame", "parent"),
 )
 class Motion:
     """A frame that moves in its parent through keyframes.

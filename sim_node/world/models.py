@@ -11,12 +11,12 @@ import numpy as np
 
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import Geometry
 from sim_node.world.fields import same
 from sim_node.world.joints import LinkJoint, link_pose
 from sim_node.world.mujoco_source import Source
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.shapes import Geometry
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,13 +17,13 @@ import numpy as np
 from sim_node.packages import how_to_install, wrong_version
 from sim_node.world.fields import same
 from sim_node.world.image_textures import TEXTURED, set_texture
-from sim_node.world.model import World
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 from sim_node.world.readers.xml_elements import quoteattr
 
 if TYPE_CHECKING:
     from mujoco import MjsBody, MjSpec
 
+    from sim_node.world.model import World
     from sim_node.world.readers.xml_elements import Element
 
 # MuJoCo draws groups 0 to 2.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -151,7 +152,6 @@ class FrameName(Text):
     """The name of a frame, which is checked with the whole tree."""
 
     least: int = 1
-    is_frame = True
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name that is not empty."""
@@ -189,6 +189,40 @@ class PathOf(Plain):
     def data(self, found: Any, refer: Refer) -> str:
         """Return how the file that is written refers to it."""
         return refer(found)
+
+
+@dataclass(frozen=True)
+class FileOf(PathOf):
+    """The path of a file that is there. fault: returns why it cannot be used; empty if it can."""
+
+    fault: Callable[[Path], str]
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read the path, and check the file."""
+        found = context.find(value)
+        if found is None:
+            return BAD
+        if fault := self.fault(found[0]):
+            value.error(fault)
+            return BAD
+        context.report.read.append(found[0])
+        return found[0]
+
+
+@dataclass(frozen=True)
+class Label(Text):
+    """A name that is not blank. of: what has it."""
+
+    of: str = ""
+    least: int = 1
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read a name with letters in it."""
+        errors = len(value.report.errors)
+        name = value.text()
+        if len(value.report.errors) == errors and not name.strip():
+            value.error(f"found {quoted(name)}; a {self.of} needs a name")
+        return name
 
 
 @dataclass(frozen=True)
@@ -421,6 +455,23 @@ class ListOf(Plain):
 
 
 @dataclass(frozen=True)
+class Pair(ListOf):
+    """A list of two. noun: what they are."""
+
+    least: int = 2
+    most: int | None = 2
+    noun: str = ""
+
+    def read(self, value: Value, context: Any) -> tuple[Any, ...]:
+        """Read a list of two."""
+        errors = len(value.report.errors)
+        found = tuple(self.item.read(each, context) for each in value.items())
+        if len(found) != 2 and len(value.report.errors) == errors:
+            value.error(f"two {self.noun} are needed, found {value.found()}")
+        return found
+
+
+@dataclass(frozen=True)
 class PartOf(Plain):
     """Another declared part.
 
@@ -446,11 +497,25 @@ class PartOf(Plain):
 
     def faults(self, found: Any) -> Iterator[Fault]:
         """Yield the faults of its fields."""
-        return ((f".{key}", message) for key, message in declared.faults(found))
+        return ((f".{key}".rstrip("."), message) for key, message in declared.faults(found))
 
     def data(self, found: Any, refer: Refer) -> Any:
         """Return its mapping."""
         return declared.data_of(found, refer)
+
+
+@dataclass(frozen=True)
+class Inlined(PartOf):
+    """Another declared part, whose keys are among those of the part that it belongs to; None if none is given."""
+
+    @property
+    def inlined(self) -> type[Any]:
+        """Its class."""
+        return self.kind
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield the faults of its fields."""
+        return declared.faults(found)
 
 
 @dataclass(frozen=True)

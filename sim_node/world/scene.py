@@ -13,34 +13,20 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.packages import how_to_install
-from sim_node.world.bodies import Geometry
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import (
-    Fault,
-    data_of,
-    declared,
-    faults,
-    given,
-    keys_of,
-    place_of,
-    read_fields,
-    rule,
-    settle,
-)
+from sim_node.world.declared import BAD, Fault, declared, faults, given, keys_of, place_of, read, rule, settle
 from sim_node.world.fields import floats
-from sim_node.world.image_files import brightness_of, image_fault
+from sim_node.world.image_files import TEXTURES, brightness_of, image_fault
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
-from sim_node.world.quantities import Colour, Flag, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
-from sim_node.world.readers.keys import Form, Keys, either, listing, number, word
+from sim_node.world.quantities import Colour, Flag, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
+from sim_node.world.readers.keys import Form, either, listing, number, word
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, listed, section, single
-from sim_node.world.readers.yaml_surfaces import CONTACT_KEYS, MATERIAL_KEYS, read_surface
 from sim_node.world.readers.yaml_values import Table, Value
-from sim_node.world.surfaces import TEXTURES, Material, Surface
-from sim_node.world.writers.surfaces import surface_data
-from sim_node.world.writers.values import given as not_none
+from sim_node.world.shapes import Geometry
+from sim_node.world.surfaces import Material, Surface
 
 PLANE = "plane"
 ARRAYS = (".npy",)
@@ -202,9 +188,9 @@ class Ground:
     heightmap: Heightmap | None = given(PartOf(Heightmap), "Heights, or None for a plane", default=None)
     colour: FloatArray | None = given(Colour(), "Colour", default=None, key="color")
     surface: Surface | None = given(
-        None, "What it does where shapes touch it, or None for MuJoCo's defaults", default=None
+        Inlined(Surface), "What it does where shapes touch it, or None for MuJoCo's defaults", default=None
     )
-    material: Material | None = given(None, "How it looks besides its colour, or None", default=None)
+    material: Material | None = given(PartOf(Material), "How it looks besides its colour, or None", default=None)
     place: Place = place_of(default=NO_PLACE)
 
     @property
@@ -325,11 +311,7 @@ class Single(Surroundings[P]):
 
 @part("ground", Ground)
 class TheGround(Single[Ground]):
-    """The ground, at most one in a world. Its surface is checked with those of bodies."""
-
-    def data(self, part: Ground, refer: Refer) -> dict[str, Any]:
-        """Return height, heightmap, look and surface."""
-        return {**data_of(part, refer), **not_none(surface_data(part.shape, refer))}
+    """The ground, at most one in a world."""
 
 
 @part("lights", Light)
@@ -353,21 +335,15 @@ class TheSky(Single[Sky]):
 
 # What world files say
 
-GROUND_KEYS = Keys({**keys_of(Ground), **CONTACT_KEYS, "material": MATERIAL_KEYS})
 
-
-@section("ground", either("An endless plane, or a heightmap.", word("", PLANE), GROUND_KEYS))
+@section("ground", either("An endless plane, or a heightmap.", word("", PLANE), keys_of(Ground)))
 def read_ground(value: Value, context: Context) -> None:
     """Read the word `plane`, or a mapping."""
     ground = Ground(place=value.place)
     if isinstance(value.node, Scalar) and value.node.text != PLANE:
-        value.error(f"`{PLANE}` or a mapping is needed ({', '.join(GROUND_KEYS)}), found {value.found()}")
-    elif not isinstance(value.node, Scalar):
-        errors = len(value.report.errors)
-        table = value.table(GROUND_KEYS)
-        fields = {**read_fields(Ground, table, context), **read_surface(table, context)}
-        if len(value.report.errors) == errors:
-            ground = Ground(**fields)
+        value.error(f"`{PLANE}` or a mapping is needed ({', '.join(keys_of(Ground))}), found {value.found()}")
+    elif not isinstance(value.node, Scalar) and (found := read(Ground, value, context)) is not BAD:
+        ground = found
     context.add(ground)
     value.sets(ground, "ground")
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import Geometry
 from sim_node.world.fields import floats, same
 from sim_node.world.joint_motion import UNLIMITED, Stop
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.shapes import Geometry
 
 # An axis and a normal at a smaller angle (its sine) define no direction.
 PARALLEL = 1e-9

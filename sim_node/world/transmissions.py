@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_MASS
 from sim_node.world.declared import declared, given, place_of
 from sim_node.world.joint_checks import driven_joints
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
 from sim_node.world.quantities import Flag, Other, Text
 from sim_node.world.readers.keys import by_name, number
 from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Value
 
 
@@ -68,3 +71,20 @@ def transmission_problems(world: World) -> Iterator[Problem]:
                 yield problem(
                     f"joints.{shown_key(joint)}: {coefficient:g} is out of range; it must be finite and not 0"
                 )
+
+
+@part("transmissions", Transmission)
+class Transmissions(Kind[Transmission]):
+    """Gears, differentials, and sums of positions for actuators."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        return transmission_problems(world)
+
+    def renamed(self, part: Transmission, rename: Rename) -> Transmission:
+        """Return it on the same joints."""
+        joints = tuple((rename.under(joint), coefficient) for joint, coefficient in part.joints)
+        return replace(part, name=rename.under(part.name), joints=joints)
+
+
+listed("transmissions", "Sums of joint positions: gears, differentials, clutches.", Transmission)

@@ -34,8 +34,9 @@ from sim_node.viewing.shapes import shapes_of
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.wire.topic import SENSOR_DATA, Topic
 from sim_node.world import World, lay_out, load
-from sim_node.world.bodies import Body, Geometry, Marker
+from sim_node.world.bodies import Body, Marker
 from sim_node.world.locate import shipped_worlds
+from sim_node.world.shapes import Geometry
 
 SMALL = Settings(spare_bytes=0)
 # The world from each second on.

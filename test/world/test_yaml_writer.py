@@ -29,6 +29,7 @@ from sim_node.world import (
     WorldError,
     load,
 )
+from sim_node.world.bodies import Marker
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.forces import Force
 from sim_node.world.locate import shipped_worlds
@@ -88,8 +89,8 @@ class Thruster(Force):
     [
         ({"forces": (Thruster("a"),)}, "forces: a world file cannot express forces"),
         (
-            {"bodies": (Body("a", "map", anchor=np.array([1.0, 0.0, 0.0])),)},
-            r"bodies\[0\]\.anchor: a world file cannot express anchor",
+            {"bodies": (Body("a", "map", marker=Marker("omc", 1)),)},
+            r"bodies\[0\]\.marker: a world file cannot express marker",
         ),
         ({"origin": Origin(91, 0, 0)}, "origin.latitude: 91 is out of range"),
     ],

@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
+from sim_node.world.bodies import Body, ContactExclusion, LoopClosure, Physics
 from sim_node.world.body_checks import body_problems
-from sim_node.world.joint_checks import joint_problems
+from sim_node.world.declared import BAD, keys_of, plan_of, read
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import PARTS, Entry, Kind, Refer, Rename, part
 from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import Problem, quoted
-from sim_node.world.writers.systems import geometry_data, inertial_data, joint_data
-from sim_node.world.writers.values import given, pose_data
+from sim_node.world.quantities import FrameName, Pair
+from sim_node.world.readers.keys import listing
+from sim_node.world.readers.yaml_section import Context, listed, section
+from sim_node.world.readers.yaml_values import Value
 
 
 @part("bodies", Body)
@@ -36,22 +38,9 @@ class Bodies(Kind[Body]):
                 yield Entry(joint_frame, parent, StaticFrame(joint_frame, parent, body.pose), place, parent_place)
             yield Entry(name, joint_frame, body, place, parent_place, body)
 
-    def data(self, part: Body, refer: Refer) -> dict[str, Any]:
-        """Return its position in the tree, joint, shapes and mass."""
-        data = {
-            "name": part.name,
-            "parent": part.parent,
-            "pose": pose_data(part.pose, part.scale),
-            "joint": joint_data(part),
-            "geometry": [geometry_data(shape, refer) for shape in part.geometry] or None,
-            "inertial": None if part.inertial is None else inertial_data(part.inertial),
-        }
-        return given(data)
-
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of physics, bodies and their joints."""
-        yield from body_problems(world)
-        yield from joint_problems(world)
+        return body_problems(world)
 
     def renamed(self, part: Body, rename: Rename) -> Body:
         """Return it under its new name, following the same joint."""
@@ -64,18 +53,6 @@ class Bodies(Kind[Body]):
 @part("loop_closures", LoopClosure)
 class LoopClosures(Kind[LoopClosure]):
     """Constraints of bodies besides the joints of the tree."""
-
-    def data(self, part: LoopClosure, refer: Refer) -> dict[str, Any]:
-        """Return its ends, each with the connector's pose in its frame."""
-        ends = zip(part.frames, part.poses, strict=True)
-        data = {
-            "name": part.name,
-            "type": part.kind,
-            "between": [{"frame": frame, "pose": pose_data(pose)} for frame, pose in ends],
-            "distance": part.distance or None,
-            "relaxation": part.relaxation or None,
-        }
-        return given(data)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of names and frames."""
@@ -109,3 +86,33 @@ class ContactExclusions(Kind[ContactExclusion]):
     def renamed(self, part: ContactExclusion, rename: Rename) -> ContactExclusion:
         """Return the same pair."""
         return ContactExclusion(*map(rename.frame, part))
+
+
+@section("physics", keys_of(Physics))
+def read_physics(value: Value, context: Context) -> None:
+    """Read how bodies are simulated."""
+    physics = read(Physics, value)
+    if physics is BAD:
+        return
+    context.physics = physics
+    table = value.table(keys_of(Physics))
+    for key, (name, _) in plan_of(Physics).by_key.items():
+        if (part := table.get(key)) is not None:
+            part.sets(getattr(physics, name), "physics", name)
+
+
+_TWO = Pair(FrameName(), noun="bodies")
+
+
+@section("contact_exclusions", listing("Pairs of bodies that do not touch.", _TWO.form("")))
+def read_contact_exclusions(value: Value, context: Context) -> None:
+    """Read a list of pairs of bodies."""
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        names = _TWO.read(entry, context)
+        if len(entry.report.errors) == errors:
+            context.add(ContactExclusion(*names))
+
+
+listed("bodies", "Rigid bodies.", Body)
+listed("loop_closures", "Constraints that close loops of bodies.", LoopClosure)

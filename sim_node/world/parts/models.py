@@ -17,6 +17,7 @@ from sim_node.world.model_checks import model_problems
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.writers.values import one_or_more
 
 
@@ -95,3 +96,7 @@ class CommandedJoints(Kind[JointCommands]):
         """Return it with topics and joints below the prefix."""
         name = rename.under(part.name).strip("/")
         return replace(part, name=name, joints=tuple(map(rename.under, part.joints)))
+
+
+listed("actuators", "Actuators of joints.", Actuator)
+listed("joint_commands", "Topics on which joints are commanded.", JointCommands)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import keys_of, read
+from sim_node.world.declared import BAD, keys_of, read
+from sim_node.world.joint_fields import Limits, read_limits
 from sim_node.world.joint_motion import Stop
 from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.readers.keys import Form, Keys, either, flag, listing, number, text, vector
-from sim_node.world.readers.yaml_joints import LIMITS, read_limits
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value, boolean
@@ -52,7 +52,7 @@ def mate_keys() -> Keys:
             "near": {**_PER_VALUE, "description": "The initial values that a solution is to be near."},
             "speed": {**_PER_VALUE, "description": "Initial speeds of the free motions, m/s or rad/s."},
             "damping": number("Damping of the free motions, N s/m or N m s/rad.", 0.0),
-            "limits": LIMITS,
+            "limits": Limits().form("[low, high], m or rad, or one for each free motion."),
             "stop": keys_of(Stop),
             "friction_loss": {**_PER_VALUE, "description": "Dry friction of the free motions, N or N m."},
             "enabled": flag("Whether it is there."),
@@ -152,7 +152,7 @@ def _motion(table: Table, mate: MateType) -> dict[str, Any]:
     if friction is not None and losses is not None and min(losses) < 0.0:
         friction.error(f"{list(losses)} must be zero or more")
     return {
-        "limits": None if pairs is None else tuple((low, high) for low, high in pairs.tolist()),
+        "limits": None if pairs is None or pairs is BAD else tuple((low, high) for low, high in pairs.tolist()),
         "stop": None if stop is None else read(Stop, stop),
         "friction_loss": losses,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,9 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.conventions import CONVENTIONS
-from sim_node.world.declared import BAD, Spread
-from sim_node.world.quantities import Vector
+from sim_node.world.declared import BAD, Fault, Refer, Spread
+from sim_node.world.fields import floats, pose_faults
+from sim_node.world.quantities import Plain, Vector
 from sim_node.world.readers import numbers
 from sim_node.world.readers.keys import Form, Keys, choice, listing, number, one_or_each, vector
 from sim_node.world.readers.yaml_nodes import Sequence
@@ -202,3 +203,30 @@ POSE = Spread(
     lambda value, context: dict(zip(("pose", "scale"), read_pose(value), strict=True)),
     lambda of: pose_data(of.pose, of.scale),
 )
+
+
+@dataclass(frozen=True)
+class Pose(Plain):
+    """A pose: a read-only array (7,)."""
+
+    is_array = True
+
+    def form(self, about: str) -> Form:
+        """Return the form of a pose."""
+        return POSE_KEYS
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a position and a rotation."""
+        return read_pose(value)[0]
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return a read-only array."""
+        return floats(found, (7,), owner, key)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that it is not finite, too far away, or no rotation."""
+        return (("", message) for _, message in pose_faults(found[None]))
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return position and quaternion."""
+        return pose_data(found)

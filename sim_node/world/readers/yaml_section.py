@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
+import numpy as np
+
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry, calling_module
 from sim_node.world.bodies import Physics
@@ -22,6 +24,7 @@ from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
 
 P = TypeVar("P")
+AXES_SEED = 1
 
 
 class Named(TypedDict):
@@ -48,6 +51,8 @@ class Context:
     physics: Physics = field(default_factory=Physics)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     parts: dict[str, list[Any]] = field(default_factory=dict)
+    # For axes that joints draw.
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(AXES_SEED))
 
     def add(self, part: Any) -> None:
         """Add a part of the world to those of its kind."""
@@ -123,13 +128,11 @@ SECTIONS: Registry[str, Section] = Registry(
         "sim_node.world.readers.yaml_frames",
         "sim_node.world.readers.yaml_include",
         "sim_node.world.parts.frames",
-        *(
-            f"sim_node.world.readers.yaml_{name}"
-            for name in (
-                *("bodies", "joints", "signals", "forces", "vehicles"),
-                *("bases", "systems", "loops", "contact_materials"),
-            )
-        ),
+        "sim_node.world.parts.bodies",
+        "sim_node.world.parts.models",
+        "sim_node.world.transmissions",
+        *(f"sim_node.world.readers.yaml_{name}" for name in ("signals", "forces", "vehicles", "bases", "systems")),
+        "sim_node.world.contact_materials",
         "sim_node.world.commands",
         "sim_node.world.processes",
         "sim_node.world.scene",

@@ -10,16 +10,16 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import SHAPES
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
+from sim_node.world.declared import BAD, holder_of, keys_of, read
 from sim_node.world.problems import Place, shown_key
 from sim_node.world.readers.keys import Form, Keys, by_name, flag, frame, listing, number, text, vector
-from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIA, read_inertia, read_shape
 from sim_node.world.readers.yaml_mates import CONNECTOR_KEYS, mate_keys, read_connector, read_mate
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Table, Value, boolean
+from sim_node.world.shapes import SHAPES, Geometry, Inertial
 from sim_node.world.systems import (
     ContactGeometry,
     MateConnector,
@@ -28,7 +28,7 @@ from sim_node.world.systems import (
 )
 
 SHAPE_KEYS = Keys(
-    {**GEOMETRY_KEYS, "name": text("Its name.")},
+    {**keys_of(Geometry), "name": text("Its name.")},
     exactly_one=(tuple(SHAPES),),
     at_most_one=(("mass", "density"),),
     about="A shape.",
@@ -45,7 +45,7 @@ BODY_KEYS = Keys(
         "connectors": _CONNECTORS,
         "mass": number("Mass, kg.", 0.0, MAX_MASS),
         "center": vector("Centre of mass in the body, m.", 3, MAX_DISTANCE),
-        "inertia": INERTIA,
+        "inertia": keys_of(Inertial)["inertia"],
         "static": flag("Whether it is fixed in its system."),
         "velocity": vector("Initial velocity, m/s.", 3),
         "spin": vector("Initial angular velocity, rad/s.", 3),
@@ -160,7 +160,7 @@ def _body(entry: Value, context: Context) -> RigidBody | None:
         "connectors": _connectors(table),
         "mass": kilograms,
         "centre": None if middle is None else np.array(middle),
-        "inertia": None if inertia is None else read_inertia(inertia),
+        "inertia": None if inertia is None else holder_of(Inertial, "inertia").read(inertia, context),
         "static": boolean(table, "static", default=False),
         "speed": None if velocity is None and spin is None else np.array(speeds).reshape(6),
     }
@@ -174,9 +174,9 @@ def _geometries(table: Table, context: Context) -> tuple[ContactGeometry, ...]:
     """Read shapes, which have a density (kg/m^3) unless they have a mass."""
     shapes = []
     for index, entry in enumerate(_items(table, "geometry")):
-        shape = read_shape(entry, context, SHAPE_KEYS)
+        shape = read(Geometry, entry, context, known=SHAPE_KEYS)
         weighed = isinstance(entry.node, Mapping) and "density" in entry.node.entries
-        if shape is not None:
+        if shape is not BAD:
             massive = shape.mass > 0.0 or not weighed
             name = entry.table(SHAPE_KEYS).get("name")
             called = f"geometry_{index}" if name is None else name.text()

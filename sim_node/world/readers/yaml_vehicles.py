@@ -16,24 +16,26 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
 from sim_node.text import did_you_mean
-from sim_node.world.bodies import Body, Geometry, Inertial
+from sim_node.world.bodies import Body
 from sim_node.world.declared import BAD, keys_of, read, read_fields
 from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import Sensor, StaticFrame
 from sim_node.world.problems import WorldError, shown_key
+from sim_node.world.quantities import ListOf, PartOf
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.keys import Keys, by_name, either, frame, listing, text
-from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIAL_KEYS, read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import FRAME_KEYS, SENSORS_FORM, read_frames, read_sensors
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, compose
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
+from sim_node.world.shapes import Geometry, Inertial
 from sim_node.world.unsupported import no_such_model
 from sim_node.world.vehicles import DRAG_KEYS, SHARED_ROTOR_KEYS, Multirotor, Rotor
 
 _ON_BODY = keys_of(Multirotor)
+SHAPES = ListOf(PartOf(Geometry))
 VEHICLE_KEYS = Keys(
     {
         "name": _ON_BODY["name"],
@@ -50,8 +52,8 @@ VEHICLE_KEYS = Keys(
 ON_BODY_KEYS = Keys({**_ON_BODY, "rotor": SHARED_ROTOR_KEYS}, required=_ON_BODY.required)
 MODEL_KEYS = Keys(
     {
-        "inertial": INERTIAL_KEYS,
-        "geometry": listing("Shapes of the vehicle.", GEOMETRY_KEYS),
+        "inertial": keys_of(Inertial),
+        "geometry": SHAPES.form("Shapes of the vehicle."),
         "rotor": SHARED_ROTOR_KEYS,
         "rotors": _ON_BODY["rotors"],
         "drag": DRAG_KEYS,
@@ -207,14 +209,14 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
         return None
     inside = Context(path, shown, context.roots.around(path), report)
     table = Value(root, report).table(MODEL_KEYS)
-    frames, sensors = table.get("frames"), table.get("sensors")
+    frames, sensors, inertial, geometry = (table.get(key) for key in ("frames", "sensors", "inertial", "geometry"))
     if frames is not None:
         read_frames(frames, inside)
     found = read_fields(Multirotor, table, inside, ("rotors", "drag"))
     model = VehicleModel(
         found.pop("rotors", ()),
-        read_inertial(table.get("inertial")),
-        read_geometry(table.get("geometry"), inside),
+        None if inertial is None else read(Inertial, inertial),
+        () if geometry is None else SHAPES.read(geometry, inside),
         {key: each for key, each in found.items() if key.startswith("drag_")},
         tuple(inside.of(StaticFrame)),
         {} if sensors is None else _sensor_sets(sensors, inside),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import Body, Geometry, Inertial
+from sim_node.world.declared import data_of, holder_of
 from sim_node.world.joint_motion import UNLIMITED
 from sim_node.world.part import Refer
+from sim_node.world.shapes import Inertial
 from sim_node.world.systems import (
     DEFAULT_DENSITY,
     Attachment,
@@ -19,59 +19,7 @@ from sim_node.world.systems import (
     RigidBody,
     System,
 )
-from sim_node.world.writers.surfaces import surface_data
-from sim_node.world.writers.values import given, one_or_more, pose_data
-
-
-def joint_data(body: Body) -> dict[str, Any] | None:
-    """Return the joint of a body, its friction, springs and start; None for a frozen body, which needs no entry."""
-    keys = ("damping", "armature", "spring_stiff", "friction_loss", "spring_zero", "q", "qd")
-    states = {key: getattr(body, key) for key in keys}
-    if not body.type.parts and all(values is None for values in states.values()):
-        return None
-    return {
-        "type": body.joint,
-        **({"axis": one_or_more(body.axes)} if len(body.axes) else {}),
-        **({"anchor": body.anchor.tolist()} if body.anchor.any() else {}),
-        **{key: one_or_more(values) for key, values in states.items() if values is not None},
-        **given({"limits": _limits(body), "stop": body.stop, "mimic": body.mimic}),
-    }
-
-
-def _limits(body: Body) -> list[Any] | None:
-    """Return [low, high] of a joint, or a list with that or None for each part."""
-    if body.limits is None:
-        return None
-    rows = [None if tuple(row) == UNLIMITED else row for row in body.limits.tolist()]
-    return rows[0] if len(rows) == 1 else rows
-
-
-def geometry_data(shape: Geometry, refer: Refer) -> dict[str, Any]:
-    """Return a shape with its sizes, mass, pose, colour, surface and material."""
-    if shape.file is not None:
-        data: dict[str, Any] = {shape.shape: refer(shape.file), "scale": shape.size}
-    elif shape.triangles is not None:
-        vertices, faces = shape.triangles.vertices.tolist(), shape.triangles.faces.tolist()
-        data = {shape.shape: {"vertices": vertices, "faces": faces}, "scale": shape.size}
-    else:
-        data = {shape.shape: one_or_more(shape.size) if len(shape.size) else True}
-    data |= {"mass": shape.mass, "pose": pose_data(shape.pose), "color": shape.colour}
-    return given({**data, **surface_data(shape, refer)})
-
-
-def inertial_data(inertial: Inertial) -> dict[str, Any]:
-    """Return mass, centre and moments of inertia."""
-    return {
-        "mass": inertial.mass,
-        "center": inertial.centre.tolist(),
-        "inertia": inertia_data(inertial.inertia),
-    }
-
-
-def inertia_data(inertia: FloatArray) -> list[float]:
-    """Return the three moments, and the three products unless all are zero."""
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
-    return [xx, yy, zz, *((xy, xz, yz) if any((xy, xz, yz)) else ())]
+from sim_node.world.writers.values import given, pose_data
 
 
 def system_data(system: System, refer: Refer) -> dict[str, Any]:
@@ -109,7 +57,7 @@ def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
             "connectors": _connectors(body.connectors),
             "mass": body.mass,
             "center": body.centre,
-            "inertia": None if body.inertia is None else inertia_data(body.inertia),
+            "inertia": None if body.inertia is None else holder_of(Inertial, "inertia").data(body.inertia, refer),
             "static": body.static,
             "velocity": None if body.speed is None else body.speed[:3],
             "spin": None if body.speed is None else body.speed[3:],
@@ -119,7 +67,7 @@ def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
 
 def _geometry(shape: ContactGeometry, refer: Refer) -> dict[str, Any]:
     """Return a shape with its mass, or else its density, which is 0 if it has no mass."""
-    data = {"name": shape.name, **geometry_data(shape.geometry, refer)}
+    data = {"name": shape.name, **data_of(shape.geometry, refer)}
     if not shape.geometry.mass:
         del data["mass"]
         if not shape.massive or shape.density != DEFAULT_DENSITY:
