@@ -13,7 +13,7 @@ from sim_node.scene.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options,
 from sim_node.world.layout import with_default_parents
 from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.model import World
-from sim_node.world.problems import WorldError, counted, quoted, shown_key
+from sim_node.world.problems import WorldError, counted, quoted
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.keys import Keys, by_name, choice, text
 from sim_node.world.readers.registry import read_file, reader
@@ -83,11 +83,7 @@ def _assets(value: Value | None, context: Context) -> dict[str, Asset]:
     assets: dict[str, Asset] = {}
     if value is None:
         return assets
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of assets to files is needed, found {value.found()}")
-        return assets
-    for name, (_, node) in value.node.entries.items():
-        each = Value(node, value.report, shown_key(name), value)
+    for name, _, each in value.named("of assets to files"):
         found = context.find(each)
         if found is None:
             continue

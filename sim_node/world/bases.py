@@ -18,7 +18,6 @@ from sim_node.world.model import World
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
 from sim_node.world.readers.keys import Form, by_name, either, frame, listing
-from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
@@ -81,14 +80,8 @@ class BasePilot:
 
 def _wheels(value: Value) -> dict[str, tuple[str, ...]]:
     """Read joints by what they are for: a name, or a list of names."""
-    if not isinstance(value.node, MappingNode):
-        value.error(f"a mapping of wheels to joints is needed, found {value.found()}")
-        return {}
-    table = value.table(tuple(value.node.entries))
     found: dict[str, tuple[str, ...]] = {}
-    for role in table:
-        wheels = table.get(role)
-        assert wheels is not None
+    for role, _, wheels in value.named("of wheels to joints"):
         several = isinstance(wheels.node, Sequence)
         found[role] = tuple(each.text() for each in wheels.items()) if several else (wheels.text(),)
     return found

@@ -5,7 +5,6 @@ Each problem has the location of its value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,10 +15,11 @@ from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.declared import faults
 from sim_node.world.fields import pose_faults
-from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, OUTSIDE, Motion, Sensor, StaticFrame, World
+from sim_node.world.model import MIN_STEP_NS, Motion, Sensor, StaticFrame, World
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
+from sim_node.world.readers.yaml_poses import Scale
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -32,26 +32,16 @@ def static_problems(world: World) -> Iterator[Problem]:
         for row, message in pose_faults(poses):
             yield _named(statics[row], "pose", message)
     for frame in statics:
-        yield from _scale_problems(frame)
-        if isinstance(frame, StaticFrame) and frame.size is not None and not (frame.size > 0.0).all():
+        if frame.scale is not None:
+            yield from (_named(frame, "scale", message) for _, message in Scale().faults(frame.scale))
+        if frame.size is not None and not (frame.size > 0.0).all():
             yield _named(frame, "size", f"{frame.size.tolist()} must be above zero")
-
-
-def _scale_problems(of: StaticFrame | Motion) -> Iterator[Problem]:
-    if of.scale is not None and not all(0.0 < factor < math.inf for factor in of.scale.tolist()):
-        yield _named(of, "scale", f"{of.scale.tolist()} must be above zero and finite")
 
 
 def motion_problems(motion: Motion) -> Iterator[Problem]:
     """Yield problems of the modes, poses and times of a motion."""
-    for key, word, allowed in (
-        ("interpolation", motion.interpolation, INTERPOLATIONS),
-        ("before", motion.before, OUTSIDE),
-        ("after", motion.after, OUTSIDE),
-    ):
-        if word not in allowed:
-            yield _named(motion, key, f"found {word!r}; allowed: {', '.join(allowed)}")
-    yield from _scale_problems(motion)
+    for key, message in faults(motion):
+        yield _named(motion, key, message)
     for row, message in pose_faults(motion.poses):
         yield _named(motion, f"poses[{row}]", message)
     backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)

@@ -15,20 +15,13 @@ from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
 from sim_node.world.quantities import Flag, Other, Text
 from sim_node.world.readers.keys import by_name, number
-from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Value
 
 
 def _terms(value: Value) -> tuple[tuple[str, float], ...]:
     """Read a mapping of joints to coefficients."""
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of joints to coefficients is needed, found {value.found()}")
-        return ()
-    terms = (
-        (name, Value(node, value.report, shown_key(name), value)) for name, (_, node) in value.node.entries.items()
-    )
-    return tuple((name, term.number(-MAX_MASS, MAX_MASS)) for name, term in terms)
+    return tuple((name, term.number(-MAX_MASS, MAX_MASS)) for name, _, term in value.named("of joints to coefficients"))
 
 
 @declared

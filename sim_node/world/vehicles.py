@@ -33,7 +33,7 @@ from sim_node.world.quantities import (
     Word,
 )
 from sim_node.world.readers.keys import Form, Keys, listing, number, one_or_each
-from sim_node.world.readers.yaml_nodes import Mapping, Sequence
+from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
 # The sign of a rotor's rotation about its axis, seen from above, where the axis points.
@@ -253,11 +253,10 @@ class Rotors(ListOf):
 
     def read(self, value: Value, context: Any) -> tuple[Rotor, ...]:
         """Read a list of rotors, each with what all have in common."""
-        vehicle = value.holder.node if value.holder is not None else None
-        shared = vehicle.entries.get("rotor") if isinstance(vehicle, Mapping) else None
+        shared = value.holder.get("rotor") if value.holder is not None else None
         if shared is None:
             return super().read(value, context)
-        common = Value(shared[1], value.report, "rotor", value.holder).table(SHARED_ROTOR_KEYS)
+        common = shared.table(SHARED_ROTOR_KEYS)
         found = tuple(read(Rotor, each, context, common=common) for each in value.items())
         self.count(value)
         return found

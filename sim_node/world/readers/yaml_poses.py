@@ -189,6 +189,11 @@ class Scale(Vector):
             return BAD
         return np.array(factors)
 
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that it is zero, below or infinite."""
+        if not all(0.0 < factor < math.inf for factor in found.tolist()):
+            yield "", f"{found.tolist()} must be above zero and finite"
+
 
 def scale_of(table: Table) -> FloatArray | None:
     """Read the scale (3,) of a table, or None."""

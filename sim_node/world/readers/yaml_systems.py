@@ -12,7 +12,7 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.declared import BAD, holder_of, keys_of, read
-from sim_node.world.problems import Place, shown_key
+from sim_node.world.problems import Place
 from sim_node.world.readers.keys import Form, Keys, by_name, flag, frame, listing, number, text, vector
 from sim_node.world.readers.yaml_mates import CONNECTOR_KEYS, mate_keys, read_connector, read_mate
 from sim_node.world.readers.yaml_nodes import Mapping
@@ -203,12 +203,5 @@ def _items(table: Table, key: str) -> Iterator[Value]:
 def _connectors(table: Table) -> tuple[MateConnector, ...]:
     """Read a mapping of connectors by name."""
     value = table.get("connectors")
-    if value is None:
-        return ()
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping by name is needed, found {value.found()}")
-        return ()
-    entries = (
-        (name, Value(node, value.report, shown_key(name), value)) for name, (_, node) in value.node.entries.items()
-    )
-    return tuple(c for name, entry in entries if (c := read_connector(name, entry)) is not None)
+    entries = () if value is None else value.named("by name")
+    return tuple(c for name, _, entry in entries if (c := read_connector(name, entry)) is not None)

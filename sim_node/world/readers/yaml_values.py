@@ -188,10 +188,10 @@ class Value:
         entry = self.node.entries.get(key) if isinstance(self.node, Mapping) else None
         return None if entry is None else Value(entry[1], self.report, key, self)
 
-    def named(self, of: str) -> Iterator[tuple[str, Value, Value]]:
+    def named(self, of: str = "") -> Iterator[tuple[str, Value, Value]]:
         """Iterate over the names of a mapping, where they are, and their values. of: what is needed, for the fault."""
         if not isinstance(self.node, Mapping):
-            self.error(f"a mapping {of} is needed, found {self.found()}")
+            self.error(f"{f'a mapping {of}'.rstrip()} is needed, found {self.found()}")
             return
         for name, (key, node) in self.node.entries.items():
             shown = shown_key(name)

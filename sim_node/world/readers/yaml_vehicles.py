@@ -21,7 +21,7 @@ from sim_node.world.declared import BAD, keys_of, read, read_fields
 from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import Sensor, StaticFrame
-from sim_node.world.problems import WorldError, shown_key
+from sim_node.world.problems import WorldError
 from sim_node.world.quantities import ListOf, PartOf
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.keys import Keys, by_name, either, frame, listing, text
@@ -229,10 +229,10 @@ def _sensor_sets(value: Value, inside: Context) -> dict[str, tuple[Sensor, ...]]
     if not isinstance(value.node, Mapping):
         return {"": _sensor_set(value, inside)}
     sets: dict[str, tuple[Sensor, ...]] = {}
-    for name, (key, node) in value.node.entries.items():
+    for name, key, each in value.named():
         if name in (*TRUE, *FALSE):
-            Value(key, value.report, shown_key(name), value).error("is not a name of a set; use a word")
-        sets[name] = _sensor_set(Value(node, value.report, shown_key(name), value), inside)
+            key.error("is not a name of a set; use a word")
+        sets[name] = _sensor_set(each, inside)
     return sets
 
 
