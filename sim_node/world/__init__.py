@@ -29,6 +29,10 @@ with public(__name__):
     from sim_node.world.layout import lay_out as lay_out
     from sim_node.world.load import load as load
     from sim_node.world.load import loads as loads
+    from sim_node.world.mates import Attachment as Attachment
+    from sim_node.world.mates import Mate as Mate
+    from sim_node.world.mates import MateConnector as MateConnector
+    from sim_node.world.mates import RedirectedMateConnector as RedirectedMateConnector
     from sim_node.world.model import Motion as Motion
     from sim_node.world.model import Origin as Origin
     from sim_node.world.model import Sensor as Sensor
@@ -52,11 +56,7 @@ with public(__name__):
     from sim_node.world.signals import NamedSignal as NamedSignal
     from sim_node.world.surfaces import Material as Material
     from sim_node.world.surfaces import Surface as Surface
-    from sim_node.world.systems import Attachment as Attachment
     from sim_node.world.systems import ContactGeometry as ContactGeometry
-    from sim_node.world.systems import Mate as Mate
-    from sim_node.world.systems import MateConnector as MateConnector
-    from sim_node.world.systems import RedirectedMateConnector as RedirectedMateConnector
     from sim_node.world.systems import RigidBody as RigidBody
     from sim_node.world.systems import System as System
     from sim_node.world.transmissions import Transmission as Transmission

@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from sim_node.world.gravity import PointGravity
     from sim_node.world.joint_commands import JointCommands
     from sim_node.world.joint_motion import Actuator
+    from sim_node.world.mates import Attachment
     from sim_node.world.models import Model
     from sim_node.world.processes import Process
     from sim_node.world.scene import Ground, Light, Sky
     from sim_node.world.signals import NamedSignal
-    from sim_node.world.systems import Attachment, System
+    from sim_node.world.systems import System
     from sim_node.world.transmissions import Transmission
     from sim_node.world.vehicles import Multirotor
 

@@ -23,7 +23,7 @@ from sim_node.world import (
     World,
     load,
 )
-from sim_node.world.systems import connector_poses
+from sim_node.world.mates import connector_poses
 
 EVERYTHING = """\
 world: plant

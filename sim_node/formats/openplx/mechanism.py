@@ -10,9 +10,10 @@ from sim_node.formats.openplx.parts import place_of, pose_of
 from sim_node.world.bodies import ContactExclusion
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.joint_motion import Actuator
+from sim_node.world.mates import Mate, MateConnector
 from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import Surface
-from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RigidBody, System
+from sim_node.world.systems import ContactGeometry, RigidBody, System
 from sim_node.world.transmissions import Transmission
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from sim_node.world.mates import Attachment
 from sim_node.world.model import World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem, Where
-from sim_node.world.systems import Attachment, System
-from sim_node.world.writers.systems import attachment_data, system_data
+from sim_node.world.systems import System
+from sim_node.world.writers.systems import system_data
 
 
 @part("systems", System)
@@ -51,7 +52,7 @@ class Attachments(Kind[Attachment]):
         for attachment in self.parts(world):
             if attachment.frame in entries:
                 entries[attachment.frame].pop("pose", None)
-                entries[attachment.frame]["mate"] = attachment_data(attachment)
+                entries[attachment.frame]["mate"] = attachment.data()
 
     def renamed(self, part: Attachment, rename: Rename) -> Attachment:
         """Return the same frame at the same connector."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sim_node import names
 from sim_node.world.declared import BAD, keys_of, plan_of, read
+from sim_node.world.mates import attachment_keys, read_attachment
 from sim_node.world.model import Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import KeyPlace, quoted
 from sim_node.world.readers.keys import Form, Keys, by_key, frame, listing, text
-from sim_node.world.readers.yaml_mates import attachment_keys, read_attachment
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value, read_parameters
 from sim_node.world.sensor_types import SENSOR_TYPES

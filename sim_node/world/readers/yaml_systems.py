@@ -12,9 +12,9 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.declared import BAD, holder_of, keys_of, read
+from sim_node.world.mates import Mate, MateConnector, RedirectedMateConnector, mate_keys, read_connector
 from sim_node.world.problems import Place
 from sim_node.world.readers.keys import Form, Keys, by_name, flag, frame, listing, number, text, vector
-from sim_node.world.readers.yaml_mates import CONNECTOR_KEYS, mate_keys, read_connector, read_mate
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
@@ -22,7 +22,6 @@ from sim_node.world.readers.yaml_values import Table, Value, boolean
 from sim_node.world.shapes import SHAPES, Geometry, Inertial
 from sim_node.world.systems import (
     ContactGeometry,
-    MateConnector,
     RigidBody,
     System,
 )
@@ -35,7 +34,7 @@ SHAPE_KEYS = Keys(
     define="contact geometry",
 )
 _NAME = text("Its name, unique in its system.", least=1)
-_CONNECTORS = by_name("Points and axes that mates connect, by name.", CONNECTOR_KEYS)
+_CONNECTORS = by_name("Points and axes that mates connect, by name.", keys_of(RedirectedMateConnector))
 _SHAPES = listing("Shapes, which have a density (kg/m^3) or a mass (kg).", SHAPE_KEYS)
 BODY_KEYS = Keys(
     {
@@ -107,9 +106,9 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
         if body is not None and owned.add(body.name, part):
             bodies.append(body)
     mates, called = [], _Names()
-    for index, part in enumerate(_items(table, "mates")):
-        mate = read_mate(part, index)
-        if mate is not None and called.add(mate.name, part):
+    for part in _items(table, "mates"):
+        mate = read(Mate, part, known=mate_keys())
+        if mate is not BAD and called.add(mate.name, part):
             mates.append(mate)
     tolerance = table.get("tolerance")
     if not name:
@@ -204,4 +203,4 @@ def _connectors(table: Table) -> tuple[MateConnector, ...]:
     """Read a mapping of connectors by name."""
     value = table.get("connectors")
     entries = () if value is None else value.named("by name")
-    return tuple(c for name, _, entry in entries if (c := read_connector(name, entry)) is not None)
+    return tuple(c for name, _, entry in entries if (c := read_connector(name, entry)) is not BAD)

@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from sim_node.world.declared import data_of, holder_of
-from sim_node.world.joint_motion import UNLIMITED
+from sim_node.world.mates import MateConnector
 from sim_node.world.part import Refer
 from sim_node.world.shapes import Inertial
-from sim_node.world.systems import (
-    DEFAULT_DENSITY,
-    Attachment,
-    ContactGeometry,
-    Mate,
-    MateConnector,
-    RedirectedMateConnector,
-    RigidBody,
-    System,
-)
+from sim_node.world.systems import DEFAULT_DENSITY, ContactGeometry, RigidBody, System
 from sim_node.world.writers.values import given, pose_data
 
 
@@ -32,20 +23,10 @@ def system_data(system: System, refer: Refer) -> dict[str, Any]:
             "geometry": [_geometry(shape, refer) for shape in system.geometries],
             "bodies": [_body(body, refer) for body in system.bodies],
             "systems": [system_data(inner, refer) for inner in system.systems],
-            "mates": [_mate(mate) for mate in system.mates],
+            "mates": [mate.data() for mate in system.mates],
             "tolerance": system.tolerance,
         }
     )
-
-
-def attachment_data(attachment: Attachment) -> dict[str, Any]:
-    """Return the mate of a frame or a sensor."""
-    mate = attachment.mate
-    return {
-        mate.kind: mate.connectors[0],
-        **_values(mate),
-        "connector": _connector(attachment.connector),
-    }
 
 
 def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
@@ -76,48 +57,7 @@ def _geometry(shape: ContactGeometry, refer: Refer) -> dict[str, Any]:
 
 
 def _connectors(connectors: Sequence[MateConnector]) -> dict[str, Any]:
-    return {connector.name: _connector(connector) for connector in connectors}
-
-
-def _connector(connector: MateConnector) -> dict[str, Any]:
-    body = connector.body if isinstance(connector, RedirectedMateConnector) else None
-    axes = {"position": connector.position, "main_axis": connector.main_axis, "normal": connector.normal}
-    return given({**axes, "body": body, "adaptive": connector.adaptive})
-
-
-def _mate(mate: Mate) -> dict[str, Any]:
-    return given(
-        {
-            "name": mate.name,
-            mate.kind: mate.connectors,
-            **_values(mate),
-            "near": _one_or_more(mate.near),
-            "speed": _one_or_more(mate.speeds),
-            "damping": mate.damping,
-            "limits": _mate_limits(mate),
-            "stop": mate.stop,
-            "friction_loss": _one_or_more(mate.friction_loss),
-            "enabled": mate.enabled,
-            "snap": mate.snap,
-            "target": mate.target,
-        }
-    )
-
-
-def _mate_limits(mate: Mate) -> Any:
-    if mate.limits is None:
-        return None
-    rows = [None if pair == UNLIMITED else list(pair) for pair in mate.limits]
-    return rows[0] if len(rows) == 1 else rows
-
-
-def _values(mate: Mate) -> dict[str, float]:
-    values = zip(mate.type.values, mate.values or (), strict=False)
-    return {name: value for name, value in values if value is not None}
-
-
-def _one_or_more(values: tuple[float, ...] | None) -> Any:
-    return values[0] if values is not None and len(values) == 1 else values
+    return {connector.name: data_of(connector) for connector in connectors}
 
 
 def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
