@@ -6,7 +6,6 @@ with public(__name__):
     from sim_node.world.bases import Base as Base
     from sim_node.world.bases import DriveLimits as DriveLimits
     from sim_node.world.bodies import Body as Body
-    from sim_node.world.bodies import LoopClosure as LoopClosure
     from sim_node.world.bodies import Physics as Physics
     from sim_node.world.contact_materials import ContactMaterial as ContactMaterial
     from sim_node.world.forces import Buoyancy as Buoyancy
@@ -29,6 +28,7 @@ with public(__name__):
     from sim_node.world.layout import lay_out as lay_out
     from sim_node.world.load import load as load
     from sim_node.world.load import loads as loads
+    from sim_node.world.loops import LoopClosure as LoopClosure
     from sim_node.world.mates import Attachment as Attachment
     from sim_node.world.mates import Mate as Mate
     from sim_node.world.mates import MateConnector as MateConnector

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
-from sim_node.world.declared import BAD, Fault, Nested, Spread, declared, given, place_of, rule, settle
+from sim_node.world.declared import Fault, Nested, declared, given, place_of, rule, settle
 from sim_node.world.fields import NORM, directions, floats
 from sim_node.world.joint_fields import Axes, Limits, PerDof, Position, balls
 from sim_node.world.joint_motion import Mimic, Stop, beyond, limit_fault, limited, limits_of
@@ -25,10 +25,8 @@ from sim_node.world.quantities import (
     FrameName,
     ListOf,
     Number,
-    Pair,
     PartOf,
     Plain,
-    Text,
     Time,
     Vector,
     Whole,
@@ -324,60 +322,3 @@ class Body:
     def own_mass(self) -> float:
         """Return its mass in kg."""
         return self.inertial.mass if self.inertial is not None else sum(part.mass for part in self.geometry)
-
-
-@declared(define="loop closure end")
-class End:
-    """The connector at one end."""
-
-    frame: str = given(FrameName(), "The frame of a body")
-    pose: FloatArray = given(Pose(), "Its pose in the frame", "m", default_factory=lambda: np.array(poses.IDENTITY))
-
-
-_ENDS = Pair(PartOf(End), noun="ends")
-
-
-def _read_ends(value: Value, context: Any) -> dict[str, Any]:
-    ends = [end for end in _ENDS.read(value, context) if end is not BAD]
-    return {"frames": tuple(end.frame for end in ends), "poses": np.array([end.pose for end in ends])}
-
-
-def _ends_data(of: LoopClosure) -> Any:
-    return _ENDS.data([End(*end) for end in zip(of.frames, of.poses, strict=True)], str)
-
-
-@declared(
-    spread={"between": Spread(("frames", "poses"), _ENDS.form("The two ends."), _read_ends, _ends_data)},
-    needs={"between is missing": ("between",)},
-)
-class LoopClosure:
-    """A constraint between two frames that closes a kinematic loop.
-
-    Raises:
-        ValueError: `poses` has the wrong shape.
-    """
-
-    name: str = given(Text(least=1), "Its name, unique in the world")
-    # One of MATES.
-    kind: str = given(Text(least=1), "What is held: ball, hinge, distance or lock", key="type")
-    frames: tuple[str, str] = given(None, "Names of the two frames")
-    poses: FloatArray = given(None, "Pose (2, 7) of the connector in each frame", "m")
-    distance: float = given(
-        Number(0.0, MAX_DISTANCE), "Distance of the ends, for the type distance", "m", default=0.0, omit=True
-    )
-    relaxation: float = given(
-        Number(0.0), "Time in which they take it; 0 for as fast as the timestep allows", "s", default=0.0, omit=True
-    )
-    place: Place = place_of(default=NO_PLACE)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "poses", floats(self.poses, (2, 7), self.name, "poses"))
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class ContactExclusion(NamedTuple):
-    """Two bodies, by name, whose contacts are ignored."""
-
-    first: str
-    second: str

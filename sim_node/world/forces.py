@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE
 from sim_node.world.declared import (
     Fault,
     Spread,
     data_of,
     declared,
+    faults,
     given,
     keys_of,
     place_of,
@@ -21,10 +25,13 @@ from sim_node.world.declared import (
     rule,
 )
 from sim_node.world.fields import same
-from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 from sim_node.world.quantities import FrameName, Number, PartOf, PerAxis, Time, Vector, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.writers.values import given as not_none
 
 # The frames in which a constant force may be constant.
 AXES = ("fixed", "body")
@@ -227,3 +234,50 @@ class Wind:
 
 
 FORCE_TYPES: Mapping[str, type[Force]] = {each.type: each for each in (ConstantForce, Drag, Buoyancy)}
+
+
+@part("forces", Force)
+class Forces(Kind[Force]):
+    """Forces on bodies."""
+
+    def data(self, part: Force, refer: Refer) -> dict[str, Any]:
+        """Return the data of the force."""
+        return not_none(part.data())
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of forces: bodies that do not exist, and numbers."""
+        bodies = {body.name for body in world.bodies}
+        for force in self.parts(world):
+            if force.body not in bodies:
+                message = f"no body {quoted(force.body)}{did_you_mean(force.body, bodies)}"
+                yield Problem(force.place.where, force.place.key or "forces", message)
+            owner = force.place.key.removesuffix(".body") or f"forces: {shown_key(force.body)}"
+            for key, message in faults(force):
+                yield Problem(force.place.where, f"{owner}.{key}", message)
+
+    def renamed(self, part: Force, rename: Rename) -> Force:
+        """Return it on the same body."""
+        return replace(part, body=rename.frame(part.body))
+
+
+@part("wind", Wind)
+class TheWind(Kind[Wind]):
+    """The wind, at most one in a world."""
+
+    single = True
+    section = "forces"
+    blank = MappingProxyType({"type": "wind"})
+
+    def data(self, part: Wind, refer: Refer) -> dict[str, Any]:
+        """Return it as a type of force, as in world files."""
+        return {"type": "wind", **data_of(part)}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every number out of range."""
+        for wind in self.parts(world):
+            place = wind.place if wind.place != NO_PLACE else Place(Where(world.source), "wind")
+            for key, message in faults(wind):
+                yield Problem(place.where, f"{place.key}.{key}", message)
+
+    def renamed(self, part: Wind, rename: Rename) -> None:
+        """Return None: the wind of the including world applies."""

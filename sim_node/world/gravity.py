@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import declared, faults, given, place_of
+from sim_node.world.declared import data_of, declared, faults, given, place_of
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem
 from sim_node.world.quantities import Number, Vector
 
@@ -74,3 +76,21 @@ def gravity_problems(world: World) -> Iterator[Problem]:
     for index, each in enumerate(world.parts.get("gravity_fields", ())):
         key = each.place.key or f"gravity_fields[{index}]"
         yield from (Problem(each.place.where, f"{key}.{name}", message) for name, message in faults(each))
+
+
+@part("gravity_fields", PointGravity)
+class GravityFields(Kind[PointGravity]):
+    """Centres that attract all bodies."""
+
+    section = "forces"
+
+    def data(self, part: PointGravity, refer: Refer) -> dict[str, Any]:
+        """Return it as a type of force, as in world files."""
+        return {"type": "gravity", **data_of(part)}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every number out of range."""
+        return gravity_problems(world)
+
+    def renamed(self, part: PointGravity, rename: Rename) -> None:
+        """Return None: like the uniform gravity, that of the including world applies."""

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from sim_node.scene.part import Actor, Resource
     from sim_node.schematic.model import Schematic
     from sim_node.world.bases import Base
-    from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
+    from sim_node.world.bodies import Body
     from sim_node.world.commands import BodyCommands, VehicleCommands
     from sim_node.world.contact_materials import ContactMaterial
     from sim_node.world.forces import Force, Wind
     from sim_node.world.gravity import PointGravity
     from sim_node.world.joint_commands import JointCommands
     from sim_node.world.joint_motion import Actuator
+    from sim_node.world.loops import ContactExclusion, LoopClosure
     from sim_node.world.mates import Attachment
     from sim_node.world.models import Model
     from sim_node.world.processes import Process

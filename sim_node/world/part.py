@@ -178,24 +178,13 @@ PARTS: Registry[str, Kind[Any]] = Registry(
     "kind of part",
     shipped=(
         *(
-            f"sim_node.world.parts.{name}"
+            f"sim_node.world.{name}"
             for name in (
-                "frames",
-                "bodies",
-                "vehicles",
-                "bases",
-                "forces",
-                "systems",
-                "models",
+                *("parts.frames", "parts.bodies", "loops", "vehicle_checks", "bases", "forces", "parts.systems"),
+                *("parts.models", "joint_commands", "commands", "processes", "transmissions", "contact_materials"),
+                *("gravity", "signals", "scene"),
             )
         ),
-        "sim_node.world.commands",
-        "sim_node.world.processes",
-        "sim_node.world.transmissions",
-        "sim_node.world.contact_materials",
-        "sim_node.world.parts.gravity",
-        "sim_node.world.parts.signals",
-        "sim_node.world.scene",
         "sim_node.scene.part",
         "sim_node.schematic.part",
         "sim_node.ecs.part",

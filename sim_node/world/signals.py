@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from sim_node.text import did_you_mean
+from sim_node.world.declared import declared, given, place_of
 from sim_node.world.joint_checks import driven_joints
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+from sim_node.world.quantities import Flag, Text, Word
+from sim_node.world.readers.yaml_section import listed
 
 # What signals are of joints and of actuators, and what can be set.
 OF_JOINTS = ("position", "velocity")
@@ -18,24 +22,16 @@ INPUTS = ("target", "engagement")
 OF_DRIVES = ("force", "engagement")
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class NamedSignal:
-    """A number that a run publishes on a topic, or takes from one.
+    """A number that a run publishes on a topic, or takes from one."""
 
-    Attributes:
-        name: Unique in the world. The topic is made of it.
-        of: A joint, as actuators name it, for a position or velocity; else an actuator, by its name.
-        quantity: position (m, rad), velocity (m/s, rad/s), target (in the unit of the actuator's type), force (N, N m),
-            or engagement (0 to 1, of the actuator's limits of force).
-        input: Whether the topic sets it; of targets and engagements.
-        place: Where the file gives it.
-    """
-
-    name: str
-    of: str
-    quantity: str
-    input: bool = False
-    place: Place = field(default=NO_PLACE, compare=False)
+    name: str = given(Text(), "Its name, of which the topic is made, unique in the world")
+    of: str = given(Text(), "The joint, as actuators name it, or the actuator, by its name")
+    # m, rad; m/s, rad/s; in the unit of the actuator's type; N, N m; 0 to 1 of the actuator's limits of force.
+    quantity: str = given(Word((*OF_JOINTS, *OF_ACTUATORS)), "What it is of that")
+    input: bool = given(Flag(), "Whether the topic sets it; of targets and engagements", default=False, omit=True)
+    place: Place = place_of(default=NO_PLACE)
 
 
 def signal_problems(world: World) -> Iterator[Problem]:
@@ -65,3 +61,19 @@ def signal_problems(world: World) -> Iterator[Problem]:
         if signal.input and signal.quantity not in INPUTS:
             message = f"input: a {signal.quantity} cannot be set; allowed: {', '.join(INPUTS)}"
             yield Problem(where, key, message)
+
+
+@part("signals", NamedSignal)
+class Signals(Kind[NamedSignal]):
+    """Numbers of joints and actuators that are topics."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names and quantities."""
+        return signal_problems(world)
+
+    def renamed(self, part: NamedSignal, rename: Rename) -> NamedSignal:
+        """Return it of the same joint or actuator."""
+        return replace(part, name=rename.under(part.name), of=rename.under(part.of))
+
+
+listed("signals", "Numbers of joints and actuators on topics.", NamedSignal)

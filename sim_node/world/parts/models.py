@@ -10,7 +10,6 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.joint_checks import actuator_problems
-from sim_node.world.joint_commands import JointCommands, command_problems
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.model import World
 from sim_node.world.model_checks import model_problems
@@ -84,19 +83,4 @@ class Actuators(Kind[Actuator]):
         return replace(part, joint=rename.under(part.joint), name=rename.under(part.name) if part.name else "")
 
 
-@part("joint_commands", JointCommands)
-class CommandedJoints(Kind[JointCommands]):
-    """Groups of joints that are commanded on topics."""
-
-    def problems(self, world: World) -> Iterator[Problem]:
-        """Return every fault of names, joints and numbers."""
-        return command_problems(world)
-
-    def renamed(self, part: JointCommands, rename: Rename) -> JointCommands:
-        """Return it with topics and joints below the prefix."""
-        name = rename.under(part.name).strip("/")
-        return replace(part, name=name, joints=tuple(map(rename.under, part.joints)))
-
-
 listed("actuators", "Actuators of joints.", Actuator)
-listed("joint_commands", "Topics on which joints are commanded.", JointCommands)
