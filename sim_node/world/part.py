@@ -180,7 +180,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("parts.frames", "parts.bodies", "loops", "vehicle_checks", "bases", "forces", "parts.systems"),
+                *("parts.frames", "parts.bodies", "loops", "vehicle_checks", "bases", "forces", "systems"),
                 *("parts.models", "joint_commands", "commands", "processes", "transmissions", "contact_materials"),
                 *("gravity", "signals", "scene"),
             )

@@ -421,7 +421,7 @@ class ListOf(Plain):
 
     def read(self, value: Value, context: Any) -> tuple[Any, ...]:
         """Read a list."""
-        found = tuple(self.item.read(each, context) for each in value.items())
+        found = tuple(read for each in value.items() if (read := self.item.read(each, context)) is not declared.BAD)
         self.count(value)
         return found
 

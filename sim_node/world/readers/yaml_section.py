@@ -125,20 +125,14 @@ S = TypeVar("S", bound=Section)
 SECTIONS: Registry[str, Section] = Registry(
     "section",
     shipped=(
-        "sim_node.world.readers.yaml_frames",
-        "sim_node.world.readers.yaml_include",
-        "sim_node.world.parts.frames",
-        "sim_node.world.parts.bodies",
-        "sim_node.world.parts.models",
-        "sim_node.world.transmissions",
-        "sim_node.world.joint_commands",
-        "sim_node.world.signals",
-        *(f"sim_node.world.readers.yaml_{name}" for name in ("forces", "vehicles", "bases", "systems")),
-        "sim_node.world.loops",
-        "sim_node.world.contact_materials",
-        "sim_node.world.commands",
-        "sim_node.world.processes",
-        "sim_node.world.scene",
+        *(
+            f"sim_node.world.{name}"
+            for name in (
+                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "parts.bodies", "parts.models"),
+                *("transmissions", "joint_commands", "signals", "readers.yaml_forces", "readers.yaml_vehicles"),
+                *("readers.yaml_bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
+            )
+        ),
         "sim_node.scene.part",
         "sim_node.schematic.part",
     ),
