@@ -12,7 +12,6 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.declared import Fault, Nested, declared, given, place_of, rule, settle
 from sim_node.world.fields import NORM, directions, floats
 from sim_node.world.joint_fields import Axes, Limits, PerDof, Position, balls
@@ -21,6 +20,8 @@ from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_p
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place, quoted
 from sim_node.world.quantities import (
+    ORIGIN,
+    POINT,
     Flag,
     FrameName,
     ListOf,
@@ -33,9 +34,9 @@ from sim_node.world.quantities import (
     Word,
 )
 from sim_node.world.readers.keys import Form, Keys, flag
-from sim_node.world.readers.yaml_poses import POSE, Pose
+from sim_node.world.readers.yaml_poses import POSE, UNMOVED, Pose
 from sim_node.world.readers.yaml_values import Table, Value
-from sim_node.world.shapes import Geometry, Inertial
+from sim_node.world.shapes import MASS, Geometry, Inertial
 from sim_node.world.surfaces import CONES, FLAGS
 
 # Engines that can simulate rigid bodies.
@@ -81,39 +82,20 @@ class Physics:
         ValueError: `gravity` has the wrong shape.
     """
 
-    timestep_ns: int | None = given(
-        Time(MIN_TIMESTEP_NS), "Timestep of the integrator", "s", default=None, key="timestep"
-    )
+    timestep_ns: int | None = given(Time(MIN_TIMESTEP_NS), "Timestep", "s", default=None, key="timestep")
     integrator: str = given(Word(INTEGRATORS), "How their motion is integrated", default="rk4")
-    gravity: FloatArray = given(
-        Vector(3, MAX_GRAVITY),
-        "Gravity in the fixed frame",
-        "m/s^2",
-        default_factory=lambda: np.array(STANDARD_GRAVITY),
-    )
+    gravity: FloatArray = given(Vector(3, MAX_GRAVITY), "Gravity in the fixed frame", "m/s^2", default=STANDARD_GRAVITY)
     contact: bool = given(Flag(), "Whether shapes make contact", default=True)
-    armature: float = given(
-        Number(0.0, MAX_MASS), "Inertia added to every degree of freedom", "kg or kg m^2", default=0.0
-    )
+    armature: float = given(MASS, "Inertia added to every degree of freedom", "kg or kg m^2", default=0.0)
     engine: str = given(Word(ENGINES), "What simulates bodies", default="mujoco")
     cone: str | None = given(Word(CONES), "Shape of friction cones", default=None)
-    impratio: float | None = given(
-        Number(1e-3, 1e6), "Ratio of frictional to normal constraint impedance", default=None
-    )
-    iterations: int | None = given(
-        Whole(1, 100_000), "Maximum number of iterations of the solver; MuJoCo's 100 if not given", default=None
-    )
-    flags: Mapping[str, bool] = given(
-        Flags(),
-        "Whether parts of MuJoCo's pipeline are on; as MuJoCo has them if not given",
-        default_factory=dict,
-        omit=True,
-    )
-    options: Mapping[str, Any] = given(
-        None,
-        "Further options of MuJoCo by its names, which an MJCF file sets that is run by itself",
-        default_factory=dict,
-    )
+    impratio: float | None = given(Number(1e-3, 1e6), "Frictional over normal constraint impedance", default=None)
+    # MuJoCo's 100 if not given.
+    iterations: int | None = given(Whole(1, 100_000), "Maximum number of iterations of the solver", default=None)
+    # As MuJoCo has them if not given.
+    flags: Mapping[str, bool] = given(Flags(), "Parts of MuJoCo's pipeline, on or off", default_factory=dict, omit=True)
+    # Which an MJCF file sets that is run by itself.
+    options: Mapping[str, Any] = given(None, "Further options of MuJoCo by its names", default_factory=dict)
     place: Place = place_of(default=NO_PLACE)
 
     @staticmethod
@@ -184,53 +166,29 @@ class Body:
     name: str = given(FrameName(), "Name of the body and its frame, unique in the world")
     parent: str = given(FrameName(), "The frame that its joint is in; empty for the default", default="")
     joint: str = given(Word(JOINTS), "The type of joint", default="frozen", key="type")
-    pose: FloatArray = given(
-        Pose(), "Pose (7,) of the joint frame in the parent", "m", default_factory=lambda: np.array(poses.IDENTITY)
-    )
+    pose: FloatArray = given(Pose(), "Pose (7,) of the joint frame in the parent", "m", default=UNMOVED)
     axes: FloatArray = given(
-        Axes(),
-        "Directions (K, 3) of the open axes of the joint: the axis, or a list of several",
-        default_factory=lambda: np.zeros((0, 3)),
-        key="axis",
-        omit=True,
+        Axes(), "The axis, or axes", default_factory=lambda: np.zeros((0, 3)), key="axis", omit=True
     )
     geometry: tuple[Geometry, ...] = given(ListOf(PartOf(Geometry)), "Its shapes", default=(), omit=True)
     inertial: Inertial | None = given(PartOf(Inertial), "Mass and inertia, or None", default=None)
     damping: FloatArray | None = given(PerDof(0.0), "Damping", "N s/m or N m s/rad", default=None)
     armature: FloatArray | None = given(PerDof(0.0), "Added inertia", "kg or kg m^2", default=None)
     spring_stiff: FloatArray | None = given(PerDof(0.0), "Stiffness of a spring", "N/m or N m/rad", default=None)
-    spring_zero: FloatArray | None = given(
-        Position(), "Where the spring rests; None for neutral", "m or rad", default=None
-    )
-    q: FloatArray | None = given(
-        Position(), "Initial position, neutral if not given; quaternions are [x, y, z, w]", "m or rad", default=None
-    )
-    qd: FloatArray | None = given(
-        PerDof(quantity="velocity"), "Initial velocity; None for rest", "m/s or rad/s", default=None
-    )
-    position_range: FloatArray | None = given(
-        None, "Smallest and largest position (2, 3) to draw the initial position from, or None", "m", default=None
-    )
+    spring_zero: FloatArray | None = given(Position(), "Where the spring rests", "m or rad", default=None)
+    # Neutral if not given; quaternions are [x, y, z, w].
+    q: FloatArray | None = given(Position(), "Initial position", "m or rad", default=None)
+    qd: FloatArray | None = given(PerDof(quantity="velocity"), "Initial velocity", "m/s or rad/s", default=None)
+    # Smallest and largest.
+    position_range: FloatArray | None = given(None, "Positions (2, 3) to draw the initial one between", default=None)
     marker: Marker | None = given(None, "An optical marker, or None", default=None)
-    anchor: FloatArray = given(
-        Vector(3, MAX_DISTANCE),
-        "The point of the body about which the joint turns it",
-        "m",
-        default_factory=lambda: np.zeros(3),
-        omit=True,
-    )
+    anchor: FloatArray = given(POINT, "The point about which the joint turns it", "m", default=ORIGIN, omit=True)
     # For a ball, 0 and the largest angle from neutral; infinite for no limit.
-    limits: FloatArray | None = given(
-        Limits(), "[low, high], m or rad, or one for each part of the joint", default=None
-    )
-    stop: Stop | None = given(
-        PartOf(Stop), "The springs at the limits; None for stops as hard as the timestep allows", default=None
-    )
+    limits: FloatArray | None = given(Limits(), "[low, high], m or rad, or one for each part", default=None)
+    stop: Stop | None = given(PartOf(Stop), "The springs at the limits; hard if not given", default=None)
     friction_loss: FloatArray | None = given(PerDof(0.0), "Dry friction", "N or N m", default=None)
     mimic: Mimic | None = given(PartOf(Mimic), "The joint that this one follows, or None", default=None)
-    scale: FloatArray | None = given(
-        None, "Scale (3,) of the shapes of a frozen body, along its own axes, or None", default=None
-    )
+    scale: FloatArray | None = given(None, "Scale (3,) of the shapes of a frozen body", default=None)
     draws_axes: bool = given(None, "Whether `axes` were drawn, so that randomised worlds have others", default=False)
     place: Place = place_of("name", default=NO_PLACE)
     parent_place: Place = place_of("parent", default=NO_PLACE)

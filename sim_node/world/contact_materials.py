@@ -10,12 +10,14 @@ from sim_node.world.declared import declared, faults, given, place_of, places_of
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
-from sim_node.world.quantities import Label, Number, Pair
+from sim_node.world.quantities import Number, Pair
 from sim_node.world.readers.yaml_section import listed
-from sim_node.world.surfaces import COEFFICIENT, CONTACT_TIME, DEFAULT_CONTACT_TIME, FRICTION, RESTITUTION
+from sim_node.world.surfaces import COEFFICIENT, CONTACT_TIME, DEFAULT_CONTACT_TIME, FRICTION, MADE_OF, RESTITUTION
 from sim_node.world.timestep_checks import timestep_fault
 
 MAX_STIFFNESS = 1e15  # N/m
+# With a restitution a stiffness determines how long a bounce lasts.
+STIFFNESS, DAMPING = Number(high=MAX_STIFFNESS, above=0.0), Number(0.0, MAX_STIFFNESS)
 # Shapes that a contact material may pair; MuJoCo tests each pair in every timestep.
 MAX_PAIRS = 20_000
 
@@ -24,35 +26,16 @@ MAX_PAIRS = 20_000
 class ContactMaterial:
     """Friction and elasticity between shapes of two materials. It overrides what their surfaces give."""
 
-    between: tuple[str, str] = given(
-        Pair(Label(of="contact material"), noun="materials"), "The two materials, as shapes have them"
-    )
-    sliding: float | None = given(
-        COEFFICIENT, "Coefficient of sliding friction; MuJoCo's default if not given", default=None
-    )
-    torsional: float | None = given(
-        COEFFICIENT, "Torque per force against turning about the contact's normal; none if not given", "m", default=None
-    )
-    rolling: float | None = given(COEFFICIENT, "Torque per force against rolling; none if not given", "m", default=None)
-    restitution: float | None = given(
-        RESTITUTION, "Share of the speed that a bounce keeps; none if not given", default=None
-    )
-    contact_time: float = given(
-        CONTACT_TIME, "Duration of a bounce without a stiffness", "s", default=DEFAULT_CONTACT_TIME, omit=True
-    )
-    # With a restitution it determines how long a bounce lasts.
-    stiffness: float | None = given(
-        Number(high=MAX_STIFFNESS, above=0.0),
-        "Stiffness of each contact point; MuJoCo's default contact if not given",
-        "N/m",
-        default=None,
-    )
-    damping: float | None = given(
-        Number(0.0, MAX_STIFFNESS),
-        "Damping of each contact point; critical for what touches if not given",
-        "N s/m",
-        default=None,
-    )
+    between: tuple[str, str] = given(Pair(MADE_OF, noun="materials"), "The two materials, as shapes have them")
+    sliding: float | None = given(COEFFICIENT, "Coefficient of sliding friction; usually 1", default=None)
+    torsional: float | None = given(COEFFICIENT, "Torque per force against turning on the spot", "m", default=None)
+    rolling: float | None = given(COEFFICIENT, "Torque per force against rolling", "m", default=None)
+    restitution: float | None = given(RESTITUTION, "Share of the speed that a bounce keeps", default=None)
+    # Of one without a stiffness.
+    contact_time: float = given(CONTACT_TIME, "Duration of a bounce", "s", default=DEFAULT_CONTACT_TIME, omit=True)
+    stiffness: float | None = given(STIFFNESS, "Stiffness of each contact point", "N/m", default=None)
+    # Critical if not given.
+    damping: float | None = given(DAMPING, "Damping of each contact point", "N s/m", default=None)
     places: Mapping[str, Place] = places_of()
     place: Place = place_of(default=NO_PLACE)
 

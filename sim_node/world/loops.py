@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE
@@ -20,9 +19,11 @@ from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, Number, Pair, PartOf, Text
 from sim_node.world.readers.keys import listing
-from sim_node.world.readers.yaml_poses import Pose
+from sim_node.world.readers.yaml_poses import UNMOVED, Pose
 from sim_node.world.readers.yaml_section import Context, listed, section
 from sim_node.world.readers.yaml_values import Value
+
+_LENGTH = Number(0.0, MAX_DISTANCE)
 
 
 @declared(define="loop closure end")
@@ -30,7 +31,7 @@ class End:
     """The connector at one end."""
 
     frame: str = given(FrameName(), "The frame of a body")
-    pose: FloatArray = given(Pose(), "Its pose in the frame", "m", default_factory=lambda: np.array(poses.IDENTITY))
+    pose: FloatArray = given(Pose(), "Its pose in the frame", "m", default=UNMOVED)
 
 
 _ENDS = Pair(PartOf(End), noun="ends")
@@ -61,12 +62,9 @@ class LoopClosure:
     kind: str = given(Text(least=1), "What is held: ball, hinge, distance or lock", key="type")
     frames: tuple[str, str] = given(None, "Names of the two frames")
     poses: FloatArray = given(None, "Pose (2, 7) of the connector in each frame", "m")
-    distance: float = given(
-        Number(0.0, MAX_DISTANCE), "Distance of the ends, for the type distance", "m", default=0.0, omit=True
-    )
-    relaxation: float = given(
-        Number(0.0), "Time in which they take it; 0 for as fast as the timestep allows", "s", default=0.0, omit=True
-    )
+    distance: float = given(_LENGTH, "Distance of the ends, for the type distance", "m", default=0.0, omit=True)
+    # 0 for as fast as the timestep allows.
+    relaxation: float = given(Number(0.0), "Time in which they take it", "s", default=0.0, omit=True)
     place: Place = place_of(default=NO_PLACE)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from sim_node.world.joint_motion import UNLIMITED, Stop
 from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.problems import NO_PLACE, Place
-from sim_node.world.quantities import Flag, Number, Pair, PartOf, Plain, Text, Vector
+from sim_node.world.quantities import ORIGIN, POINT, Flag, Number, Pair, PartOf, Plain, Text, Vector
 from sim_node.world.readers.keys import Form, Keys, either, listing, number, text
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar
 from sim_node.world.readers.yaml_values import Table, Value
@@ -27,6 +27,7 @@ from sim_node.world.readers.yaml_values import Table, Value
 # An axis and a normal at a smaller angle (its sine) define no direction.
 PARALLEL = 1e-9
 _ENDS = Pair(Text(), noun="connectors")
+_Pairs = tuple[tuple[float, float], ...]
 _VALUE = Number(-MAX_DISTANCE, MAX_DISTANCE)
 
 
@@ -47,17 +48,12 @@ class MateConnector(_Cached):
     """
 
     name: str = given(None, "Unique in its owner")
-    position: FloatArray = given(
-        Vector(3, MAX_DISTANCE), "Position in the body or system", "m", default_factory=lambda: np.zeros(3)
-    )
-    main_axis: FloatArray = given(
-        Vector(3), "The axis that mates align", default_factory=lambda: np.array((0.0, 0.0, 1.0))
-    )
+    position: FloatArray = given(POINT, "Position in the body or system", "m", default=ORIGIN)
+    main_axis: FloatArray = given(Vector(3), "The axis that mates align", default=(0.0, 0.0, 1.0))
     normal: FloatArray | None = given(Vector(3), "An axis across the main axis", default=None)
     place: Place = place_of(default=NO_PLACE)
-    adaptive: bool = given(
-        Flag(), "Whether it moves to where its mate is met, after the other mates have placed the bodies", default=False
-    )
+    # After the other mates have placed the bodies.
+    adaptive: bool = given(Flag(), "Whether it moves to where its mate is met", default=False)
 
     def __post_init__(self) -> None:
         settle(self)
@@ -237,31 +233,20 @@ class Mate:
     name: str = given(Text(), "The name of the mate, unique in its system")
     kind: str = given(None, "One of MATES")
     connectors: tuple[str, str] = given(None, "Paths of the two connectors")
-    values: tuple[float | None, ...] | None = given(
-        None, "The initial state, in the order of MATES[kind].values", "m and rad", default=None
-    )
+    # In the order of MATES[kind].values, m and rad.
+    values: tuple[float | None, ...] | None = given(None, "The initial state", default=None)
     near: tuple[float, ...] | None = given(PerValue(), "The initial values that a solution is to be near", default=None)
-    speeds: tuple[float, ...] | None = given(
-        PerValue(), "Initial speeds of the free motions", "m/s or rad/s", default=None, key="speed"
-    )
+    speeds: tuple[float, ...] | None = given(PerValue(), "Initial speeds, m/s or rad/s", default=None, key="speed")
     damping: float = given(Number(0.0), "Damping of the free motions", "N s/m or N m s/rad", default=0.0)
-    limits: tuple[tuple[float, float], ...] | None = given(
-        MateLimits(), "[low, high], m or rad, or one for each value", default=None
-    )
+    limits: _Pairs | None = given(MateLimits(), "[low, high], m or rad, or one for each value", default=None)
     stop: Stop | None = given(MateStop(), "The springs at the limits; as hard as possible if not given", default=None)
-    friction_loss: tuple[float, ...] | None = given(
-        Losses(), "Dry friction of the free motions", "N or N m", default=None
-    )
+    friction_loss: tuple[float, ...] | None = given(Losses(), "Dry friction", "N or N m", default=None)
     enabled: bool = given(Flag(), "Whether it is there", default=True)
     # It constrains moving bodies in any case.
     snap: bool = given(Flag(), "Whether it moves parts when the world is assembled", default=True)
-    target: float | None = given(
-        Target(0.0, MAX_DISTANCE), "The distance that a distance mate takes in motion", "m", default=None
-    )
+    target: float | None = given(Target(0.0, MAX_DISTANCE), "Distance in motion, of a distance", "m", default=None)
     place: Place = place_of(default=NO_PLACE)
-    connector_places: tuple[Place, Place] = given(
-        None, "Where the file names the connectors", default=(NO_PLACE, NO_PLACE)
-    )
+    connector_places: tuple[Place, Place] = given(None, "Where the file has them", default=(NO_PLACE, NO_PLACE))
 
     def __post_init__(self) -> None:
         if self.kind not in MATES:

@@ -291,6 +291,9 @@ class Vector(Plain):
             yield "", f"{found.tolist()} is out of range; allowed: {self.least:g} to {self.high:g}"
 
 
+POINT, ORIGIN = Vector(3, MAX_DISTANCE), (0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Numbers(Vector):
     """A list of `size` numbers in [low, high]: a tuple."""

@@ -17,10 +17,10 @@ from sim_node.world.declared import BAD, Fault, Refer, Spread, declared, given, 
 from sim_node.world.fields import floats
 from sim_node.world.mesh_files import MESHES_SHOWN, mesh_fault, volume_of
 from sim_node.world.problems import NO_PLACE, Place
-from sim_node.world.quantities import Colour, FileOf, Inlined, Number, PartOf, Plain, Vector, Word
+from sim_node.world.quantities import ORIGIN, POINT, Colour, FileOf, Inlined, Number, PartOf, Plain, Word
 from sim_node.world.readers.keys import Form, Keys, either, listing, number, one_or_each, text, vector, word
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
-from sim_node.world.readers.yaml_poses import SCALE, Pose, scale_of
+from sim_node.world.readers.yaml_poses import SCALE, UNMOVED, Pose, scale_of
 from sim_node.world.readers.yaml_values import TRUE, Table, Value
 from sim_node.world.surfaces import ONLY, Material, Surface
 from sim_node.world.triangles import Triangles, hull_of
@@ -159,20 +159,16 @@ class Geometry:
     shape: str = given(None, "One of SHAPES")
     size: FloatArray = given(None, "The sizes of the shape in their order", "m")
     mass: float = given(MASS, "Mass, uniformly distributed", "kg", default=0.0)
-    pose: FloatArray = given(Pose(), "Pose in the body", default_factory=lambda: np.array(poses.IDENTITY))
+    pose: FloatArray = given(Pose(), "Pose in the body", default=UNMOVED)
     colour: FloatArray | None = given(Colour(), "Colour", default=None, key="color")
     edge_colour: str | None = given(None, "Colour of the outline as the file gives it, or None", default=None)
     # Both are under one key, which is read as that of the triangles.
     file: Path | None = given(Mesh(mesh_fault), "The file of a mesh", default=None, key="mesh")
     place: Place = place_of(default=NO_PLACE)
-    surface: Surface | None = given(
-        Inlined(Surface), "What it does where it touches others; MuJoCo's defaults if not given", default=None
-    )
+    surface: Surface | None = given(Inlined(Surface), "What it does where it touches others", default=None)
     material: Material | None = given(PartOf(Material), "How it looks besides its colour", default=None)
     only: str = given(Word(ONLY), "Whether the shape is only seen, or only makes contact", default="", omit=True)
-    triangles: Triangles | None = given(
-        Mesh(mesh_fault), "A mesh: a file, relative to this one, or its triangles", default=None, key="mesh"
-    )
+    triangles: Triangles | None = given(Mesh(mesh_fault), "A mesh: a file or its triangles", default=None, key="mesh")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", floats(self.size, (-1,), self.shape, "size"))
@@ -325,6 +321,4 @@ class Inertial:
 
     mass: float = given(Number(high=MAX_MASS, above=0.0), "Mass", "kg")
     inertia: FloatArray = given(Inertia(), "Inertia about the centre of mass, in the axes of the body, kg m^2")
-    centre: FloatArray = given(
-        Vector(3, MAX_DISTANCE), "Centre of mass in the body", "m", default_factory=lambda: np.zeros(3), key="center"
-    )
+    centre: FloatArray = given(POINT, "Centre of mass in the body", "m", default=ORIGIN, key="center")

@@ -42,6 +42,7 @@ _LEAST_BOUNCE = 0.05
 _MAX_STEPS, _PHASES = 60, 16
 
 
+LAYER, MADE_OF = Label(of="layer"), Label(of="contact material")
 COEFFICIENT, RESTITUTION, CONTACT_TIME = Number(0.0, 100.0), Number(0.0, 0.95), Number(1e-4, 1.0)
 
 
@@ -64,33 +65,15 @@ FRICTION = Nested(
 class Surface:
     """What a shape does where it touches others."""
 
-    sliding: float | None = given(
-        COEFFICIENT, "Coefficient of sliding friction; 1 if not given, where another kind is", default=None
-    )
-    torsional: float | None = given(
-        COEFFICIENT, "Torque per force against turning about the contact's normal; none if not given", "m", default=None
-    )
-    rolling: float | None = given(COEFFICIENT, "Torque per force against rolling; none if not given", "m", default=None)
-    restitution: float | None = given(
-        RESTITUTION, "Share of the speed that a bounce keeps; MuJoCo's default contact if not given", default=None
-    )
-    contact_time: float = given(
-        # The longer it is, the further shapes penetrate: see `penetration`.
-        CONTACT_TIME,
-        "Duration of a bounce",
-        "s",
-        default=DEFAULT_CONTACT_TIME,
-        omit=True,
-    )
-    layer: str = given(Label(of="layer"), "The collision layer of the shape", default=DEFAULT_LAYER, omit=True)
-    touches: tuple[str, ...] | None = given(
-        ListOf(Label(of="layer")),
-        "Layers that the shape makes contact with, if they do with its own; all if not given",
-        default=None,
-    )
-    contact_material: str = given(
-        Label(of="contact material"), "What it is made of, for contact_materials", default="", omit=True
-    )
+    sliding: float | None = given(COEFFICIENT, "Coefficient of sliding friction; usually 1", default=None)
+    torsional: float | None = given(COEFFICIENT, "Torque per force against turning on the spot", "m", default=None)
+    rolling: float | None = given(COEFFICIENT, "Torque per force against rolling", "m", default=None)
+    restitution: float | None = given(RESTITUTION, "Share of the speed that a bounce keeps", default=None)
+    # The longer it is, the further shapes penetrate: see `penetration`.
+    contact_time: float = given(CONTACT_TIME, "Duration of a bounce", "s", default=DEFAULT_CONTACT_TIME, omit=True)
+    layer: str = given(LAYER, "The collision layer of the shape", default=DEFAULT_LAYER, omit=True)
+    touches: tuple[str, ...] | None = given(ListOf(LAYER), "Layers that it touches, if they do its own", default=None)
+    contact_material: str = given(MADE_OF, "What it is made of, for contact_materials", default="", omit=True)
     places: AnyMapping[str, Place] = places_of()
 
     @rule
@@ -121,18 +104,10 @@ class Surface:
 class Material:
     """Texture and roughness."""
 
-    texture: Path | None = given(
-        FileOf(image_fault), "An image, relative to this file, which the colour of the shape tints", default=None
-    )
-    texture_size: float = given(
-        Number(1e-6, 1e6),
-        "Edge of the square that the image covers on a plane or a heightmap; others show it once per side",
-        "m",
-        default=1.0,
-    )
-    roughness: float | None = given(
-        Number(0.0, 1.0), "0 for a mirror, 1 for a dull surface; 0.5 if not given", default=None
-    )
+    texture: Path | None = given(FileOf(image_fault), "An image, which the colour of the shape tints", default=None)
+    # Other shapes than planes and heightmaps show it once per side.
+    texture_size: float = given(Number(1e-6, 1e6), "Edge of the square that the image covers", "m", default=1.0)
+    roughness: float | None = given(Number(0.0, 1.0), "0 for a mirror, 1 for a dull surface", default=None)
 
     @property
     def _derived(self) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ SILENT, NORMALISED = 1e-6, 1e-3
 # A quaternion whose deviation is at most this, the rounding of doubles, is not changed, so that it reads back exactly.
 ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
+UNMOVED = (0.0, 0.0, 0.0, *IDENTITY)
 
 
 AXIS_ANGLE_KEYS = Keys(
