@@ -28,7 +28,7 @@ from sim_node.world.fields import same
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
-from sim_node.world.quantities import FrameName, Number, PartOf, PerAxis, Time, Vector, Word
+from sim_node.world.quantities import ORIGIN, FrameName, Number, PartOf, PerAxis, Time, Vector, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.writers.values import given as not_none
@@ -41,11 +41,8 @@ FRESH_WATER = 1000.0
 MAX_WIND_SPEED = 1e3  # m/s
 MIN_GUST_SPEED = 1e-2  # m/s
 _FORCE, _POINT, _COEFFICIENT = Vector(3, MAX_FORCE), Vector(3, MAX_DISTANCE), PerAxis(3, MAX_FORCE, 0.0)
+_WIND = Vector(3, MAX_WIND_SPEED)
 _ALONG = "along the body's axes: one number for all three, or three"
-
-
-def _zeros() -> FloatArray:
-    return np.zeros(3)
 
 
 @declared
@@ -87,8 +84,8 @@ class ConstantForce(Force):
 
     type = "constant"
 
-    force: FloatArray = given(_FORCE, "Force", "N", default_factory=_zeros)
-    torque: FloatArray = given(_FORCE, "Torque", "N m", default_factory=_zeros)
+    force: FloatArray = given(_FORCE, "Force", "N", default=ORIGIN)
+    torque: FloatArray = given(_FORCE, "Torque", "N m", default=ORIGIN)
     point: FloatArray | None = given(
         _POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
     )
@@ -119,10 +116,10 @@ class Drag(Force):
 
     type = "drag"
 
-    linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N s/m", default_factory=_zeros)
-    quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N s^2/m^2", default_factory=_zeros)
-    angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default_factory=_zeros)
-    angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default_factory=_zeros)
+    linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N s/m", default=ORIGIN)
+    quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N s^2/m^2", default=ORIGIN)
+    angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default=ORIGIN)
+    angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default=ORIGIN)
     center: FloatArray | None = given(
         _POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
     )
@@ -204,12 +201,7 @@ class Wind:
         ValueError: `velocity` has the wrong shape.
     """
 
-    velocity: FloatArray = given(
-        Vector(3, MAX_WIND_SPEED),
-        "Mean velocity at the reference height, in the fixed frame",
-        "m/s",
-        default_factory=_zeros,
-    )
+    velocity: FloatArray = given(_WIND, "Mean velocity at the reference height", "m/s", default=ORIGIN)
     exponent: float = given(Number(0.0, 2.0), "Exponent of the profile over height; 0 for none", default=0.0)
     reference_height: float = given(
         Number(high=MAX_DISTANCE, above=0.0), "Height at which the velocity holds", "m", default=10.0

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import data_of, declared, faults, given, place_of
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem
-from sim_node.world.quantities import Number, Vector
+from sim_node.world.quantities import ORIGIN, POINT, Number
 
 MAX_MU = 1e21  # m^3/s^2; the sun has 1.3e20
 MAX_ACCELERATION = 1e4  # m/s^2
@@ -31,12 +30,7 @@ class PointGravity:
         ValueError: `center` has the wrong shape.
     """
 
-    center: FloatArray = given(
-        Vector(3, MAX_DISTANCE),
-        "The point that attracts all bodies, in the fixed frame",
-        "m",
-        default_factory=lambda: np.zeros(3),
-    )
+    center: FloatArray = given(POINT, "What attracts all bodies, in the fixed frame", "m", default=ORIGIN)
     mu: float = given(Number(-MAX_MU, MAX_MU), "Standard gravitational parameter G M", "m^3/s^2", default=0.0)
     acceleration: float = given(
         Number(-MAX_ACCELERATION, MAX_ACCELERATION), "Acceleration at any distance", "m/s^2", default=0.0, omit=True

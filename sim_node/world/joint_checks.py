@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from sim_node.world.bodies import Body
 from sim_node.world.declared import faults
 from sim_node.world.joint_motion import Actuator
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
+from sim_node.world.readers.yaml_section import listed
 
 # Of the positions that two coupled joints start at; rad or m.
 AGREEMENT = 1e-6
@@ -110,3 +113,19 @@ def _of(actuator: Actuator, key: str, message: str) -> Problem:
     place = actuator.place
     entry = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"
     return Problem(place.where, f"{entry}.{key}" if key else place.key or entry, message)
+
+
+@part("actuators", Actuator)
+class Actuators(Kind[Actuator]):
+    """Actuators of joints."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of joints and numbers."""
+        return actuator_problems(world)
+
+    def renamed(self, part: Actuator, rename: Rename) -> Actuator:
+        """Return it on the same joint."""
+        return replace(part, joint=rename.under(part.joint), name=rename.under(part.name) if part.name else "")
+
+
+listed("actuators", "Actuators of joints.", Actuator)

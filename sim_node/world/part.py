@@ -180,8 +180,9 @@ PARTS: Registry[str, Kind[Any]] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("parts.frames", "parts.bodies", "loops", "vehicle_checks", "bases", "forces", "systems"),
-                *("parts.models", "joint_commands", "commands", "processes", "transmissions", "contact_materials"),
+                *("parts.frames", "body_checks", "loops", "vehicle_checks", "bases", "forces", "systems"),
+                *("model_checks", "joint_checks", "joint_commands", "commands", "processes", "transmissions"),
+                "contact_materials",
                 *("gravity", "signals", "scene"),
             )
         ),

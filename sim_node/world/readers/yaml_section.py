@@ -128,7 +128,7 @@ SECTIONS: Registry[str, Section] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "parts.bodies", "parts.models"),
+                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "body_checks", "joint_checks"),
                 *("transmissions", "joint_commands", "signals", "readers.yaml_forces", "readers.yaml_vehicles"),
                 *("readers.yaml_bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )

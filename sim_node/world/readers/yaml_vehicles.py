@@ -32,7 +32,7 @@ from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
 from sim_node.world.shapes import Geometry, Inertial
 from sim_node.world.unsupported import no_such_model
-from sim_node.world.vehicles import DRAG_KEYS, SHARED_ROTOR_KEYS, Multirotor, Rotor
+from sim_node.world.vehicles import SHARED_ROTOR_KEYS, Multirotor, Rotor
 
 _ON_BODY = keys_of(Multirotor)
 SHAPES = ListOf(PartOf(Geometry))
@@ -56,7 +56,7 @@ MODEL_KEYS = Keys(
         "geometry": SHAPES.form("Shapes of the vehicle."),
         "rotor": SHARED_ROTOR_KEYS,
         "rotors": _ON_BODY["rotors"],
-        "drag": DRAG_KEYS,
+        "drag": _ON_BODY["drag"],
         "frames": listing("Frames on the vehicle.", FRAME_KEYS),
         "sensors": either("A list of sensors, or sets of them by name.", SENSORS_FORM, by_name("", SENSORS_FORM)),
     },
