@@ -107,7 +107,6 @@ class Airspeed(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
 
     channels: ClassVar = ("differential_pressure",)
@@ -145,7 +144,6 @@ class Barometer(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     sea_level_pressure: float = parameter(101_325.0, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
     geoid_undulation: float = parameter(
         math.nan, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0

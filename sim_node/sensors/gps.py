@@ -30,7 +30,6 @@ class Gps(SensorType):
     """
 
     rate: float = parameter(5.0, "Hz", "fixes per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     horizontal: Noise = group(
         Noise(deviation=0.3, bias_instability=2.1, correlation_time=60.0), "m", "position east and north"
     )

@@ -23,7 +23,6 @@ class Imu(SensorType):
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     gyroscope: Noise = group(
         Noise(density=1.9e-4, bias_instability=7.0e-5, turn_on_bias=8.7e-3, saturation=17.45), "rad/s", "angular rate"
     )

@@ -31,7 +31,6 @@ class JointStates(SensorType):
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     joints: tuple[str, ...] = listing("joints to measure; by default all below the mounting")
     position: Noise = group(Noise(resolution=0.001534), "rad or m", "position")
     velocity: Noise = group(Noise(deviation=0.01), "rad/s or m/s", "velocity")

@@ -42,7 +42,6 @@ class Lidar2d(SensorType):
     """
 
     rate: float = parameter(40.0, "Hz", "scans per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     angle_min: float = parameter(-2.35619449, "rad", "angle of the first ray, from x to y", low=-TURN, high=TURN)
     angle_max: float = parameter(2.35619449, "rad", "angle of the last ray", low=-TURN, high=TURN)
     samples: int = whole(1081, "1", "rays per scan", low=1, high=MAX_SAMPLES)
@@ -109,7 +108,6 @@ class Lidar3d(SensorType):
     """
 
     rate: float = parameter(10.0, "Hz", "clouds per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     rings: int = whole(16, "1", "number of rings", low=1, high=MAX_RINGS)
     vertical_min: float = parameter(-0.2617994, "rad", "elevation of the lowest ring", low=-TURN / 2, high=TURN / 2)
     vertical_max: float = parameter(0.2617994, "rad", "elevation of the highest ring", low=-TURN / 2, high=TURN / 2)

@@ -87,7 +87,6 @@ class Magnetometer(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     year: float = parameter(2026.0, "year", "date of the field, in decimal years", low=FIRST_YEAR, high=LAST_YEAR)
     noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field")
 

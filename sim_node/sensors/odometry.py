@@ -31,7 +31,6 @@ class Odometry(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     linear: Noise = group(Noise(density=0.01, scale_error=0.01), "m/s", "linear velocity")
     angular: Noise = group(Noise(density=1e-3, bias_instability=5e-4), "rad/s", "angular velocity")
 
@@ -149,7 +148,6 @@ class GroundTruth(SensorType):
     """Measures its frame's pose in the fixed frame, and its twist along the frame's own axes, without noise."""
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
 
     channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
 

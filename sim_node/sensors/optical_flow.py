@@ -31,7 +31,6 @@ class OpticalFlow(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     range_min: float = parameter(0.08, "m", "minimum range", low=0.0, high=1e6)
     range_max: float = parameter(30.0, "m", "maximum range", above=0.0, high=1e6)
     noise: Noise = group(Noise(deviation=0.05, saturation=7.4), "rad/s", "flow")

@@ -32,7 +32,6 @@ class Rangefinder(SensorType):
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     range_min: float = parameter(0.1, "m", "minimum range", low=0.0, high=1e6)
     range_max: float = parameter(12.0, "m", "maximum range", above=0.0, high=1e6)
     field_of_view: float = parameter(0.035, "rad", "full angle of the cone", low=0.0, high=3.0)

@@ -17,7 +17,6 @@ class WrenchSensor(SensorType):
     """Base of sensors of a force (N) and a torque (N m) about their frame's origin, along its axes."""
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     force: Noise = group(Noise(), "N", "force")
     torque: Noise = group(Noise(), "N m", "torque")
 

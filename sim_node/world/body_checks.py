@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from sim_node.world.bodies import MIN_TIMESTEP_NS, Body, Physics
 from sim_node.world.contact_checks import contact_problems
-from sim_node.world.declared import BAD, faults, keys_of, plan_of, read
+from sim_node.world.declared import faults
 from sim_node.world.joint_checks import mimic_problems
 from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
-from sim_node.world.readers.yaml_section import Context, listed, section
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.readers.yaml_section import listed, setting
 
 MAX_SUBSTEPS = 10_000
 
@@ -152,17 +151,5 @@ class Bodies(Kind[Body]):
         return body if mimic is None else replace(body, mimic=replace(mimic, joint=rename.under(mimic.joint)))
 
 
-@section("physics", keys_of(Physics))
-def read_physics(value: Value, context: Context) -> None:
-    """Read how bodies are simulated."""
-    physics = read(Physics, value)
-    if physics is BAD:
-        return
-    context.physics = physics
-    table = value.table(keys_of(Physics))
-    for key, (name, _) in plan_of(Physics).by_key.items():
-        if (part := table.get(key)) is not None:
-            part.sets(getattr(physics, name), "physics", name)
-
-
+setting("physics", Physics)
 listed("bodies", "Rigid bodies.", Body)

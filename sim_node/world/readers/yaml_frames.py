@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sim_node import names
-from sim_node.world.declared import BAD, keys_of, plan_of, read
+from sim_node.world.declared import BAD, keys_of, read
 from sim_node.world.mates import attachment_keys, read_attachment
 from sim_node.world.model import Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import KeyPlace, quoted
 from sim_node.world.readers.keys import Form, Keys, by_key, frame, listing, text
-from sim_node.world.readers.yaml_section import Context, frame_name, section
+from sim_node.world.readers.yaml_section import Context, frame_name, section, setting
 from sim_node.world.readers.yaml_values import Value, read_parameters
 from sim_node.world.sensor_types import SENSOR_TYPES
 
@@ -59,15 +59,7 @@ def read_origin(value: Value, context: Context) -> None:
         value.sets(found, "origin")
 
 
-@section("time", keys_of(TimeGrid))
-def read_time(value: Value, context: Context) -> None:
-    """Read when a run starts and the time between its instants."""
-    found = read(TimeGrid, value)
-    if found is not BAD:
-        context.time = found
-        for key, (field, _) in plan_of(TimeGrid).by_key.items():
-            if (part := value.get(key)) is not None:
-                part.sets(getattr(found, field), "time", field)
+setting("time", TimeGrid)
 
 
 @section("static_patterns", listing("Name patterns of static sensors.", text("")))

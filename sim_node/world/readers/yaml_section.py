@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry, calling_module
 from sim_node.world.bodies import Physics
-from sim_node.world.declared import BAD, keys_of, read
+from sim_node.world.declared import BAD, keys_of, plan_of, read
 from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
 from sim_node.world.part import kind_of
@@ -191,6 +191,22 @@ def single(key: str, kind: type[Any]) -> None:
             value.sets(found, key)
 
     SECTIONS.add(key, module=calling_module())(read_part)
+    SECTION_FORMS[key] = keys_of(kind)
+
+
+def setting(key: str, kind: type[Any]) -> None:
+    """Register a top-level key that is a field of the world, whose own fields are declared."""
+
+    def read_setting(value: Value, context: Context) -> None:
+        found = read(kind, value)
+        if found is BAD:
+            return
+        setattr(context, key, found)
+        for spelled, (name, _) in plan_of(kind).by_key.items():
+            if (part := value.get(spelled)) is not None:
+                part.sets(getattr(found, name), key, name)
+
+    SECTIONS.add(key, module=calling_module())(read_setting)
     SECTION_FORMS[key] = keys_of(kind)
 
 
