@@ -7,56 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from sim_node import names
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.declared import faults
-from sim_node.world.fields import pose_faults
-from sim_node.world.model import MIN_STEP_NS, Motion, Sensor, StaticFrame, World
+from sim_node.world.model import MIN_STEP_NS, World
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
-from sim_node.world.readers.yaml_poses import Scale
-
-BoolArray = npt.NDArray[np.bool_]
-
-
-def static_problems(world: World) -> Iterator[Problem]:
-    """Yield problems of the poses, then of the scales, of frames and sensors."""
-    statics = (*world.of(StaticFrame), *world.of(Sensor))
-    if statics:
-        poses = np.array([frame.pose for frame in statics])
-        for row, message in pose_faults(poses):
-            yield _named(statics[row], "pose", message)
-    for frame in statics:
-        if frame.scale is not None:
-            yield from (_named(frame, "scale", message) for _, message in Scale().faults(frame.scale))
-        if frame.size is not None and not (frame.size > 0.0).all():
-            yield _named(frame, "size", f"{frame.size.tolist()} must be above zero")
-
-
-def motion_problems(motion: Motion) -> Iterator[Problem]:
-    """Yield problems of the modes, poses and times of a motion."""
-    for key, message in faults(motion):
-        yield _named(motion, key, message)
-    for row, message in pose_faults(motion.poses):
-        yield _named(motion, f"poses[{row}]", message)
-    backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)
-    if len(backwards):
-        row = int(backwards[0]) + 1
-        found = f"{motion.times_ns[row]} after {motion.times_ns[row - 1]}"
-        yield _named(motion, f"times_ns[{row}]", f"{found}; times must increase")
-    if np.abs(motion.times_ns).max() > MAX_STAMP_NS:
-        yield _named(motion, "times_ns", f"out of range; allowed: {-MAX_STAMP_NS} to {MAX_STAMP_NS}")
-
-
-def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:
-    name = of.frame if isinstance(of, Motion) else of.name
-    return Problem(of.place.where, f"{shown_key(name)}: {part}", message)
-
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
 
 # Comparing two similar names takes about 60 us: in a large world, only the first missing parents get a hint.
 MAX_COMPARED = 10_000

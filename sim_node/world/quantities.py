@@ -26,9 +26,17 @@ from sim_node.world.writers.values import plain, seconds
 
 
 class Plain:
-    """What is kept, checked and written as it is."""
+    """What is kept, checked and written as it is. By itself, it is read with other fields or later."""
 
     is_array: ClassVar[bool] = False
+
+    def form(self, about: str) -> Form:
+        """Return that it may be anything."""
+        return keys.ANYTHING
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Return the value itself."""
+        return value
 
     @property
     def settles(self) -> bool:

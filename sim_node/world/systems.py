@@ -60,12 +60,12 @@ class Shape(Plain):
         """Return the form of its mapping."""
         return SHAPE_KEYS
 
-    def read(self, value: Value, context: Any) -> ContactGeometry:
+    def read(self, value: Value, context: Any) -> Any:
         """Read it."""
         shape, name = read(Geometry, value, context, known=SHAPE_KEYS), value.get("name")
         called = f"geometry_{value.key}" if name is None else name.text()
         if shape is BAD:
-            return BAD  # type: ignore[no-any-return]
+            return BAD
         massive = shape.mass > 0.0 or value.get("density") is None
         return ContactGeometry(called, shape, massive=massive, place=value.place)
 
@@ -235,15 +235,15 @@ class System:
 def _named_once(parts: Iterable[Any], first: dict[str, Place], errors: list[Problem]) -> Iterator[Any]:
     """Yield the parts whose names are valid, and new among those that are first; record the others."""
     for each in parts:
-        there = each.place if "/" in each.name else first.setdefault(each.name, each.place)
-        if "/" in each.name:
-            fault = f"the name {each.name!r} has a slash, which is not allowed in a system"
-            errors.append(Problem(*each.place, fault))
-        elif there is not each.place:
-            fault = f"a second {each.name!r} in one system, the first is at {there.where}"
-            errors.append(Problem(*each.place, fault))
+        name, place = each.name, each.place
+        if "/" in name:
+            fault = f"the name {name!r} has a slash, which is not allowed in a system"
+        elif (there := first.setdefault(name, place)) is not place:
+            fault = f"a second {name!r} in one system, the first is at {there.where}"
         else:
             yield each
+            continue
+        errors.append(Problem(place.where, place.key, fault))
 
 
 _INNER = keys_of(System, but=("parent",))
