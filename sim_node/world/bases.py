@@ -151,25 +151,6 @@ def kind_of(shape: BaseType) -> str:
     return next(name for name, each in BASE_TYPES.items() if each is type(shape))
 
 
-def base_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's bases."""
-    bodies = {body.name: body.joint for body in world.bodies}
-    bodies.update({model.full_name(link.name): "" for model in world.models for link in model.links if link.is_body})
-    joints = actuated_joints(world)
-    driven = {(actuator.joint, actuator.type) for actuator in world.actuators}
-    named = {vehicle.name for vehicle in world.vehicles}
-    carried: set[str] = set()
-    for index, base in enumerate(world.parts.get("bases", ())):
-        for key, message in _faults(base, bodies, joints, driven):
-            yield _problem(base, index, key, message)
-        if base.name in named:
-            yield _problem(base, index, "name", f"a second vehicle {quoted(base.name)}")
-        if base.body in carried:
-            yield _problem(base, index, "body", f"{quoted(base.body)} is driven by another base, too")
-        named.add(base.name)
-        carried.add(base.body)
-
-
 def _faults(
     base: Base, bodies: Mapping[str, str], joints: Mapping[str, str], driven: set[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
@@ -282,7 +263,23 @@ class Bases(Kind[Base]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, joints and numbers."""
-        return base_problems(world)
+        bodies = {body.name: body.joint for body in world.bodies}
+        bodies.update(
+            {model.full_name(link.name): "" for model in world.models for link in model.links if link.is_body}
+        )
+        joints = actuated_joints(world)
+        driven = {(actuator.joint, actuator.type) for actuator in world.actuators}
+        named = {vehicle.name for vehicle in world.vehicles}
+        carried: set[str] = set()
+        for index, base in enumerate(self.parts(world)):
+            for key, message in _faults(base, bodies, joints, driven):
+                yield _problem(base, index, key, message)
+            if base.name in named:
+                yield _problem(base, index, "name", f"a second vehicle {quoted(base.name)}")
+            if base.body in carried:
+                yield _problem(base, index, "body", f"{quoted(base.body)} is driven by another base, too")
+            named.add(base.name)
+            carried.add(base.body)
 
     def renamed(self, part: Base, rename: Rename) -> Base:
         """Return it on the same body, with the same joints."""

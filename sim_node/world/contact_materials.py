@@ -45,40 +45,6 @@ class ContactMaterial:
         return frozenset(self.between)
 
 
-def contact_material_problems(world: World) -> Iterator[Problem]:
-    """Yield every fault of a world's contact materials: of names, numbers, timesteps, and too many pairs of shapes."""
-    materials: tuple[ContactMaterial, ...] = world.parts.get("contact_materials", ())
-    if not materials:
-        return
-    shapes = [shape for body in world.bodies for shape in body.geometry]
-    if world.ground is not None:
-        shapes.append(world.ground.shape)
-    count = Counter(shape.surface.contact_material for shape in shapes if shape.surface is not None)
-    del count[""]
-    first: dict[frozenset[str], ContactMaterial] = {}
-    for index, each in enumerate(materials):
-        key = each.place.key or f"contact_materials[{index}]"
-
-        def problem(name: str, message: str, key: str = key, of: ContactMaterial = each) -> Problem:
-            place = of.places.get(name, of.place)
-            return Problem(place.where, place.key if name in of.places else f"{key}.{name}", message)
-
-        before = first.setdefault(each.pair, each)
-        if before is not each:
-            pair = " and ".join(map(quoted, each.between))
-            yield problem("between", f"a second contact material of {pair}; the first is at {before.place.where}")
-        # Materials of systems reach the bodies when they are assembled.
-        for name in each.between if not world.systems else ():
-            if name not in count:
-                yield problem("between", f"no shape is of {quoted(name)}{did_you_mean(name, count)}")
-        yield from (problem(*fault) for fault in _faults(world, each))
-        one, other = (count[name] for name in each.between)
-        pairs = one * (one - 1) // 2 if len(each.pair) == 1 else one * other
-        if pairs > MAX_PAIRS:
-            message = f"it pairs {pairs} shapes with each other, each a contact pair of MuJoCo; allowed: {MAX_PAIRS}"
-            yield problem("between", f"{message}. Give shapes friction and restitution of their own instead")
-
-
 def _faults(world: World, of: ContactMaterial) -> Iterator[tuple[str, str]]:
     wrong = list(faults(of))
     yield from wrong
@@ -100,7 +66,38 @@ class ContactMaterials(Kind[ContactMaterial]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, numbers and timesteps."""
-        return contact_material_problems(world)
+        materials: tuple[ContactMaterial, ...] = self.parts(world)
+        if not materials:
+            return
+        shapes = [shape for body in world.bodies for shape in body.geometry]
+        if world.ground is not None:
+            shapes.append(world.ground.shape)
+        count = Counter(shape.surface.contact_material for shape in shapes if shape.surface is not None)
+        del count[""]
+        first: dict[frozenset[str], ContactMaterial] = {}
+        for index, each in enumerate(materials):
+            key = each.place.key or f"contact_materials[{index}]"
+
+            def problem(name: str, message: str, key: str = key, of: ContactMaterial = each) -> Problem:
+                place = of.places.get(name, of.place)
+                return Problem(place.where, place.key if name in of.places else f"{key}.{name}", message)
+
+            before = first.setdefault(each.pair, each)
+            if before is not each:
+                pair = " and ".join(map(quoted, each.between))
+                yield problem("between", f"a second contact material of {pair}; the first is at {before.place.where}")
+            # Materials of systems reach the bodies when they are assembled.
+            for name in each.between if not world.systems else ():
+                if name not in count:
+                    yield problem("between", f"no shape is of {quoted(name)}{did_you_mean(name, count)}")
+            yield from (problem(*fault) for fault in _faults(world, each))
+            one, other = (count[name] for name in each.between)
+            pairs = one * (one - 1) // 2 if len(each.pair) == 1 else one * other
+            if pairs > MAX_PAIRS:
+                message = (
+                    f"it pairs {pairs} shapes with each other, each a contact pair of MuJoCo; allowed: {MAX_PAIRS}"
+                )
+                yield problem("between", f"{message}. Give shapes friction and restitution of their own instead")
 
     def renamed(self, part: ContactMaterial, rename: Rename) -> ContactMaterial:
         """Return it as it is."""

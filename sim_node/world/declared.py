@@ -17,24 +17,15 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sim_node.world.fields import equal, same
+from sim_node.world.fields import dataclass_transform, equal, same
 from sim_node.world.problems import Place
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_values import Table, Value
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator that does nothing: type checkers alone know it before Python 3.11."""
-        return lambda made: made
-
 
 T = TypeVar("T")
 # The key below a part, and the message.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,16 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.bounds import MAX_DISTANCE
 
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
+        """Return a decorator that does nothing: type checkers alone know it before Python 3.11."""
+        return lambda made: made
+
+
+T = TypeVar("T")
 # Vectors whose lengths differ from 1 by no more are unit up to rounding.
 UNIT = 4e-15
 # Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
@@ -47,6 +57,13 @@ def same(left: object, right: object) -> bool:
         for part in fields(left)  # type: ignore[arg-type]
         if part.name not in PROVENANCE
     )
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+def compared(made: type[T]) -> type[T]:
+    """Make a frozen dataclass that is equal to others of the same contents, wherever they were read from."""
+    made.__eq__, made.__hash__ = same, None  # type: ignore[assignment]
+    return dataclass(frozen=True, slots=True, eq=False)(made)
 
 
 def equal(left: Any, right: Any) -> bool:

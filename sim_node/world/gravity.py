@@ -65,13 +65,6 @@ def free_fall(world: World, uniform: FloatArray) -> Callable[[FloatArray], Float
     return fall
 
 
-def gravity_problems(world: World) -> Iterator[Problem]:
-    """Yield every number of point gravity that is out of range."""
-    for index, each in enumerate(world.parts.get("gravity_fields", ())):
-        key = each.place.key or f"gravity_fields[{index}]"
-        yield from (Problem(each.place.where, f"{key}.{name}", message) for name, message in faults(each))
-
-
 @part("gravity_fields", PointGravity)
 class GravityFields(Kind[PointGravity]):
     """Centres that attract all bodies."""
@@ -84,7 +77,9 @@ class GravityFields(Kind[PointGravity]):
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every number out of range."""
-        return gravity_problems(world)
+        for index, each in enumerate(self.parts(world)):
+            key = each.place.key or f"gravity_fields[{index}]"
+            yield from (Problem(each.place.where, f"{key}.{name}", message) for name, message in faults(each))
 
     def renamed(self, part: PointGravity, rename: Rename) -> None:
         """Return None: like the uniform gravity, that of the including world applies."""

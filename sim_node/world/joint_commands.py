@@ -54,36 +54,31 @@ class JointCommands:
         return not self.name or joint.startswith(f"{self.name}/")
 
 
-def command_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's groups of commanded joints."""
-    known = actuated_joints(world)
-    names: set[str] = set()
-    for index, group in enumerate(world.parts.get("joint_commands", ())):
-        key = group.place.key or f"joint_commands[{index}]"
-
-        def problem(field: str, message: str, where: Place = group.place, key: str = key) -> Problem:
-            return Problem(where.where, f"{key}.{field}", message)
-
-        if not _NAMESPACE.fullmatch(group.name):
-            message = f"{quoted(group.name)} is no namespace of topics; use letters, digits, _ and /"
-            yield problem("name", message)
-        if group.name in names:
-            yield problem("name", f"a second group {quoted(group.name)}, with the same topics; give each a name")
-        names.add(group.name)
-        for joint in group.joints:
-            if joint not in known:
-                hint = did_you_mean(joint, known)
-                yield problem("joints", f"{quoted(joint)} is no joint with one degree of freedom{hint}")
-        yield from (problem(*fault) for fault in faults(group))
-
-
 @part("joint_commands", JointCommands)
 class CommandedJoints(Kind[JointCommands]):
     """Groups of joints that are commanded on topics."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, joints and numbers."""
-        return command_problems(world)
+        known = actuated_joints(world)
+        names: set[str] = set()
+        for index, group in enumerate(self.parts(world)):
+            key = group.place.key or f"joint_commands[{index}]"
+
+            def problem(field: str, message: str, where: Place = group.place, key: str = key) -> Problem:
+                return Problem(where.where, f"{key}.{field}", message)
+
+            if not _NAMESPACE.fullmatch(group.name):
+                message = f"{quoted(group.name)} is no namespace of topics; use letters, digits, _ and /"
+                yield problem("name", message)
+            if group.name in names:
+                yield problem("name", f"a second group {quoted(group.name)}, with the same topics; give each a name")
+            names.add(group.name)
+            for joint in group.joints:
+                if joint not in known:
+                    hint = did_you_mean(joint, known)
+                    yield problem("joints", f"{quoted(joint)} is no joint with one degree of freedom{hint}")
+            yield from (problem(*fault) for fault in faults(group))
 
     def renamed(self, part: JointCommands, rename: Rename) -> JointCommands:
         """Return it with topics and joints below the prefix."""

@@ -16,7 +16,7 @@ from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import BAD, Refer, data_of, declared, given, keys_of, place_of, read, settle
 from sim_node.world.joint_fields import Limits, read_limits
 from sim_node.world.joint_motion import UNLIMITED, Stop
-from sim_node.world.joints import JOINTS
+from sim_node.world.joints import JOINTS, Z
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.quantities import ORIGIN, POINT, Flag, Number, Pair, PartOf, Plain, Text, Vector
@@ -49,7 +49,7 @@ class MateConnector(_Cached):
 
     name: str = given(None, "Unique in its owner")
     position: FloatArray = given(POINT, "Position in the body or system", "m", default=ORIGIN)
-    main_axis: FloatArray = given(Vector(3), "The axis that mates align", default=(0.0, 0.0, 1.0))
+    main_axis: FloatArray = given(Vector(3), "The axis that mates align", default=Z)
     normal: FloatArray | None = given(Vector(3), "An axis across the main axis", default=None)
     place: Place = place_of(default=NO_PLACE)
     # After the other mates have placed the bodies.
@@ -63,8 +63,10 @@ class MateConnector(_Cached):
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:
         """Record axes that define no frame, which cannot be made."""
-        axis, across = found.get("main_axis", np.array((0.0, 0.0, 1.0))).tolist(), found.get("normal")
-        if fault := axes_fault(axis, None if across is None else across.tolist()):
+        axis, across = found.get("main_axis", np.array(Z)), found.get("normal")
+        if "main_axis" in table and "main_axis" not in found:
+            return
+        if fault := axes_fault(axis.tolist(), None if across is None else across.tolist()):
             at = table.get("main_axis" if across is None or fault.startswith("main_axis") else "normal")
             (at or table.value).error(fault)
 

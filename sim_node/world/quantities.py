@@ -475,9 +475,8 @@ class Pair(ListOf):
 
     def read(self, value: Value, context: Any) -> tuple[Any, ...]:
         """Read a list of two."""
-        errors = len(value.report.errors)
         found = tuple(self.item.read(each, context) for each in value.items())
-        if len(found) != 2 and len(value.report.errors) == errors:
+        if isinstance(value.node, Sequence) and len(found) != 2:
             value.error(f"two {self.noun} are needed, found {value.found()}")
         return found
 

@@ -34,42 +34,41 @@ class NamedSignal:
     place: Place = place_of(default=NO_PLACE)
 
 
-def signal_problems(world: World) -> Iterator[Problem]:
-    """Yield every fault of a world's signals."""
-    actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
-    joints = driven_joints(world)
-    names: set[str] = set()
-    for index, signal in enumerate(world.parts.get("signals", ())):
-        key, where = signal.place.key or f"signals[{index}]", signal.place.where
-        if signal.name in names:
-            yield Problem(where, key, f"a second signal {quoted(signal.name)}")
-        names.add(signal.name)
-        if not signal.name.strip("/") or "//" in signal.name:
-            yield Problem(where, key, f"{quoted(signal.name)} is no name of a topic")
-        if signal.quantity not in (*OF_JOINTS, *OF_ACTUATORS):
-            allowed = ", ".join((*OF_JOINTS, *OF_ACTUATORS))
-            yield Problem(where, key, f"quantity: found {quoted(signal.quantity)}; allowed: {allowed}")
-        elif signal.quantity in OF_JOINTS and signal.of not in joints:
-            message = f"of: {quoted(signal.of)} is no joint with one degree of freedom{did_you_mean(signal.of, joints)}"
-            yield Problem(where, key, message)
-        elif signal.quantity in OF_ACTUATORS and signal.of not in actuators:
-            hint = did_you_mean(signal.of, actuators)
-            yield Problem(where, key, f"of: {quoted(signal.of)} is no actuator{hint}")
-        elif signal.quantity in OF_DRIVES and not actuators[signal.of]:
-            message = f"quantity: only implicit actuators, and effort actuators with a name, have a {signal.quantity}"
-            yield Problem(where, key, message)
-        if signal.input and signal.quantity not in INPUTS:
-            message = f"input: a {signal.quantity} cannot be set; allowed: {', '.join(INPUTS)}"
-            yield Problem(where, key, message)
-
-
 @part("signals", NamedSignal)
 class Signals(Kind[NamedSignal]):
     """Numbers of joints and actuators that are topics."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names and quantities."""
-        return signal_problems(world)
+        actuators = {each.name or each.joint: each.is_commanded for each in world.actuators}
+        joints = driven_joints(world)
+        names: set[str] = set()
+        for index, signal in enumerate(self.parts(world)):
+            key, where = signal.place.key or f"signals[{index}]", signal.place.where
+            if signal.name in names:
+                yield Problem(where, key, f"a second signal {quoted(signal.name)}")
+            names.add(signal.name)
+            if not signal.name.strip("/") or "//" in signal.name:
+                yield Problem(where, key, f"{quoted(signal.name)} is no name of a topic")
+            if signal.quantity not in (*OF_JOINTS, *OF_ACTUATORS):
+                allowed = ", ".join((*OF_JOINTS, *OF_ACTUATORS))
+                yield Problem(where, key, f"quantity: found {quoted(signal.quantity)}; allowed: {allowed}")
+            elif signal.quantity in OF_JOINTS and signal.of not in joints:
+                message = (
+                    f"of: {quoted(signal.of)} is no joint with one degree of freedom{did_you_mean(signal.of, joints)}"
+                )
+                yield Problem(where, key, message)
+            elif signal.quantity in OF_ACTUATORS and signal.of not in actuators:
+                hint = did_you_mean(signal.of, actuators)
+                yield Problem(where, key, f"of: {quoted(signal.of)} is no actuator{hint}")
+            elif signal.quantity in OF_DRIVES and not actuators[signal.of]:
+                message = (
+                    f"quantity: only implicit actuators, and effort actuators with a name, have a {signal.quantity}"
+                )
+                yield Problem(where, key, message)
+            if signal.input and signal.quantity not in INPUTS:
+                message = f"input: a {signal.quantity} cannot be set; allowed: {', '.join(INPUTS)}"
+                yield Problem(where, key, message)
 
     def renamed(self, part: NamedSignal, rename: Rename) -> NamedSignal:
         """Return it of the same joint or actuator."""

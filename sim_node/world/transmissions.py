@@ -42,37 +42,32 @@ class Transmission:
     place: Place = place_of("name", default=NO_PLACE)
 
 
-def transmission_problems(world: World) -> Iterator[Problem]:
-    """Yield every fault of a world's transmissions."""
-    known = driven_joints(world)
-    names: set[str] = set()
-    for index, transmission in enumerate(world.parts.get("transmissions", ())):
-        key = transmission.place.key or f"transmissions[{index}]"
-
-        def problem(message: str, key: str = key, where: Place = transmission.place) -> Problem:
-            return Problem(where.where, key, message)
-
-        if transmission.name in names or transmission.name in known:
-            yield problem(f"{quoted(transmission.name)} is the name of another transmission or joint")
-        names.add(transmission.name)
-        if not transmission.joints:
-            yield problem("it has no joints; give joints: {NAME: COEFFICIENT}")
-        for joint, coefficient in transmission.joints:
-            if joint not in known:
-                yield problem(f"{quoted(joint)} is no joint with one degree of freedom{did_you_mean(joint, known)}")
-            if not math.isfinite(coefficient) or coefficient == 0.0:
-                yield problem(
-                    f"joints.{shown_key(joint)}: {coefficient:g} is out of range; it must be finite and not 0"
-                )
-
-
 @part("transmissions", Transmission)
 class Transmissions(Kind[Transmission]):
     """Gears, differentials, and sums of positions for actuators."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, joints and numbers."""
-        return transmission_problems(world)
+        known = driven_joints(world)
+        names: set[str] = set()
+        for index, transmission in enumerate(self.parts(world)):
+            key = transmission.place.key or f"transmissions[{index}]"
+
+            def problem(message: str, key: str = key, where: Place = transmission.place) -> Problem:
+                return Problem(where.where, key, message)
+
+            if transmission.name in names or transmission.name in known:
+                yield problem(f"{quoted(transmission.name)} is the name of another transmission or joint")
+            names.add(transmission.name)
+            if not transmission.joints:
+                yield problem("it has no joints; give joints: {NAME: COEFFICIENT}")
+            for joint, coefficient in transmission.joints:
+                if joint not in known:
+                    yield problem(f"{quoted(joint)} is no joint with one degree of freedom{did_you_mean(joint, known)}")
+                if not math.isfinite(coefficient) or coefficient == 0.0:
+                    yield problem(
+                        f"joints.{shown_key(joint)}: {coefficient:g} is out of range; it must be finite and not 0"
+                    )
 
     def renamed(self, part: Transmission, rename: Rename) -> Transmission:
         """Return it on the same joints."""
