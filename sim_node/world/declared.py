@@ -119,7 +119,7 @@ class Nested(NamedTuple):
             else:
                 found = _read_keys(own, value.table(mapping), context)
                 for why, some in self.needs.items() if isinstance(value.node, MappingNode) else ():
-                    if why and not any(key in value.node.entries for key in some):
+                    if why and all(value.get(key) is None for key in some):
                         value.error(why)
             if self.then is not None:
                 self.then(found, value, context)
@@ -371,7 +371,7 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     either = list(plan.at_most_one)
     shared = {name for each in plan.spread.values() for name in each.names}
     for name, key, said in plan.fields:
-        if name in shared or key in but:
+        if name in shared or key in but or said.holds is None:
             continue
         if (inner := _inlined(said)) is not None:
             forms.update(keys_of(inner))
@@ -466,12 +466,12 @@ def read_fields(
         if not any(key in table for key in some):
             value.error(why)
     for why, some in plan.one_of.items():
-        given = [key for key in some if key in table]
-        if len(given) != 1:
-            value.error(why.format(found=" and ".join(given) or "none"))
-    for first, second in plan.at_most_one:
-        if first in table and (given := table.get(second)) is not None:
-            given.error(f"cannot be combined with {first}; give one of them")
+        several = [key for key in some if key in table]
+        if len(several) != 1:
+            value.error(why.format(found=" and ".join(several) or "none"))
+    for one, other in plan.at_most_one:
+        if one in table and (given := table.get(other)) is not None:
+            given.error(f"cannot be combined with {one}; give one of them")
     for name in plan.maps:
         own = keys_of(kind)
         found[name] = {key: given.place for key in table if key in own and (given := table.get(key)) is not None}
