@@ -72,7 +72,7 @@ def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
 def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
     if world.bodies or world.models or world.ground is not None:
-        need_mujoco(world)
+        need_mujoco(world.source)
         from sim_node.viewing.mujoco_shapes import geoms_of
 
         shapes += geoms_of(world, layout_of(world))

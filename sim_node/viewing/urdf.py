@@ -150,7 +150,7 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
     """Yield the geometry of each row that URDF supports: visual, collision or both."""
     collision = []
     if any(part.only == "collision" for body in world.bodies for part in body.geometry):
-        need_mujoco(world)
+        need_mujoco(world.source)
         from sim_node.viewing.mujoco_shapes import collision_geoms_of
 
         collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, layout_of(world))]
@@ -203,7 +203,7 @@ def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
     """Return for each row that is a body its inertia, from shapes and world file, as compiled by MuJoCo."""
     if not world.bodies and not world.models:
         return {}
-    need_mujoco(world)
+    need_mujoco(world.source)
     from sim_node.physics.mujoco_model import compile_model
 
     model = compile_model(world, layout).model

@@ -138,7 +138,7 @@ def _with_axes(found: dict[str, Any], value: Value, context: Any) -> None:
 
 JOINT = Nested(
     (
-        *("joint", "axes", "anchor", "damping", "armature", "spring_stiff", "friction_loss", "spring_zero", "q", "qd"),
+        *("axes", "joint", "anchor", "damping", "armature", "spring_stiff", "friction_loss", "spring_zero", "q", "qd"),
         *("limits", "stop", "mimic"),
     ),
     "How it moves in its parent.",

@@ -14,7 +14,7 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.bounds import MAX_DISTANCE
 
 if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
+    from typing_extensions import dataclass_transform as dataclass_transform
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:

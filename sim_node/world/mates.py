@@ -280,7 +280,7 @@ class Mate:
         found.setdefault("name", f"mates[{table.value.key}]")
         if (kind := only_kind(table, tuple(MATES))) is None:
             return
-        mate, ends = MATES[kind.key], _ENDS.read(kind, None)
+        mate, ends = MATES[str(kind.key)], _ENDS.read(kind, None)
         places = tuple(each.place for each in kind.items()) if len(ends) == 2 else ()
         found |= {"kind": mate.name, "connectors": ends, "connector_places": places, "values": read_values(table, mate)}
 
@@ -358,7 +358,7 @@ def read_attachment(value: Value | None, frame: str, context: Any) -> None:
     own = table.get("connector")
     connector = MateConnector("connector") if own is None else read_connector("connector", own)
     errors = len(value.report.errors)
-    mate, reference = MATES[target.key], target.text()
+    mate, reference = MATES[str(target.key)], target.text()
     values = read_values(table, mate)
     if connector is not BAD and len(value.report.errors) == errors:
         both = (reference, f"{frame}/{connector.name}")

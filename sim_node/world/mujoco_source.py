@@ -22,7 +22,6 @@ from sim_node.world.readers.xml_elements import quoteattr
 if TYPE_CHECKING:
     from mujoco import MjsBody, MjSpec
 
-    from sim_node.world.model import World
     from sim_node.world.readers.xml_elements import Element
 
 # MuJoCo draws groups 0 to 2.
@@ -85,10 +84,10 @@ def _glfw_named() -> Iterator[None]:
         del os.environ[GLFW]
 
 
-def need_mujoco(world: World) -> None:
-    """Raise WorldError if MuJoCo, which the bodies of a world need, cannot be imported."""
+def need_mujoco(source: str) -> None:
+    """Raise WorldError if MuJoCo, which the bodies of a world in a file need, cannot be imported."""
     if fault := mujoco_fault():
-        raise WorldError([Problem(Where(world.source), "bodies", f"bodies need MuJoCo, {fault}")])
+        raise WorldError([Problem(Where(source), "bodies", f"bodies need MuJoCo, {fault}")])
 
 
 _LINE = re.compile(r",? line (\d+)(, column \d+)?")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.declared import BAD, Fault, Refer, Spread, declared, given, place_of, rule, settle
 from sim_node.world.fields import floats
-from sim_node.world.mesh_files import MESHES_SHOWN, mesh_fault, volume_of
+from sim_node.world.mesh_files import MESHES_SHOWN, mesh_fault, triangles_of
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.quantities import ORIGIN, POINT, Colour, FileOf, Inlined, Number, PartOf, Plain, Word
 from sim_node.world.readers.keys import Form, Keys, either, listing, number, one_or_each, text, vector, word
@@ -23,7 +23,7 @@ from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_poses import SCALE, UNMOVED, Pose, scale_of
 from sim_node.world.readers.yaml_values import TRUE, Table, Value
 from sim_node.world.surfaces import ONLY, Material, Surface
-from sim_node.world.triangles import Triangles, hull_of
+from sim_node.world.triangles import Triangles, hull_of, solid_of
 from sim_node.world.writers.values import one_or_more, plain
 
 # The names of a shape's sizes (m; whole lengths). Cylinders and capsules lie along z, a plane faces z.
@@ -40,6 +40,14 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "xyz": ("length",),
 }
 SHAPES_WITHOUT_MASS = ("plane", "xyz")
+# From the sizes of a shape in their order, m^3.
+VOLUMES: dict[str, Callable[..., float]] = {
+    "box": lambda x, y, z: x * y * z,
+    "sphere": lambda r: 4.0 / 3.0 * math.pi * r**3,
+    "cylinder": lambda r, length: math.pi * r**2 * length,
+    "capsule": lambda r, length: math.pi * r**2 * (length + 4.0 / 3.0 * r),
+    "ellipsoid": lambda x, y, z: 4.0 / 3.0 * math.pi * x * y * z,
+}
 # m; half of a denormal number may be zero, which MuJoCo refuses.
 MIN_SIZE = 1e-12
 MASS = Number(0.0, MAX_MASS)
@@ -322,3 +330,37 @@ class Inertial:
     mass: float = given(Number(high=MAX_MASS, above=0.0), "Mass", "kg")
     inertia: FloatArray = given(Inertia(), "Inertia about the centre of mass, in the axes of the body, kg m^2")
     centre: FloatArray = given(POINT, "Centre of mass in the body", "m", default=ORIGIN, key="center")
+
+
+def volume_of(shape: Geometry) -> float:
+    """Return the volume of a shape, m^3. Raises ValueError for shapes without one."""
+    if shape.shape == "mesh":
+        return solid_mesh(shape)[0]
+    if shape.shape not in VOLUMES:
+        raise ValueError(f"a {shape.shape} has no volume; those with one are {', '.join(VOLUMES)}, mesh")
+    return VOLUMES[shape.shape](*shape.size.tolist())
+
+
+def solid_mesh(shape: Geometry) -> tuple[float, FloatArray, FloatArray]:
+    """Return volume (m^3), centre (3,) and inertia (3, 3) about it per kg (m^2) of a mesh, in its own axes.
+
+    They are those of its convex hull if the triangles are not closed.
+
+    Raises:
+        ValueError: It has no volume, or its file cannot be read.
+        ImportError: The file needs MuJoCo.
+    """
+    found = scaled_triangles(shape)
+    try:
+        return solid_of(found if found.is_closed() else hull_of(found.vertices))
+    except ValueError:  # inside out
+        return solid_of(hull_of(found.vertices))
+
+
+def scaled_triangles(shape: Geometry) -> Triangles:
+    """Return the triangles of a mesh in metres. Raises as `solid_mesh` does."""
+    if shape.triangles is not None:
+        return shape.triangles.scaled(shape.size)
+    if shape.file is None or shape.is_shown_only:
+        raise ValueError("a mesh that is only shown has no volume")
+    return triangles_of(shape.file).scaled(shape.size)

@@ -14,8 +14,8 @@ from sim_node.formats.openplx.parts import line_of, shape, value_of
 from sim_node.formats.openplx.values import OPAQUE, Undefined, components
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.locate import LocateError
-from sim_node.world.mesh_files import mesh_fault, scaled_triangles
-from sim_node.world.shapes import Geometry
+from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.shapes import Geometry, scaled_triangles
 from sim_node.world.triangles import Triangles, hull_of, solid_of
 
 # A hull that is larger than its mesh by more is told of.
