@@ -15,7 +15,6 @@ from sim_node import names
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
-from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.declared import BAD, keys_of, read, read_fields
 from sim_node.world.depths import depth_below
@@ -26,12 +25,12 @@ from sim_node.world.quantities import ListOf, PartOf
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.keys import Keys, by_name, either, frame, listing, text
 from sim_node.world.readers.yaml_frames import FRAME_KEYS, SENSORS_FORM, read_frames, read_sensors
-from sim_node.world.readers.yaml_nodes import Mapping, Scalar, compose
+from sim_node.world.readers.yaml_nodes import Mapping, compose
+from sim_node.world.readers.yaml_parts import model_file
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
 from sim_node.world.shapes import Geometry, Inertial
-from sim_node.world.unsupported import no_such_model
 from sim_node.world.vehicles import SHARED_ROTOR_KEYS, Multirotor, Rotor
 
 _ON_BODY = keys_of(Multirotor)
@@ -169,27 +168,14 @@ def _rotor_pose(rotor: Rotor) -> FloatArray:
 
 def _model(value: Value | None, context: Context, known: dict[Path, VehicleModel | None]) -> VehicleModel | None:
     """Return the model of an entry: a shipped one, or a file. Each file is read once."""
-    if value is None:
-        return None
-    found = _model_file(value, context)
+    shipped, suffixes = shipped_vehicles(), (".yaml", ".yml")
+    found = None if value is None else model_file(value, context, shipped, "model file", suffixes)
     if found is None:
         return None
     path, shown = found
     if path not in known:
         known[path] = _read_model(path, shown, context)
     return known[path]
-
-
-def _model_file(value: Value, context: Context) -> tuple[Path, Path] | None:
-    name = value.node.text if isinstance(value.node, Scalar) else ""
-    if "/" in name or Path(name).suffix in (".yaml", ".yml"):
-        return context.find(value)
-    models = shipped_vehicles()
-    if name in models:
-        return models[name], models[name]
-    hint = did_you_mean(name, models) or no_such_model(name)
-    value.error(f"found {value.found()}; allowed: {', '.join(models)}, or the path of a model file{hint}")
-    return None
 
 
 def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | None:
