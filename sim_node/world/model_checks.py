@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import World
-from sim_node.world.model_settings import SETTINGS, adopted_settings, contradicting_settings
+from sim_node.world.model_settings import SETTINGS, adopted_settings, contradicting_settings, is_same
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.mujoco_source import default_options, integrator_number
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
@@ -43,7 +43,7 @@ def overridden_options(world: World) -> Iterator[Problem]:
         differing = [
             key
             for key, value in model.options.items()
-            if key in here and key not in SETTINGS and not _same(value, here[key])
+            if key in here and key not in SETTINGS and not is_same(value, here[key])
         ]
         if differing:
             found = ", ".join(
@@ -62,10 +62,6 @@ def _options(physics: Physics, world: World) -> dict[str, Any]:
         "integrator": integrator_number(physics.integrator),
         "gravity": physics.gravity,
     }
-
-
-def _same(one: Any, other: Any) -> bool:
-    return bool(np.allclose(one, other, rtol=1e-9, atol=0.0))
 
 
 def _shown(key: str, value: Any) -> str:
