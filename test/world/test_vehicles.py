@@ -308,7 +308,7 @@ def test_a_vehicle_needs_a_body_on_a_free_joint() -> None:
         ),
         (
             {"drag_linear": [0, -1, 0]},
-            "vehicles.v.drag_linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06 N s/m",
+            "vehicles.v.drag.linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06 N s/m",
         ),
         (
             {"pilot": Pilot((Waypoint(np.array([0, 0, 1]), hold=-1.0),))},
@@ -336,7 +336,7 @@ ROTORS = "rotors: [{position: [0, 0, 0], spin: ccw, thrust_coefficient: 1e-5, mo
         ("{name: v, body: b}", "2:12: vehicles[0]: rotors is missing"),
         (
             f"{{name: v, body: b, model: iris, {ROTORS}}}",
-            "2:31: vehicles[0].model: unknown key (known: name, body, rotors, drag, pilot, autopilot, rotor)",
+            "2:31: vehicles[0].model: unknown key (known: name, body, rotors, pilot, autopilot, drag, rotor)",
         ),
         ("{name: v, body: b, rotors: [{position: [0, 0, 0]}]}", "2:40: vehicles[0].rotors[0]: max_speed is missing"),
     ],
