@@ -332,11 +332,16 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
     )
 
 
+# What `declared` is not told of plain dataclasses.
+_UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
+
+
 def plan_of(kind: type[Any]) -> Plan:
-    """Return what is said of a declared class, or of a dataclass with declared fields."""
-    if "__plan__" not in vars(kind):
-        kind.__plan__ = _plan(kind, NONE, needs=NONE, one_of=NONE, at_most_one=(), define="", bare=())
-    found: Plan = kind.__plan__
+    """Return what is said of a declared class, or of a plain dataclass with declared fields or bases."""
+    found: Plan | None = getattr(kind, "__plan__", None)
+    if found is None or ("__dataclass_fields__" in vars(kind) and "__plan__" not in vars(kind)):
+        rest = {name: getattr(found, name, nothing) for name, nothing in _UNSAID.items()}
+        found = kind.__plan__ = _plan(kind, getattr(found, "spread", NONE), **rest)
     return found
 
 
