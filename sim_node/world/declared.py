@@ -376,6 +376,7 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     either = list(plan.at_most_one)
     shared = {name for each in plan.spread.values() for name in each.names}
     for name, key, said in plan.fields:
+        forms.update((head, plan.spread[head].form) for head in plan.heads.get(name, ()) if head not in but)
         if name in shared or key in but or said.holds is None:
             continue
         if (inner := _inlined(said)) is not None:
@@ -386,7 +387,7 @@ def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
         if said.degrees:
             forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))
             either.append((key, f"{key}_deg"))
-    forms.update((key, each.form) for key, each in plan.spread.items() if key not in but)
+    forms.update((key, each.form) for key, each in plan.spread.items() if key not in but and key not in forms)
     return Keys(
         forms,
         required=() if partial else plan.required(but),
