@@ -139,7 +139,7 @@ def _given_otherwise(value: Value, context: Any) -> dict[str, Any]:
 
 @declared(
     define="shape",
-    one_of={f"one shape is needed ({', '.join(SHAPES)}), found {{found}}": SHAPES},
+    one_of={f"one shape is needed ({', '.join(SHAPES)}), found {{found}}": tuple(SHAPES)},
     at_most_one=(("mass", "density"),),
     spread={
         **{
