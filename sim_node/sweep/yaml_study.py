@@ -102,7 +102,7 @@ def _varied(value: Value | None) -> tuple[Variation, ...]:
         try:
             found.append(variation(path, text, at.place))
         except WorldError as error:
-            value.report.errors.extend(error.problems)
+            at.report.errors.extend(error.problems)
     return tuple(found)
 
 
