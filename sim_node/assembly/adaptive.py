@@ -11,7 +11,7 @@ from sim_node.assembly.mate_motion import at_rest, given_values, motion_pose, pa
 from sim_node.assembly.table import Table
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.systems import Mate
+from sim_node.world.mates import Mate
 
 
 def without_adaptive(table: Table) -> Table:

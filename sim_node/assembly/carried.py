@@ -14,7 +14,8 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joints import JOINTS
 from sim_node.world.mate_types import MateType
-from sim_node.world.systems import Mate, RigidBody
+from sim_node.world.mates import Mate
+from sim_node.world.systems import RigidBody
 
 # Assembled positions may be beyond limits by this much, m or rad.
 ROUNDING = 1e-7

@@ -9,8 +9,8 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry, Inertial
-from sim_node.world.mesh_files import solid_mesh, volume_of
+from sim_node.world.bodies import Body
+from sim_node.world.shapes import SHAPES_WITHOUT_MASS, Geometry, Inertial, solid_mesh, volume_of
 from sim_node.world.systems import ContactGeometry, RigidBody
 
 # Of a slider, relative to the body that it holds.

@@ -10,7 +10,7 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joints import JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.mate_types import MateType
-from sim_node.world.systems import Mate
+from sim_node.world.mates import Mate
 
 
 def at_rest(mate: Mate) -> FloatArray:

@@ -14,8 +14,9 @@ from sim_node.assembly.carried import Hung, Link, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
 from sim_node.spatial.geometry import poses as pose_math
-from sim_node.world.bodies import Body, LoopClosure
+from sim_node.world.bodies import Body
 from sim_node.world.joint_motion import RELAXATION
+from sim_node.world.loops import LoopClosure
 from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
 from sim_node.world.systems import RigidBody, System

@@ -25,7 +25,8 @@ from sim_node.assembly.table import Table
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.systems import Mate, System
+from sim_node.world.mates import Mate
+from sim_node.world.systems import System
 
 # Degrees of freedom of a part that nothing holds in the world.
 FLOATING = 6

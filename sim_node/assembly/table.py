@@ -11,9 +11,10 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
+from sim_node.world.mates import Mate, MateConnector, RedirectedMateConnector, connector_poses
 from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.problems import Place, Problem, quoted, shown_key
-from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector, RigidBody, System, connector_poses
+from sim_node.world.systems import RigidBody, System
 
 Frame = System | RigidBody | StaticFrame | Motion | Body | None
 MAX_COMPARED = 10_000

@@ -13,14 +13,15 @@ from sim_node.formats.urdf_textures import TextureReader, material_of
 from sim_node.formats.xml_roots import XmlFile
 from sim_node.packages import how_to_install
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
 from sim_node.world.image_files import Colour
 from sim_node.world.locate import LocateError
+from sim_node.world.mesh_files import MESHES, MESHES_SHOWN
 from sim_node.world.problems import quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.shapes import Geometry
 
 COLLADA = ".dae"
 READ = (*MESHES, COLLADA)

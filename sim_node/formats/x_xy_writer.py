@@ -12,10 +12,11 @@ from sim_node.formats.x_xy import AXES_SEED
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import x_xy
-from sim_node.world.bodies import Body, Geometry
+from sim_node.world.bodies import Body
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
 from sim_node.world.readers.xml_elements import quoteattr
+from sim_node.world.shapes import Geometry
 
 INDENT = "    "
 

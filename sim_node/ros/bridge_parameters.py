@@ -16,87 +16,59 @@ from sim_node.mavlink.setpoints import Limits
 from sim_node.mavlink.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.mavlink.tlog import Playback
 from sim_node.mavlink.topics import FrameNames, is_namespace
-from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec
+from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec, changing, fixed
 
 TF_PARENTS = ("map", "odom", "none")
 
 SPECS: dict[str, ParameterSpec] = {
-    "urls": ParameterSpec(
-        ["udpin:127.0.0.1:14540"],
-        "Links: udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT, serial:DEVICE:BAUD.",
-        fixed=True,
+    "urls": fixed(
+        ["udpin:127.0.0.1:14540"], "Links: udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT, serial:DEVICE:BAUD."
     ),
-    "tlog": ParameterSpec("", "A telemetry log to play instead of the links.", fixed=True),
-    "tlog_speed": ParameterSpec(1.0, "Its pace; 0.0 is as fast as possible.", fixed=True, low=0.0, high=1000.0),
-    "system_id": ParameterSpec(255, "Our own MAVLink system id.", fixed=True, low=1, high=255),
-    "component_id": ParameterSpec(191, "Our own MAVLink component id.", fixed=True, low=1, high=255),
-    "vehicle_name": ParameterSpec("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id.", fixed=True),
-    "vehicle_names": ParameterSpec("", "Names of individual system ids, as in 1=drone,2=tower.", fixed=True),
-    "sensor_namespace": ParameterSpec(
-        "",
-        "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names.",
-        fixed=True,
+    "tlog": fixed("", "A telemetry log to play instead of the links."),
+    "tlog_speed": fixed(1.0, "Its pace; 0.0 is as fast as possible.", 0.0, 1000.0),
+    "system_id": fixed(255, "Our own MAVLink system id.", 1, 255),
+    "component_id": fixed(191, "Our own MAVLink component id.", 1, 255),
+    "vehicle_name": fixed("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id."),
+    "vehicle_names": fixed("", "Names of individual system ids, as in 1=drone,2=tower."),
+    "sensor_namespace": fixed(
+        "", "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names."
     ),
-    "map_frame": ParameterSpec("map", "Frame of local positions; {name} is the vehicle's name.", fixed=True),
-    "odom_frame": ParameterSpec("{name}/odom", "Frame of odometry without a known heading.", fixed=True),
-    "base_frame": ParameterSpec("{name}/base_link", "Frame of the vehicle.", fixed=True),
-    "tf_parent": ParameterSpec(
-        "map", "Parent of the vehicle's frame on /tf; none sends no moving frames.", fixed=True, words=TF_PARENTS
+    "map_frame": fixed("map", "Frame of local positions; {name} is the vehicle's name."),
+    "odom_frame": fixed("{name}/odom", "Frame of odometry without a known heading."),
+    "base_frame": fixed("{name}/base_link", "Frame of the vehicle."),
+    "tf_parent": fixed("map", "Parent of the vehicle's frame on /tf; none sends no moving frames.", words=TF_PARENTS),
+    "tf_rate": fixed(60.0, "Interpolated poses on /tf per second (Hz).", 1.0, 1000.0),
+    "tf_delay": changing(
+        0.1, "How far in the past these poses are (s); use more than the gaps of telemetry.", 0.0, 5.0
     ),
-    "tf_rate": ParameterSpec(60.0, "Interpolated poses on /tf per second (Hz).", fixed=True, low=1.0, high=1000.0),
-    "tf_delay": ParameterSpec(
-        0.1, "How far in the past these poses are (s); use more than the gaps of telemetry.", low=0.0, high=5.0
+    "tf_ahead": changing(0.0, "How far poses may be extrapolated past the newest telemetry (s).", 0.0, 1.0),
+    "setpoint_rate": fixed(20.0, "How often a setpoint is repeated (Hz).", 2.0, 100.0),
+    "setpoint_timeout": fixed(
+        0.5, "How long a setpoint is repeated without a new message (s); also how far its stamp may be off.", 0.1, 5.0
     ),
-    "tf_ahead": ParameterSpec(
-        0.0, "How far poses may be extrapolated past the newest telemetry (s).", low=0.0, high=1.0
+    "stream_rate": fixed(50.0, "Rate of the messages to request from ArduPilot (Hz); 0.0 requests none.", 0.0, 400.0),
+    "orientation_stdev": fixed(
+        0.0, "Standard deviation of each axis of imu/data's orientation (rad); 0.0: unknown.", 0.0, 10.0
     ),
-    "setpoint_rate": ParameterSpec(20.0, "How often a setpoint is repeated (Hz).", fixed=True, low=2.0, high=100.0),
-    "setpoint_timeout": ParameterSpec(
-        0.5,
-        "How long a setpoint is repeated without a new message (s); also how far its stamp may be off.",
-        fixed=True,
-        low=0.1,
-        high=5.0,
+    "angular_velocity_stdev": fixed(
+        0.0, "Standard deviation of each axis of angular rates in imu (rad/s); 0.0: unknown.", 0.0, 100.0
     ),
-    "stream_rate": ParameterSpec(
-        50.0, "Rate of the messages to request from ArduPilot (Hz); 0.0 requests none.", fixed=True, low=0.0, high=400.0
+    "linear_acceleration_stdev": fixed(
+        0.0, "Standard deviation of each axis of specific forces in imu (m/s²); 0.0: unknown.", 0.0, 1000.0
     ),
-    "orientation_stdev": ParameterSpec(
-        0.0, "Standard deviation of each axis of imu/data's orientation (rad); 0.0: unknown.", True, 0.0, 10.0
-    ),
-    "angular_velocity_stdev": ParameterSpec(
-        0.0, "Standard deviation of each axis of angular rates in imu (rad/s); 0.0: unknown.", True, 0.0, 100.0
-    ),
-    "linear_acceleration_stdev": ParameterSpec(
-        0.0, "Standard deviation of each axis of specific forces in imu (m/s²); 0.0: unknown.", True, 0.0, 1000.0
-    ),
-    "magnetic_stdev": ParameterSpec(
-        0.0, "Standard deviation of each axis of imu/mag's field (T); 0.0: unknown.", True, 0.0, 1.0
-    ),
-    "timesync": ParameterSpec(True, "Request the time of autopilots, ten times a second.", fixed=True),
-    "heartbeat_timeout": ParameterSpec(
-        3.0, "A vehicle that sends nothing for this long is not connected (s).", fixed=True, low=0.1, high=60.0
-    ),
-    "max_vehicles": ParameterSpec(32, "Further system ids are ignored.", fixed=True, low=1, high=254),
-    "signing_key": ParameterSpec(
-        "", "File with the MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits.", fixed=True
-    ),
-    "signing": ParameterSpec(
-        "required", "Whether to accept unsigned frames if there is a key.", fixed=True, words=MODES
-    ),
-    "takeoff_height": ParameterSpec(10.0, "Height of ~/cmd/takeoff above home (m).", low=0.5, high=1000.0),
-    "goto_tolerance": ParameterSpec(
-        0.5, "Distance to the target at which a goto is reached (m).", low=0.05, high=100.0
-    ),
-    "mission_file": ParameterSpec("", "Waypoints that mission/push sends: YAML or JSON."),
-    "limit_distance": ParameterSpec(
-        1000.0, "Setpoints further from home than this are refused (m).", low=0.0, high=1e6
-    ),
-    "limit_height": ParameterSpec(120.0, "Setpoints higher above home than this are refused (m).", low=0.0, high=1e5),
-    "limit_velocity": ParameterSpec(20.0, "Setpoints faster than this are refused (m/s).", low=0.0, high=1000.0),
-    "limit_acceleration": ParameterSpec(
-        10.0, "Setpoints with more acceleration than this are refused (m/s²).", low=0.0, high=1000.0
-    ),
+    "magnetic_stdev": fixed(0.0, "Standard deviation of each axis of imu/mag's field (T); 0.0: unknown.", 0.0, 1.0),
+    "timesync": fixed(True, "Request the time of autopilots, ten times a second."),
+    "heartbeat_timeout": fixed(3.0, "A vehicle that sends nothing for this long is not connected (s).", 0.1, 60.0),
+    "max_vehicles": fixed(32, "Further system ids are ignored.", 1, 254),
+    "signing_key": fixed("", "File with the MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits."),
+    "signing": fixed("required", "Whether to accept unsigned frames if there is a key.", words=MODES),
+    "takeoff_height": changing(10.0, "Height of ~/cmd/takeoff above home (m).", 0.5, 1000.0),
+    "goto_tolerance": changing(0.5, "Distance to the target at which a goto is reached (m).", 0.05, 100.0),
+    "mission_file": changing("", "Waypoints that mission/push sends: YAML or JSON."),
+    "limit_distance": changing(1000.0, "Setpoints further from home than this are refused (m).", 0.0, 1e6),
+    "limit_height": changing(120.0, "Setpoints higher above home than this are refused (m).", 0.0, 1e5),
+    "limit_velocity": changing(20.0, "Setpoints faster than this are refused (m/s).", 0.0, 1000.0),
+    "limit_acceleration": changing(10.0, "Setpoints with more acceleration than this are refused (m/s²).", 0.0, 1000.0),
 }
 SPECS |= RECORD
 # In the order of autopilot.topics.Deviations.

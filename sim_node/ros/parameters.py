@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -35,14 +36,14 @@ class ParameterFault(Exception):
 
 @dataclass(frozen=True)
 class ParameterSpec:
-    """A parameter: its default, its description, its range, and whether it is fixed during a run."""
+    """A parameter: its default, its description, its range or words, and whether it is fixed during a run."""
 
     default: str | float | int | bool | list[str]
     description: str
-    fixed: bool = False
     low: float | None = None
     high: float | None = None
     words: tuple[str, ...] = ()
+    fixed: bool = False
 
     def descriptor(self) -> ParameterDescriptor:
         """Return the descriptor for `ros2 param describe`."""
@@ -57,90 +58,55 @@ class ParameterSpec:
         return descriptor
 
 
+changing, fixed = ParameterSpec, partial(ParameterSpec, fixed=True)
 SPECS = {
-    "world": ParameterSpec(
-        DEFAULT_WORLD, "World to simulate: a path, a package:// URI or the name of a shipped world.", fixed=True
+    "world": fixed(DEFAULT_WORLD, "World to simulate: a path, a package:// URI or the name of a shipped world."),
+    "publish_rate": changing(60.0, "Ticks of /tf and /clock per simulated second (Hz).", 0.1, 10_000.0),
+    "real_time_factor": changing(1.0, "Simulated seconds per wall second; 0.0 is as fast as possible.", 0.0, 1_000.0),
+    "seed": changing(0, "Seed of all random numbers; a change applies from the next reset.", 0, 2**63 - 1),
+    "randomised": fixed(False, "Draw the positions that the world gives as ranges, with the initial seed."),
+    "processes": fixed(False, "Start the processes of the world with the node, and stop them with it."),
+    "recipes": fixed(False, "Former name of processes."),
+    "allow_network": fixed(False, "Let the world's autopilots and processes use other addresses than loopback."),
+    "frame_prefix": fixed("", "Prefix of every frame name except the fixed frame's, as in drone1/."),
+    "start_paused": fixed(False, "Wait for ~/resume before time starts."),
+    "clock": changing(True, "Publish /clock with every tick."),
+    "stamp": fixed("sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", words=STAMPS),
+    "markers": fixed(True, "Publish the shapes of the world as latched markers, for rviz."),
+    "robot_descriptions": fixed(True, "Publish a URDF of each vehicle and articulated model."),
+    "paths": fixed(True, "Publish the path of each vehicle in the last minute."),
+    "scene_graph_rate": fixed(
+        0.0, "Updates of the scene graph (JSON) per simulated second (Hz); 0.0: no scene graph.", 0.0, 1_000.0
     ),
-    "publish_rate": ParameterSpec(60.0, "Ticks of /tf and /clock per simulated second (Hz).", low=0.1, high=10_000.0),
-    "real_time_factor": ParameterSpec(
-        1.0, "Simulated seconds per wall second; 0.0 is as fast as possible.", low=0.0, high=1_000.0
+    "rotor_frame_rate": fixed(0.0, "Transforms of turning rotors per simulated second (Hz); 0.0: none.", 0.0, 1_000.0),
+    "bridge": fixed(True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does."),
+    "tf_messages": fixed(
+        "serialised", "How /tf is sent: as serialised bytes, or as message objects (slower).", words=MESSAGES
     ),
-    "seed": ParameterSpec(
-        0, "Seed of all random numbers; a change applies from the next reset.", low=0, high=2**63 - 1
-    ),
-    "randomised": ParameterSpec(
-        False, "Draw the positions that the world gives as ranges, with the initial seed.", fixed=True
-    ),
-    "processes": ParameterSpec(
-        False, "Start the processes of the world with the node, and stop them with it.", fixed=True
-    ),
-    "recipes": ParameterSpec(False, "Former name of processes.", fixed=True),
-    "allow_network": ParameterSpec(
-        False, "Let the world's autopilots and processes use other addresses than loopback.", fixed=True
-    ),
-    "frame_prefix": ParameterSpec(
-        "", "Prefix of every frame name except the fixed frame's, as in drone1/.", fixed=True
-    ),
-    "start_paused": ParameterSpec(False, "Wait for ~/resume before time starts.", fixed=True),
-    "clock": ParameterSpec(True, "Publish /clock with every tick."),
-    "stamp": ParameterSpec(
-        "sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", fixed=True, words=STAMPS
-    ),
-    "markers": ParameterSpec(True, "Publish the shapes of the world as latched markers, for rviz.", fixed=True),
-    "robot_descriptions": ParameterSpec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
-    "paths": ParameterSpec(True, "Publish the path of each vehicle in the last minute.", fixed=True),
-    "scene_graph_rate": ParameterSpec(
-        0.0, "Updates of the scene graph (JSON) per simulated second (Hz); 0.0: no scene graph.", True, 0.0, 1_000.0
-    ),
-    "rotor_frame_rate": ParameterSpec(
-        0.0, "Transforms of turning rotors per simulated second (Hz); 0.0: none.", True, 0.0, 1_000.0
-    ),
-    "bridge": ParameterSpec(
-        True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does.", fixed=True
-    ),
-    "tf_messages": ParameterSpec(
-        "serialised",
-        "How /tf is sent: as serialised bytes, or as message objects (slower).",
-        fixed=True,
-        words=MESSAGES,
-    ),
-    "simulation_interfaces": ParameterSpec(
+    "simulation_interfaces": fixed(
         "~",
         "Where the services of simulation_interfaces are: ~ below the node's name, / for the root, or a namespace; "
         "empty for none.",
-        fixed=True,
     ),
-    "allow": ParameterSpec(
-        "", "Folders, separated by colons, from which requests may spawn files and load worlds.", fixed=True
-    ),
+    "allow": fixed("", "Folders, separated by colons, from which requests may spawn files and load worlds."),
 }
 
 
 # Parameters of every node that can record.
 RECORD = {
-    "record": ParameterSpec(
-        "", "Folder of a rosbag2 bag to record the published messages; must not exist yet.", fixed=True
+    "record": fixed("", "Folder of a rosbag2 bag to record the published messages; must not exist yet."),
+    "record_topics": fixed("", "Topics to record: names, globs, re:EXPRESSION, separated by spaces."),
+    "record_exclude": fixed("", "Topics not to record."),
+    "record_compression": fixed("zstd", "Compression of the bag's chunks.", words=COMPRESSIONS),
+    "record_split_size": fixed(0.0, "Size above which a new file is started (MB); 0.0: none.", 0.0, 1e9),
+    "record_split_duration": fixed(0.0, "Time after which a new file is started (s); 0.0: none.", 0.0, 1e9),
+    "record_snapshot": fixed(
+        0.0, "Keep messages of this duration in memory (s) until ~/snapshot; 0.0: write all.", 0.0, 1e5
     ),
-    "record_topics": ParameterSpec(
-        "", "Topics to record: names, globs, re:EXPRESSION, separated by spaces.", fixed=True
-    ),
-    "record_exclude": ParameterSpec("", "Topics not to record.", fixed=True),
-    "record_compression": ParameterSpec("zstd", "Compression of the bag's chunks.", fixed=True, words=COMPRESSIONS),
-    "record_split_size": ParameterSpec(0.0, "Size above which a new file is started (MB); 0.0: none.", True, 0.0, 1e9),
-    "record_split_duration": ParameterSpec(
-        0.0, "Time after which a new file is started (s); 0.0: none.", True, 0.0, 1e9
-    ),
-    "record_snapshot": ParameterSpec(
-        0.0, "Keep messages of this duration in memory (s) until ~/snapshot; 0.0: write all.", True, 0.0, 1e5
-    ),
-    "record_max_disk": ParameterSpec(0.0, "Maximum size of the bag on disk (MB); 0.0: no limit.", True, 0.0, 1e9),
-    "record_min_free": ParameterSpec(
-        SPARE_BYTES / 1e6, "Disk space that a recording leaves free (MB).", True, 0.0, 1e9
-    ),
-    "record_when_full": ParameterSpec("go_on", "What to do when the bag or the disk is full.", True, words=WHEN_FULL),
-    "record_durable": ParameterSpec(
-        False, "Sync each chunk to the disk at once, in case of a power failure.", fixed=True
-    ),
+    "record_max_disk": fixed(0.0, "Maximum size of the bag on disk (MB); 0.0: no limit.", 0.0, 1e9),
+    "record_min_free": fixed(SPARE_BYTES / 1e6, "Disk space that a recording leaves free (MB).", 0.0, 1e9),
+    "record_when_full": fixed("go_on", "What to do when the bag or the disk is full.", words=WHEN_FULL),
+    "record_durable": fixed(False, "Sync each chunk to the disk at once, in case of a power failure."),
 }
 SPECS |= RECORD
 

@@ -9,32 +9,26 @@ from typing import Any
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.opening import open_bag
-from sim_node.ros.parameters import ParameterFault, ParameterSpec
+from sim_node.ros.parameters import ParameterFault, ParameterSpec, changing, fixed
 from sim_node.ros.playback_target import ANY
 from sim_node.text import did_you_mean
 
 SPECS: dict[str, ParameterSpec] = {
-    "bag": ParameterSpec("", "Bag to play: its folder, or one .mcap or .db3 file.", fixed=True),
-    "chunk_limit": ParameterSpec(
-        MAX_BYTES / 2**20, "Maximum size of a chunk of the bag, uncompressed (MB).", fixed=True, low=1.0, high=1e6
-    ),
-    "rate": ParameterSpec(1.0, "Seconds of the bag per second; 0.0 is as fast as possible.", low=0.0, high=1000.0),
-    "start": ParameterSpec(0.0, "Where to start (s from the start of the bag).", fixed=True, low=0.0, high=1e9),
-    "duration": ParameterSpec(0.0, "How much to play (s); 0.0 is everything.", fixed=True, low=0.0, high=1e9),
-    "loop": ParameterSpec(False, "Start again at the end."),
-    "topics": ParameterSpec(["*"], "Topics to play, by name or pattern (/drone/*).", fixed=True),
-    "clock": ParameterSpec(False, "Publish /clock, instead of the recorded one if there is one.", fixed=True),
-    "clock_rate": ParameterSpec(
-        100.0, "Rate of /clock (Hz); each message costs each subscriber time.", fixed=True, low=1.0, high=1000.0
-    ),
-    "continuous_time": ParameterSpec(True, "Keep stamps and /clock increasing over loops and seeks.", fixed=True),
-    "start_paused": ParameterSpec(False, "Wait for ~/resume or ~/step.", fixed=True),
-    "step_size": ParameterSpec(0.0, "How far ~/step goes (s); 0.0 is to the next message.", low=0.0, high=1e6),
-    "position": ParameterSpec(0.0, "Set this to seek (s from the start of the bag).", low=0.0, high=1e9),
-    "wait_for": ParameterSpec([""], "Start when each of these topics has a subscriber; * is any topic.", fixed=True),
-    "settle": ParameterSpec(
-        0.3, "Start when no new subscriber has been found for this long (s).", fixed=True, low=0.0, high=60.0
-    ),
+    "bag": fixed("", "Bag to play: its folder, or one .mcap or .db3 file."),
+    "chunk_limit": fixed(MAX_BYTES / 2**20, "Maximum size of a chunk of the bag, uncompressed (MB).", 1.0, 1e6),
+    "rate": changing(1.0, "Seconds of the bag per second; 0.0 is as fast as possible.", 0.0, 1000.0),
+    "start": fixed(0.0, "Where to start (s from the start of the bag).", 0.0, 1e9),
+    "duration": fixed(0.0, "How much to play (s); 0.0 is everything.", 0.0, 1e9),
+    "loop": changing(False, "Start again at the end."),
+    "topics": fixed(["*"], "Topics to play, by name or pattern (/drone/*)."),
+    "clock": fixed(False, "Publish /clock, instead of the recorded one if there is one."),
+    "clock_rate": fixed(100.0, "Rate of /clock (Hz); each message costs each subscriber time.", 1.0, 1000.0),
+    "continuous_time": fixed(True, "Keep stamps and /clock increasing over loops and seeks."),
+    "start_paused": fixed(False, "Wait for ~/resume or ~/step."),
+    "step_size": changing(0.0, "How far ~/step goes (s); 0.0 is to the next message.", 0.0, 1e6),
+    "position": changing(0.0, "Set this to seek (s from the start of the bag).", 0.0, 1e9),
+    "wait_for": fixed([""], "Start when each of these topics has a subscriber; * is any topic."),
+    "settle": fixed(0.3, "Start when no new subscriber has been found for this long (s).", 0.0, 60.0),
 }
 
 

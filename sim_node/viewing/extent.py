@@ -12,8 +12,8 @@ from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.plans import sampled
 from sim_node.world import World
-from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
+from sim_node.world.shapes import Geometry
 
 # Minimum radius, for a scene of a single point, m.
 MIN_RADIUS = 0.6

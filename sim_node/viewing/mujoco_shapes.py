@@ -17,12 +17,12 @@ from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, FilePart, Mesh, Shape, capsule, coloured, parts_of
-from sim_node.world.bodies import Geometry
 from sim_node.world.image_textures import add_flat, add_material, downwards
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import HIDDEN_GROUP
 from sim_node.world.problems import Problem, WorldWarning
+from sim_node.world.shapes import Geometry
 
 
 def add_shown(spec: mujoco.MjSpec, world: World) -> None:

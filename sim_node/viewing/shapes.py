@@ -12,9 +12,9 @@ from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape, coloured
 from sim_node.world import FrameTable, World
-from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.mujoco_source import need_mujoco
+from sim_node.world.shapes import Geometry
 from sim_node.world.vehicles import Multirotor
 
 DISC = (0.16, 0.18, 0.22, 0.32)
@@ -72,7 +72,7 @@ def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
 def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
     if world.bodies or world.models or world.ground is not None:
-        need_mujoco(world)
+        need_mujoco(world.source)
         from sim_node.viewing.mujoco_shapes import geoms_of
 
         shapes += geoms_of(world, layout_of(world))

@@ -12,11 +12,12 @@ from sim_node.viewing.meshes import Shape, uri
 from sim_node.viewing.robots import Robot
 from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
 from sim_node.world import FrameTable, World
-from sim_node.world.bodies import Body, Geometry
+from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
 from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.readers.xml_elements import quoteattr
+from sim_node.world.shapes import Geometry
 
 
 def in_urdf(shape: Shape) -> bool:
@@ -149,7 +150,7 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
     """Yield the geometry of each row that URDF supports: visual, collision or both."""
     collision = []
     if any(part.only == "collision" for body in world.bodies for part in body.geometry):
-        need_mujoco(world)
+        need_mujoco(world.source)
         from sim_node.viewing.mujoco_shapes import collision_geoms_of
 
         collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, layout_of(world))]
@@ -202,7 +203,7 @@ def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
     """Return for each row that is a body its inertia, from shapes and world file, as compiled by MuJoCo."""
     if not world.bodies and not world.models:
         return {}
-    need_mujoco(world)
+    need_mujoco(world.source)
     from sim_node.simulation.physics.mujoco_model import compile_model
 
     model = compile_model(world, layout).model

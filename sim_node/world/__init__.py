@@ -6,9 +6,6 @@ with public(__name__):
     from sim_node.world.bases import Base as Base
     from sim_node.world.bases import DriveLimits as DriveLimits
     from sim_node.world.bodies import Body as Body
-    from sim_node.world.bodies import Geometry as Geometry
-    from sim_node.world.bodies import Inertial as Inertial
-    from sim_node.world.bodies import LoopClosure as LoopClosure
     from sim_node.world.bodies import Physics as Physics
     from sim_node.world.contact_materials import ContactMaterial as ContactMaterial
     from sim_node.world.forces import Buoyancy as Buoyancy
@@ -31,6 +28,11 @@ with public(__name__):
     from sim_node.world.layout import lay_out as lay_out
     from sim_node.world.load import load as load
     from sim_node.world.load import loads as loads
+    from sim_node.world.loops import LoopClosure as LoopClosure
+    from sim_node.world.mates import Attachment as Attachment
+    from sim_node.world.mates import Mate as Mate
+    from sim_node.world.mates import MateConnector as MateConnector
+    from sim_node.world.mates import RedirectedMateConnector as RedirectedMateConnector
     from sim_node.world.model import Motion as Motion
     from sim_node.world.model import Origin as Origin
     from sim_node.world.model import Sensor as Sensor
@@ -49,14 +51,12 @@ with public(__name__):
     from sim_node.world.scene import Heightmap as Heightmap
     from sim_node.world.scene import Light as Light
     from sim_node.world.scene import Sky as Sky
+    from sim_node.world.shapes import Geometry as Geometry
+    from sim_node.world.shapes import Inertial as Inertial
     from sim_node.world.signals import NamedSignal as NamedSignal
     from sim_node.world.surfaces import Material as Material
     from sim_node.world.surfaces import Surface as Surface
-    from sim_node.world.systems import Attachment as Attachment
     from sim_node.world.systems import ContactGeometry as ContactGeometry
-    from sim_node.world.systems import Mate as Mate
-    from sim_node.world.systems import MateConnector as MateConnector
-    from sim_node.world.systems import RedirectedMateConnector as RedirectedMateConnector
     from sim_node.world.systems import RigidBody as RigidBody
     from sim_node.world.systems import System as System
     from sim_node.world.transmissions import Transmission as Transmission

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sim_node import names
+from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.base_types import BASE_TYPES, BaseType
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import Fault, declared, faults, given, place_of
+from sim_node.world.declared import Fault, data_of, declared, faults, given, place_of
 from sim_node.world.joint_checks import actuated_joints
 from sim_node.world.model import World
+from sim_node.world.part import Entry, Kind, Mobility, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
 from sim_node.world.readers.keys import Form, by_name, either, frame, listing
-from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
+from sim_node.world.writers.values import data_of as shape_data
 
 # Whether wheels on the ground drive a base, or it moves as it is commanded.
 DRIVES = ("wheels", "kinematic")
@@ -81,14 +85,8 @@ class BasePilot:
 
 def _wheels(value: Value) -> dict[str, tuple[str, ...]]:
     """Read joints by what they are for: a name, or a list of names."""
-    if not isinstance(value.node, MappingNode):
-        value.error(f"a mapping of wheels to joints is needed, found {value.found()}")
-        return {}
-    table = value.table(tuple(value.node.entries))
     found: dict[str, tuple[str, ...]] = {}
-    for role in table:
-        wheels = table.get(role)
-        assert wheels is not None
+    for role, _, wheels in value.named("of wheels to joints"):
         several = isinstance(wheels.node, Sequence)
         found[role] = tuple(each.text() for each in wheels.items()) if several else (wheels.text(),)
     return found
@@ -151,25 +149,6 @@ class Base:
 def kind_of(shape: BaseType) -> str:
     """Return what world files call the kind of a base."""
     return next(name for name, each in BASE_TYPES.items() if each is type(shape))
-
-
-def base_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's bases."""
-    bodies = {body.name: body.joint for body in world.bodies}
-    bodies.update({model.full_name(link.name): "" for model in world.models for link in model.links if link.is_body})
-    joints = actuated_joints(world)
-    driven = {(actuator.joint, actuator.type) for actuator in world.actuators}
-    named = {vehicle.name for vehicle in world.vehicles}
-    carried: set[str] = set()
-    for index, base in enumerate(world.parts.get("bases", ())):
-        for key, message in _faults(base, bodies, joints, driven):
-            yield _problem(base, index, key, message)
-        if base.name in named:
-            yield _problem(base, index, "name", f"a second vehicle {quoted(base.name)}")
-        if base.body in carried:
-            yield _problem(base, index, "body", f"{quoted(base.body)} is driven by another base, too")
-        named.add(base.name)
-        carried.add(base.body)
 
 
 def _faults(
@@ -259,3 +238,56 @@ def _joint_faults(base: Base, joints: Mapping[str, str], driven: set[tuple[str, 
 
 def _problem(base: Base, index: int, key: str, message: str) -> Problem:
     return Problem(base.place.where, f"{base.place.key or f'bases[{index}]'}.{key}", message)
+
+
+@dataclass(frozen=True)
+class OdometryFrame:
+    """The pose of the frame of a base's odometry in the base."""
+
+    mobility: Mobility = "dynamic"
+
+    def start(self) -> FloatArray:
+        """Return no displacement: it begins at the base."""
+        return np.array(poses.IDENTITY)
+
+
+@part("bases", Base)
+class Bases(Kind[Base]):
+    """Bodies that drive on wheels. The frame of each one's odometry is below its body."""
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return the frame NAME/odom of each base."""
+        for base in self.parts(world):
+            carrier = Place(base.place.where, f"{base.place.key}.body") if base.place.key else base.place
+            yield Entry(base.odom, base.body, OdometryFrame(), base.place, carrier, base)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        bodies = {body.name: body.joint for body in world.bodies}
+        bodies.update(
+            {model.full_name(link.name): "" for model in world.models for link in model.links if link.is_body}
+        )
+        joints = actuated_joints(world)
+        driven = {(actuator.joint, actuator.type) for actuator in world.actuators}
+        named = {vehicle.name for vehicle in world.vehicles}
+        carried: set[str] = set()
+        for index, base in enumerate(self.parts(world)):
+            for key, message in _faults(base, bodies, joints, driven):
+                yield _problem(base, index, key, message)
+            if base.name in named:
+                yield _problem(base, index, "name", f"a second vehicle {quoted(base.name)}")
+            if base.body in carried:
+                yield _problem(base, index, "body", f"{quoted(base.body)} is driven by another base, too")
+            named.add(base.name)
+            carried.add(base.body)
+
+    def renamed(self, part: Base, rename: Rename) -> Base:
+        """Return it on the same body, with the same joints."""
+        joints = {role: tuple(map(rename.under, wheels)) for role, wheels in part.joints.items()}
+        return replace(part, name=rename.under(part.name), body=rename.frame(part.body), joints=joints)
+
+    def data(self, part: Base, refer: Refer) -> dict[str, Any]:
+        """Return it with its kind and dimensions, on a body that is written among the bodies."""
+        data = data_of(part, refer)
+        head = {key: data.pop(key) for key in ("name", "body")}
+        return {**head, "type": kind_of(part.shape), **shape_data(part.shape), **data}

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import MIN_TIMESTEP_NS, SHAPES, Body, Geometry, Inertial
-from sim_node.world.bounds import MAX_MASS, fault
-from sim_node.world.checks import UNIT, pose_faults
+from sim_node.world.bodies import MIN_TIMESTEP_NS, Body, Physics
 from sim_node.world.contact_checks import contact_problems
 from sim_node.world.declared import faults
+from sim_node.world.joint_checks import mimic_problems
 from sim_node.world.model import Motion, StaticFrame, World
+from sim_node.world.part import Entry, Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
+from sim_node.world.readers.yaml_section import listed, setting
 
-# m; half of a denormal number may be zero, which MuJoCo refuses.
-MIN_SIZE = 1e-12
 MAX_SUBSTEPS = 10_000
 
 
@@ -27,9 +22,10 @@ def body_problems(world: World) -> Iterator[Problem]:
     if not world.bodies and not world.models and world.ground is None:
         return
     yield from _physics_problems(world)
-    for body in world.bodies:
-        yield from (_of(body, key, message) for key, message in _number_faults(body))
-    yield from contact_problems(world)
+    wrong = [_of(body, key.removeprefix("joint."), message) for body in world.bodies for key, message in faults(body)]
+    yield from wrong or contact_problems(world)
+    if any(body.mimic is not None for body in world.bodies):
+        yield from mimic_problems(world)
     yield from _parent_problems(world)
     yield from _mass_problems(world)
 
@@ -60,83 +56,6 @@ def _physics_problems(world: World) -> Iterator[Problem]:
     if physics.substeps(step_ns) > MAX_SUBSTEPS:
         message = f"the world's step takes {physics.substeps(step_ns)} timesteps; allowed: up to {MAX_SUBSTEPS}"
         yield problem("timestep", message)
-
-
-def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each fault."""
-    for _, message in pose_faults(body.pose[None]):
-        yield "pose", message
-    if body.scale is not None:
-        yield from _scale_faults(body, body.scale)
-    for key in ("damping", "armature", "spring_stiff"):
-        values = getattr(body, key)
-        if values is not None and not all(0.0 <= value < math.inf for value in values.tolist()):
-            yield key, f"{values.tolist()} must be zero or more, and finite"
-    for key, quantity in (("spring_zero", "position"), ("q", "position"), ("qd", "velocity")):
-        values = getattr(body, key)
-        if values is not None and (wrong := fault(quantity, values)):
-            yield key, f"{values.tolist()} {wrong}"
-        elif values is not None and key != "qd":
-            yield from _quaternion_faults(body, key)
-    for index, shape in enumerate(body.geometry):
-        for key, message in _geometry_faults(shape):
-            yield f"geometry[{index}]{key}", message
-    if body.inertial is not None:
-        yield from _inertial_faults(body.inertial)
-
-
-def _scale_faults(body: Body, scale: FloatArray) -> Iterator[tuple[str, str]]:
-    if not all(0.0 < factor < math.inf for factor in scale.tolist()):
-        yield "scale", f"{scale.tolist()} must be above zero and finite"
-    elif body.type.parts:
-        yield "scale", "a body on a joint has no scale; set the sizes of its shapes"
-    else:
-        yield from (("scale", fault) for shape in body.geometry if (fault := shape.scale_fault(scale)))
-
-
-def _quaternion_faults(body: Body, key: str) -> Iterator[tuple[str, str]]:
-    at = 0
-    for part in body.type.parts:
-        if part.kind == "ball":
-            norm = float(np.linalg.norm(getattr(body, key)[at : at + 4]))
-            if abs(norm - 1.0) > UNIT:
-                yield key, f"the quaternion's norm is {norm:.7g}, a rotation needs 1"
-        at += part.q_size
-
-
-def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
-    sizes = SHAPES.get(geometry.shape)
-    if sizes is None:
-        yield "", f"no shape {geometry.shape!r}; allowed: {', '.join(SHAPES)}"
-        return
-    if len(geometry.size) != len(sizes):
-        yield "", f"a {geometry.shape} has {len(sizes)} sizes ({', '.join(sizes)}), found {len(geometry.size)}"
-    if not all(MIN_SIZE <= size < 1e9 for size in geometry.size.tolist()):
-        yield "", f"sizes {geometry.size.tolist()} must be above zero"
-    if not 0.0 <= geometry.mass <= MAX_MASS:
-        yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {MAX_MASS:g} kg"
-    sources = (geometry.file is not None) + (geometry.triangles is not None)
-    if sources != (geometry.shape == "mesh"):
-        yield ".file", "a mesh needs a file or triangles, and other shapes have none"
-    elif (geometry.is_shown_only or geometry.only == "visual") and geometry.mass > 0.0:
-        yield ".mass", "a shape that is only shown has no mass; give the mass to another shape, or the body an inertial"
-    for _, message in pose_faults(geometry.pose[None]):
-        yield ".pose", message
-
-
-def _inertial_faults(inertial: Inertial) -> Iterator[tuple[str, str]]:
-    if not 0.0 < inertial.mass <= MAX_MASS:
-        yield "inertial.mass", f"{inertial.mass:g} is out of range; allowed: above 0, up to {MAX_MASS:g} kg"
-    inertia = inertial.inertia
-    if not np.all(np.isfinite(inertia)) or not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
-        yield "inertial.inertia", f"{inertia.tolist()} must be finite and symmetric"
-        return
-    least, middle, most = np.linalg.eigvalsh(inertia).tolist()
-    if least <= 0.0:
-        yield "inertial.inertia", f"its smallest principal moment is {least:.4g} kg m^2, needs one above zero"
-    elif most > (least + middle) * (1.0 + 1e-9):
-        found = f"{least:.4g}, {middle:.4g}, {most:.4g}"
-        yield "inertial.inertia", f"principal moments {found}: the sum of two must be at least the third"
 
 
 def _parent_problems(world: World) -> Iterator[Problem]:
@@ -200,3 +119,37 @@ def _mass_problems(world: World) -> Iterator[Problem]:
             yield _of(
                 body, "armature", f"a {body.joint} joint has redundant degrees of freedom and needs an armature above 0"
             )
+
+
+@part("bodies", Body)
+class Bodies(Kind[Body]):
+    """Rigid bodies, each on its joint."""
+
+    frame = "name"
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return each body after its joint frame, if that is a separate frame. A frozen body is a static frame."""
+        for body in self.parts(world):
+            name, parent, place, parent_place = body.name, body.parent, body.place, body.parent_place
+            if not body.type.parts:
+                yield Entry(name, parent, StaticFrame(name, parent, body.pose, body.scale), place, parent_place, body)
+                continue
+            joint_frame = body.joint_frame
+            if joint_frame != parent:
+                yield Entry(joint_frame, parent, StaticFrame(joint_frame, parent, body.pose), place, parent_place)
+            yield Entry(name, joint_frame, body, place, parent_place, body)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of physics, bodies and their joints."""
+        return body_problems(world)
+
+    def renamed(self, part: Body, rename: Rename) -> Body:
+        """Return it under its new name, following the same joint."""
+        body = super().renamed(part, rename)
+        assert body is not None
+        mimic = body.mimic
+        return body if mimic is None else replace(body, mimic=replace(mimic, joint=rename.under(mimic.joint)))
+
+
+setting("physics", Physics)
+listed("bodies", "Rigid bodies.", Body)

@@ -5,89 +5,16 @@ Each problem has the location of its value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from sim_node import names
-from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.bounds import MAX_DISTANCE, MAX_STAMP_NS
-from sim_node.world.model import INTERPOLATIONS, MIN_STEP_NS, ORIGIN_RANGES, OUTSIDE, Motion, Sensor, StaticFrame, World
+from sim_node.world.bounds import MAX_STAMP_NS
+from sim_node.world.declared import faults
+from sim_node.world.model import MIN_STEP_NS, World
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
-
-BoolArray = npt.NDArray[np.bool_]
-
-# Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
-UNIT = 1e-6
-
-
-def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
-    """Yield the row of each invalid pose among (N, 7), and the reason."""
-    finite: BoolArray = np.all(np.isfinite(poses), axis=1)
-    with np.errstate(all="ignore"):  # overflows are reported below
-        near: BoolArray = np.all(np.abs(poses[:, :3]) <= MAX_DISTANCE, axis=1)
-        norms = np.linalg.norm(poses[:, 3:], axis=1)
-        unit = np.abs(norms - 1.0) <= UNIT
-    for row in np.flatnonzero(~(finite & near & unit)).tolist():
-        if not finite[row]:
-            yield row, f"{poses[row].tolist()} is not finite"
-        elif not near[row]:
-            yield (
-                row,
-                f"position {poses[row, :3].tolist()} is out of range; allowed: {-MAX_DISTANCE:g} to {MAX_DISTANCE:g} m",
-            )
-        else:
-            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"
-
-
-def static_problems(world: World) -> Iterator[Problem]:
-    """Yield problems of the poses, then of the scales, of frames and sensors."""
-    statics = (*world.of(StaticFrame), *world.of(Sensor))
-    if statics:
-        poses = np.array([frame.pose for frame in statics])
-        for row, message in pose_faults(poses):
-            yield _named(statics[row], "pose", message)
-    for frame in statics:
-        yield from _scale_problems(frame)
-        if isinstance(frame, StaticFrame) and frame.size is not None and not (frame.size > 0.0).all():
-            yield _named(frame, "size", f"{frame.size.tolist()} must be above zero")
-
-
-def _scale_problems(of: StaticFrame | Motion) -> Iterator[Problem]:
-    if of.scale is not None and not all(0.0 < factor < math.inf for factor in of.scale.tolist()):
-        yield _named(of, "scale", f"{of.scale.tolist()} must be above zero and finite")
-
-
-def motion_problems(motion: Motion) -> Iterator[Problem]:
-    """Yield problems of the modes, poses and times of a motion."""
-    for key, word, allowed in (
-        ("interpolation", motion.interpolation, INTERPOLATIONS),
-        ("before", motion.before, OUTSIDE),
-        ("after", motion.after, OUTSIDE),
-    ):
-        if word not in allowed:
-            yield _named(motion, key, f"found {word!r}; allowed: {', '.join(allowed)}")
-    yield from _scale_problems(motion)
-    for row, message in pose_faults(motion.poses):
-        yield _named(motion, f"poses[{row}]", message)
-    backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)
-    if len(backwards):
-        row = int(backwards[0]) + 1
-        found = f"{motion.times_ns[row]} after {motion.times_ns[row - 1]}"
-        yield _named(motion, f"times_ns[{row}]", f"{found}; times must increase")
-    if np.abs(motion.times_ns).max() > MAX_STAMP_NS:
-        yield _named(motion, "times_ns", f"out of range; allowed: {-MAX_STAMP_NS} to {MAX_STAMP_NS}")
-
-
-def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:
-    name = of.frame if isinstance(of, Motion) else of.name
-    return Problem(of.place.where, f"{shown_key(name)}: {part}", message)
-
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
 
 # Comparing two similar names takes about 60 us: in a large world, only the first missing parents get a hint.
 MAX_COMPARED = 10_000
@@ -152,9 +79,7 @@ def number_problems(world: World) -> Iterator[Problem]:
         yield Problem(file, "time.start_ns", f"{start_ns} is out of range; allowed: 0 to {MAX_STAMP_NS}")
     if not MIN_STEP_NS <= step_ns <= MAX_STAMP_NS:
         yield Problem(file, "time.step_ns", f"{step_ns} is out of range; allowed: {MIN_STEP_NS} to {MAX_STAMP_NS}")
-    for key, (low, high) in ORIGIN_RANGES.items() if world.origin else ():
-        number = getattr(world.origin, key)
-        if not (low <= number <= high):
-            yield Problem(file, f"origin.{key}", f"{number} is out of range; allowed: {low:g} to {high:g}")
+    for key, message in faults(world.origin) if world.origin else ():
+        yield Problem(file, f"origin.{key}", message)
     for kind in PARTS.values():
         yield from problems_of_kind(kind, world)

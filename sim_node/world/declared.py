@@ -16,29 +16,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sim_node.world.fields import same
+from sim_node.world.fields import dataclass_transform, equal, same
 from sim_node.world.problems import Place
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_values import Table, Value
-
-if TYPE_CHECKING:
-    from typing_extensions import dataclass_transform
-else:
-
-    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator that does nothing: type checkers alone know it before Python 3.11."""
-        return lambda made: made
-
 
 T = TypeVar("T")
 # The key below a part, and the message.
 Fault = tuple[str, str]
 # Returns how a world file refers to another file.
 Refer = Callable[..., str]
+NONE: Mapping[str, Any] = MappingProxyType({})
 # In place of what could not be read; its faults are recorded.
 BAD: Any = type("Bad", (), {"__repr__": lambda self: "BAD"})()
 
@@ -77,18 +71,64 @@ class Declared(NamedTuple):
     aliases: tuple[str, ...]
     omit: bool
 
+    def form(self) -> Form:
+        """Return what its value in a file may be."""
+        return None if self.holds is None else self.holds.form(self.about + (f", {self.unit}." if self.unit else "."))
+
 
 class Spread(NamedTuple):
     """A key of files that gives several fields.
 
-    names: the fields. form: what its value may be. read: returns the fields of a value. data: returns the value of an
-    object, or None.
+    names: the fields. form: what its value may be. read: returns the fields of a value, given the context of its file.
+    data: returns the value of an object, or None. needed: whether files have to give it.
     """
 
     names: tuple[str, ...]
     form: Form
-    read: Callable[[Value], Mapping[str, Any]]
+    read: Callable[[Value, Any], Mapping[str, Any]]
     data: Callable[[Any], Any]
+    needed: bool = False
+
+
+class Nested(NamedTuple):
+    """A key of files in whose mapping several fields have keys of their own.
+
+    names: the fields. about: what they are, for people. short: the field that a value stands for that is no mapping;
+    empty if it has to be one. needs: keys of which one or more must be given, by the message if none is; `then` tells
+    it if that is empty. then: completes the fields that were read of a value, given the context of its file. written:
+    returns the value of a mapping, or None.
+    """
+
+    names: tuple[str, ...]
+    about: str = ""
+    short: str = ""
+    needs: Mapping[str, tuple[str, ...]] = NONE
+    then: Callable[[dict[str, Any], Value, Any], None] | None = None
+    written: Callable[[dict[str, Any]], Any] = dict
+
+    def of(self, every: Iterable[tuple[str, str, Declared]]) -> Spread:
+        """Return how its key gives fields, of which `every` has name, key and declaration."""
+        own = {key: (name, said) for name, key, said in every if name in self.names}
+        forms = {key: said.form() for key, (_, said) in own.items()}
+        mapping = Keys(forms, at_least_one=self.needs.values(), about="" if self.short else self.about)
+        head, short = next(((key, said.holds) for key, (name, said) in own.items() if name == self.short), ("", None))
+
+        def read_nested(value: Value, context: Any) -> dict[str, Any]:
+            if short is not None and isinstance(value.node, Scalar):
+                found = {self.short: held} if (held := short.read(value, context)) is not BAD else {}
+            else:
+                found = _read_keys(own, value.table(mapping), context)
+                for why, some in self.needs.items() if isinstance(value.node, MappingNode) else ():
+                    if why and all(value.get(key) is None for key in some):
+                        value.error(why)
+            if self.then is not None:
+                self.then(found, value, context)
+            return found
+
+        def data(part: Any) -> Any:
+            return self.written(_data(part, ((name, key, said) for key, (name, said) in own.items()), str))
+
+        return Spread(self.names, keys.either(self.about, forms[head], mapping) if head else mapping, read_nested, data)
 
 
 class Plan(NamedTuple):
@@ -96,7 +136,9 @@ class Plan(NamedTuple):
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
     by_key: the name and declaration of the own fields by key, and by KEY_deg. settling: the names of those that are
-    kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is.
+    kept otherwise than they are given in Python, and what they hold. places: the fields that say where a key is; maps:
+    those that say where each is. nested: by field, the key in whose mapping its own is; heads: by field, the keys that
+    give several, of which it is the first. The rest is as in `declared`.
     """
 
     fields: tuple[tuple[str, str, Declared], ...]
@@ -106,10 +148,21 @@ class Plan(NamedTuple):
     places: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
     rules: tuple[Callable[[Any], Iterator[Fault]], ...]
-    needs: Mapping[str, tuple[str, ...]]
     spread: Mapping[str, Spread]
+    nested: Mapping[str, str]
+    heads: Mapping[str, list[str]]
+    maps: tuple[str, ...]
+    needs: Mapping[str, tuple[str, ...]]
+    one_of: Mapping[str, tuple[str, ...]]
+    at_most_one: tuple[tuple[str, str], ...]
     define: str
+    bare: tuple[str, ...]
     keys: dict[Any, Keys]
+
+    def required(self, but: Collection[str] = ()) -> list[str]:
+        """Return the keys that files have to give, without some."""
+        own = [key for name, key, _ in self.own if name not in self.defaults]
+        return [key for key in (*own, *(key for key, each in self.spread.items() if each.needed)) if key not in but]
 
 
 def given(
@@ -123,6 +176,7 @@ def given(
     degrees: bool = False,
     aliases: Iterable[str] = (),
     omit: bool = False,
+    kw_only: bool = False,
 ) -> Any:
     """Declare a field.
 
@@ -136,13 +190,20 @@ def given(
         degrees: Whether files may give it in degrees, too, as KEY_deg.
         aliases: Other spellings of the key.
         omit: Whether the default is not written to files.
+        kw_only: Whether it is given by its name only in Python.
 
     Returns:
         The field of a dataclass.
     """
     said = Declared(holds, about, unit, key, degrees, tuple(aliases), omit)
-    made: Any = field(default=default, default_factory=default_factory, metadata={"declared": said})
+    made: Any = field(default=default, default_factory=default_factory, kw_only=kw_only, metadata={"declared": said})
     return made
+
+
+def places_of() -> Any:
+    """Declare where a file gives each key of a part."""
+    said = Declared(None, "Where the file gives each key", "", "", False, (), False)
+    return field(default_factory=dict, compare=False, metadata={"declared": said, "places": True})
 
 
 def place_of(key: str = "", *, default: Place, kw_only: bool = False) -> Any:
@@ -162,17 +223,25 @@ def rule(method: T) -> T:
 def declared(
     made: type[Any] | None = None,
     *,
-    needs: Mapping[str, Iterable[str]] | None = None,
-    spread: Mapping[str, Spread] | None = None,
+    needs: Mapping[str, tuple[str, ...]] = NONE,
+    one_of: Mapping[str, tuple[str, ...]] = NONE,
+    at_most_one: tuple[tuple[str, str], ...] = (),
+    spread: Mapping[str, Spread | Nested] = NONE,
     define: str = "",
+    bare: tuple[str, ...] = (),
 ) -> Any:
     """Make a frozen dataclass of a class with declared fields. Its docstring gets the section `Attributes`.
 
     Args:
         made: The class.
         needs: Keys of which a file must give one or more, by the message if it gives none.
+        one_of: Keys of which a file must give one and no second one, by the message if it does not, in which {found}
+            stands for those that it gives.
+        at_most_one: Keys that exclude each other.
         spread: Keys that give several fields each.
         define: Name of its definition in the JSON Schema, if it occurs in several places.
+        bare: The fields of an object in place of one with faults, so that the rest of a file can be checked; the first
+            has to be sound. By default there is none.
 
     Returns:
         The dataclass. Its arrays are read-only, and of the declared shapes; a wrong one raises ValueError. Its static
@@ -184,12 +253,14 @@ def declared(
         own = [said for each in vars(of).values() if (said := _said(each)) is not None]
         arrays = any(getattr(said.holds, "is_array", False) for said in own) or getattr(of, "__hash__", None) is None
         if any(said.holds is not None for said in own) and "__post_init__" not in vars(of):
-            of.__post_init__ = _settle
+            of.__post_init__ = settle
         if arrays:
             of.__eq__, of.__hash__ = same, None  # type: ignore[assignment]
         found = dataclass(frozen=True, slots=True, eq=not arrays)(of)
         found.__doc__ = _documented(found)
-        found.__plan__ = _plan(found, needs or {}, spread or {}, define)
+        found.__plan__ = _plan(
+            found, spread, needs=needs, one_of=one_of, at_most_one=at_most_one, define=define, bare=bare
+        )
         return found
 
     return make if made is None else make(made)
@@ -199,9 +270,10 @@ def _said(of: Any) -> Declared | None:
     return of.metadata.get("declared") if isinstance(of, Field) else None
 
 
-def _settle(part: Any) -> None:
+def settle(part: Any) -> None:
     """Keep what was given in Python as it is declared: arrays read-only, lists as tuples."""
-    owner = getattr(part, "name", "") or getattr(part, "body", "") or type(part).__name__.lower()
+    named = (getattr(part, key, "") for key in ("name", "frame", "body"))
+    owner = next(filter(None, named), type(part).__name__.lower())
     for name, holds in plan_of(type(part)).settling:
         found = getattr(part, name)
         if found is not None:
@@ -224,7 +296,7 @@ def _documented(kind: type[Any]) -> str:
     return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
 
 
-def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[str, Spread], define: str) -> Plan:
+def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -> Plan:
     said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
     every = tuple((name, found.key or name, found) for name, found in said.items())
     shared = {name for each in spread.values() for name in each.names}
@@ -235,24 +307,41 @@ def _plan(kind: type[Any], needs: Mapping[str, Iterable[str]], spread: Mapping[s
     for base in reversed(kind.__mro__):
         methods.update(vars(base))
     own = tuple(each for each in every if each[0] not in shared)
+    heads: dict[str, list[str]] = {}
+    for key, each in spread.items():
+        heads.setdefault("".join(each.names[:1]), []).append(key)
     return Plan(
         every,
         own,
-        {spelled: (name, said) for name, key, said in own for spelled in (key, *([f"{key}_deg"] * said.degrees))},
+        {
+            spelled: (name, said)
+            for name, key, said in own
+            if _inlined(said) is None
+            for spelled in (key, *([f"{key}_deg"] * said.degrees))
+        },
         tuple((name, said.holds) for name, _, said in every if said.holds is not None and said.holds.settles),
         tuple((each.name, each.metadata["place"]) for each in fields(kind) if "place" in each.metadata),
         {name: found for name, found in standing.items() if found is not MISSING},
         tuple(each for each in methods.values() if getattr(each, "is_rule", False)),
-        {why: tuple(some) for why, some in needs.items()},
-        dict(spread),
-        define,
-        {},
+        {key: each.of(every) if isinstance(each, Nested) else each for key, each in spread.items()},
+        {name: key for key, each in spread.items() if isinstance(each, Nested) for name in each.names},
+        heads,
+        tuple(each.name for each in fields(kind) if "places" in each.metadata),
+        **rest,
+        keys={},
     )
 
 
+# What `declared` is not told of plain dataclasses.
+_UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
+
+
 def plan_of(kind: type[Any]) -> Plan:
-    """Return what is said of a declared class."""
-    found: Plan = kind.__plan__
+    """Return what is said of a declared class, or of a plain dataclass with declared fields or bases."""
+    found: Plan | None = getattr(kind, "__plan__", None)
+    if found is None or ("__dataclass_fields__" in vars(kind) and "__plan__" not in vars(kind)):
+        rest = {name: getattr(found, name, nothing) for name, nothing in _UNSAID.items()}
+        found = kind.__plan__ = _plan(kind, getattr(found, "spread", NONE), **rest)
     return found
 
 
@@ -284,29 +373,36 @@ def keys_of(kind: type[Any], *, but: tuple[str, ...] = (), partial: bool = False
 def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     forms: dict[str, Form] = {}
     aliases: dict[str, str] = {}
-    either: list[tuple[str, str]] = []
-    first = {each.names[0]: key for key, each in plan.spread.items() if each.names}
+    either = list(plan.at_most_one)
     shared = {name for each in plan.spread.values() for name in each.names}
     for name, key, said in plan.fields:
-        if name in first and first[name] not in but:
-            forms[first[name]] = plan.spread[first[name]].form
+        forms.update((head, plan.spread[head].form) for head in plan.heads.get(name, ()) if head not in but)
         if name in shared or key in but or said.holds is None:
             continue
-        forms[key] = said.holds.form(said.about + (f", {said.unit}." if said.unit else "."))
+        if (inner := _inlined(said)) is not None:
+            forms.update(keys_of(inner))
+            continue
+        forms[key] = said.form()
         aliases.update(dict.fromkeys(said.aliases, key))
         if said.degrees:
             forms[f"{key}_deg"] = keys.number(f"{said.about}, degrees.", *_degrees(said))
             either.append((key, f"{key}_deg"))
-    forms.update((key, each.form) for key, each in plan.spread.items() if not each.names)
+    forms.update((key, each.form) for key, each in plan.spread.items() if key not in but and key not in forms)
     return Keys(
         forms,
-        required=() if partial else [key for name, key, _ in plan.own if name not in plan.defaults and key not in but],
+        required=() if partial else plan.required(but),
         aliases=aliases,
         about=about,
+        exactly_one=() if partial else plan.one_of.values(),
         at_most_one=either,
         at_least_one=() if partial else plan.needs.values(),
         define="" if partial else plan.define,
     )
+
+
+def _inlined(said: Declared) -> type[Any] | None:
+    """Return the class of a part whose keys are among those of the part that it belongs to; None for other fields."""
+    return getattr(said.holds, "inlined", None)
 
 
 def _degrees(said: Declared) -> tuple[float, float]:
@@ -316,7 +412,13 @@ def _degrees(said: Declared) -> tuple[float, float]:
 
 
 def read(
-    kind: type[T], value: Value, context: Any = None, *, known: Keys | None = None, common: Table | None = None
+    kind: type[T],
+    value: Value,
+    context: Any = None,
+    *,
+    known: Keys | None = None,
+    common: Table | None = None,
+    **beside: Any,
 ) -> T:
     """Return the object that a mapping in a file describes; BAD with its faults recorded.
 
@@ -326,17 +428,32 @@ def read(
         context: What fields that refer to other files need: the Context of the file.
         known: The keys of the mapping, if it may have others besides those of the class.
         common: Where keys are that it does not have itself.
+        beside: Fields that the mapping does not give.
     """
     errors, own = value.report.errors, keys_of(kind)
     before = len(errors)
     table = value.table(own if known is None else known) if common is None else _with_defaults(value, own, common)
-    found = read_fields(kind, table, context)
+    found = {**read_fields(kind, table, context), **beside}
     if len(errors) > before:
-        return BAD  # type: ignore[no-any-return]
+        return _bare(kind, found)
     part = kind(**found)
-    for key, message in broken_rules(part):
-        (table.get(key.partition(".")[0].partition("[")[0]) or value).error(message)
-    return part if len(errors) == before else BAD
+    inlined = (getattr(part, name) for name, _, said in plan_of(kind).own if _inlined(said) is not None)
+    for key, message in (each for of in (*inlined, part) if of is not None for each in broken_rules(of)):
+        at, *inner = (each.partition("[")[0] for each in key.split("."))
+        holder = table.get(at)
+        for each in inner:
+            holder = holder and (holder.get(each) or holder)
+        (holder or value).error(message if holder or not key else f"{key} {message}")
+    return part if len(errors) == before else _bare(kind, found)
+
+
+def _bare(kind: type[T], found: Mapping[str, Any]) -> T:
+    """Return what stands for a part with faults; BAD if there is nothing."""
+    plan = plan_of(kind)
+    if not (plan.bare and found.get(plan.bare[0])):
+        return BAD  # type: ignore[no-any-return]
+    names = (*plan.bare, *(name for name, _ in plan.places))
+    return kind(**{name: found[name] for name in names if name in found})
 
 
 def read_fields(
@@ -344,11 +461,45 @@ def read_fields(
 ) -> dict[str, Any]:
     """Return the fields of a class that a mapping gives. only: the keys to read; None for all of the class."""
     plan, value = plan_of(kind), table.value
+    found = _read_keys(plan.by_key, table, context, only)
+    for name, _, said in plan.own:
+        if (inner := _inlined(said)) is not None and any(key in table for key in keys_of(inner)):
+            found[name] = inner(**read_fields(inner, table, context))
+    for key, each in plan.spread.items():
+        if (only is None or key in only) and (given := table.get(key)) is not None:
+            found.update(each.read(given, context))
+    for why, some in plan.needs.items():
+        if not any(key in table for key in some):
+            value.error(why)
+    for why, some in plan.one_of.items():
+        several = [key for key in some if key in table]
+        if len(several) != 1:
+            value.error(why.format(found=" and ".join(several) or "none"))
+    for one, other in plan.at_most_one:
+        if one in table and (given := table.get(other)) is not None:
+            given.error(f"cannot be combined with {one}; give one of them")
+    for name in plan.maps:
+        own = keys_of(kind)
+        found[name] = {key: given.place for key in table if key in own and (given := table.get(key)) is not None}
+    for name, key in plan.places:
+        at = table.get(key) if key else value
+        # A key that is not given is where the first one is.
+        first = found.get(plan.places[0][0])
+        found[name] = at.place if at else value.place if first is None else Place(first.where, f"{value.path}.{key}")
+    if (derive := getattr(kind, "_derive", None)) is not None:
+        derive(found, table)
+    return found
+
+
+def _read_keys(
+    by_key: Mapping[str, tuple[str, Declared]], table: Table, context: Any, only: Collection[str] | None = None
+) -> dict[str, Any]:
+    """Return the fields that a mapping gives, by their names and declarations by key."""
     found: dict[str, Any] = {}
     for key in table:
-        if key not in plan.by_key or (only is not None and key not in only):
+        if key not in by_key or (only is not None and key not in only):
             continue
-        name, said = plan.by_key[key]
+        name, said = by_key[key]
         given = table.get(key)
         assert given is not None
         assert said.holds is not None
@@ -359,17 +510,6 @@ def read_fields(
             given.error(f"cannot be combined with {said.key or name}; give one of them")
         else:
             found[name] = math.radians(given.number(*_degrees(said)))
-    for key, each in plan.spread.items():
-        if (only is None or key in only) and (given := table.get(key)) is not None:
-            found.update(each.read(given))
-    for why, some in plan.needs.items():
-        if not any(key in table for key in some):
-            value.error(why)
-    for name, key in plan.places:
-        at = table.get(key) if key else value
-        found[name] = (at or value).place
-    if (derive := getattr(kind, "_derive", None)) is not None:
-        derive(found, table)
     return found
 
 
@@ -392,14 +532,15 @@ def broken_rules(part: Any) -> Iterator[Fault]:
 
 def faults(part: Any) -> Iterator[Fault]:
     """Yield the key and the message of each fault of an object that was made in Python."""
-    sound = True
-    for name, key, said in plan_of(type(part)).fields:
+    sound, plan = True, plan_of(type(part))
+    for name, key, said in plan.fields:
         found = getattr(part, name)
-        if said.holds is not None and found is not None:
+        if said.holds is not None and found is not None and found is not plan.defaults.get(name):
             for below, message in said.holds.faults(found):
                 sound = False
                 unit = f" {said.unit}" if said.unit and not below and getattr(said.holds, "is_measured", False) else ""
-                yield key + below, message + unit
+                above = f"{plan.nested[name]}." if name in plan.nested else ""
+                yield above + (below if _inlined(said) else key + below), message + unit
     if sound:
         yield from broken_rules(part)
 
@@ -408,12 +549,23 @@ def data_of(part: Any, refer: Refer = str) -> dict[str, Any]:
     """Return an object as data of a file, with its defaults but without what is None."""
     plan = plan_of(type(part))
     data: dict[str, Any] = {}
-    for name, key, said in plan.own:
-        found = getattr(part, name)
-        if found is not None and said.holds is not None and not (said.omit and found == plan.defaults[name]):
-            data[key] = said.holds.data(found, refer)
-    data.update((key, found) for key, each in plan.spread.items() if (found := each.data(part)) is not None)
+    own = {each[0]: each for each in plan.own}
+    for name in (*(each.name for each in fields(part)), ""):
+        data.update((key, plan.spread[key].data(part)) for key in plan.heads.get(name, ()))
+        data.update(_data(part, (own[name],), refer) if name in own else {})
     # What a class has derived from other keys is not written.
-    for key in getattr(part, "_derived", ()):
-        data.pop(key, None)
+    derived = getattr(part, "_derived", ())
+    return {key: found for key, found in data.items() if found is not None and key not in derived}
+
+
+def _data(part: Any, own: Iterable[tuple[str, str, Declared]], refer: Refer) -> dict[str, Any]:
+    """Return fields of an object by key."""
+    plan = plan_of(type(part))
+    data: dict[str, Any] = {}
+    for name, key, said in own:
+        found = getattr(part, name)
+        if found is None or said.holds is None or (said.omit and equal(found, plan.defaults[name])):
+            continue
+        held = said.holds.data(found, refer)
+        data.update(held if _inlined(said) else {key: held})
     return data

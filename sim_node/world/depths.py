@@ -8,8 +8,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Geometry
-from sim_node.world.mesh_files import scaled_triangles
+from sim_node.world.shapes import SHAPES_WITHOUT_MASS, Geometry, scaled_triangles
 
 # How far a shape reaches from its centre in a direction (3,), m, from its sizes.
 _REACHES: dict[str, Callable[[FloatArray, FloatArray], float]] = {

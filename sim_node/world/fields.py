@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.world.bounds import MAX_DISTANCE
 
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform as dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
+        """Return a decorator that does nothing: type checkers alone know it before Python 3.11."""
+        return lambda made: made
+
+
+T = TypeVar("T")
 # Vectors whose lengths differ from 1 by no more are unit up to rounding.
 UNIT = 4e-15
+# Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
+NORM = 1e-6
 # The largest time, and its description.
 MAX_NS = 2**63 - 1
 RANGE = f"{MAX_NS // 10**9} s (int64 nanoseconds, about 292 years)"
@@ -44,6 +57,13 @@ def same(left: object, right: object) -> bool:
         for part in fields(left)  # type: ignore[arg-type]
         if part.name not in PROVENANCE
     )
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+def compared(made: type[T]) -> type[T]:
+    """Make a frozen dataclass that is equal to others of the same contents, wherever they were read from."""
+    made.__eq__, made.__hash__ = same, None  # type: ignore[assignment]
+    return dataclass(frozen=True, slots=True, eq=False)(made)
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -100,3 +120,22 @@ def whole_nanoseconds(values: npt.ArrayLike, owner: str) -> IntArray:
     times_ns: IntArray = given.astype(np.int64, copy=False).view()
     times_ns.setflags(write=False)
     return times_ns
+
+
+def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
+    """Yield the row of each invalid pose among (N, 7), and the reason."""
+    finite: npt.NDArray[np.bool_] = np.all(np.isfinite(poses), axis=1)
+    with np.errstate(all="ignore"):  # overflows are reported below
+        near: npt.NDArray[np.bool_] = np.all(np.abs(poses[:, :3]) <= MAX_DISTANCE, axis=1)
+        norms = np.linalg.norm(poses[:, 3:], axis=1)
+        unit = np.abs(norms - 1.0) <= NORM
+    for row in np.flatnonzero(~(finite & near & unit)).tolist():
+        if not finite[row]:
+            yield row, f"{poses[row].tolist()} is not finite"
+        elif not near[row]:
+            yield (
+                row,
+                f"position {poses[row, :3].tolist()} is out of range; allowed: {-MAX_DISTANCE:g} to {MAX_DISTANCE:g} m",
+            )
+        else:
+            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"

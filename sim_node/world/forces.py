@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE
 from sim_node.world.declared import (
     Fault,
     Spread,
     data_of,
     declared,
+    faults,
     given,
     keys_of,
     place_of,
@@ -21,10 +25,13 @@ from sim_node.world.declared import (
     rule,
 )
 from sim_node.world.fields import same
-from sim_node.world.problems import NO_PLACE, Place
-from sim_node.world.quantities import FrameName, Number, PartOf, PerAxis, Time, Vector, Word
+from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
+from sim_node.world.quantities import ORIGIN, FrameName, Number, PartOf, PerAxis, Time, Vector, Word
 from sim_node.world.readers import keys
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.writers.values import given as not_none
 
 # The frames in which a constant force may be constant.
 AXES = ("fixed", "body")
@@ -34,11 +41,8 @@ FRESH_WATER = 1000.0
 MAX_WIND_SPEED = 1e3  # m/s
 MIN_GUST_SPEED = 1e-2  # m/s
 _FORCE, _POINT, _COEFFICIENT = Vector(3, MAX_FORCE), Vector(3, MAX_DISTANCE), PerAxis(3, MAX_FORCE, 0.0)
+_WIND = Vector(3, MAX_WIND_SPEED)
 _ALONG = "along the body's axes: one number for all three, or three"
-
-
-def _zeros() -> FloatArray:
-    return np.zeros(3)
 
 
 @declared
@@ -80,8 +84,8 @@ class ConstantForce(Force):
 
     type = "constant"
 
-    force: FloatArray = given(_FORCE, "Force", "N", default_factory=_zeros)
-    torque: FloatArray = given(_FORCE, "Torque", "N m", default_factory=_zeros)
+    force: FloatArray = given(_FORCE, "Force", "N", default=ORIGIN)
+    torque: FloatArray = given(_FORCE, "Torque", "N m", default=ORIGIN)
     point: FloatArray | None = given(
         _POINT, "Where the force acts, in the body; the centre of mass if not given", "m", default=None
     )
@@ -112,10 +116,10 @@ class Drag(Force):
 
     type = "drag"
 
-    linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N s/m", default_factory=_zeros)
-    quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N s^2/m^2", default_factory=_zeros)
-    angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default_factory=_zeros)
-    angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default_factory=_zeros)
+    linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N s/m", default=ORIGIN)
+    quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N s^2/m^2", default=ORIGIN)
+    angular_linear: FloatArray = given(_COEFFICIENT, f"Linear {_ALONG}", "N m s/rad", default=ORIGIN)
+    angular_quadratic: FloatArray = given(_COEFFICIENT, f"Quadratic {_ALONG}", "N m s^2/rad^2", default=ORIGIN)
     center: FloatArray | None = given(
         _POINT, "Where it acts, in the body; the centre of mass if not given", "m", default=None
     )
@@ -182,7 +186,7 @@ class _GustsLater(PartOf):
         "speed": Spread(
             (),
             keys.number("Magnitude of the mean, m/s; `velocity` is its direction only then.", 0.0, MAX_WIND_SPEED),
-            lambda value: {},
+            lambda value, context: {},
             lambda wind: None,
         )
     }
@@ -197,12 +201,7 @@ class Wind:
         ValueError: `velocity` has the wrong shape.
     """
 
-    velocity: FloatArray = given(
-        Vector(3, MAX_WIND_SPEED),
-        "Mean velocity at the reference height, in the fixed frame",
-        "m/s",
-        default_factory=_zeros,
-    )
+    velocity: FloatArray = given(_WIND, "Mean velocity at the reference height", "m/s", default=ORIGIN)
     exponent: float = given(Number(0.0, 2.0), "Exponent of the profile over height; 0 for none", default=0.0)
     reference_height: float = given(
         Number(high=MAX_DISTANCE, above=0.0), "Height at which the velocity holds", "m", default=10.0
@@ -227,3 +226,50 @@ class Wind:
 
 
 FORCE_TYPES: Mapping[str, type[Force]] = {each.type: each for each in (ConstantForce, Drag, Buoyancy)}
+
+
+@part("forces", Force)
+class Forces(Kind[Force]):
+    """Forces on bodies."""
+
+    def data(self, part: Force, refer: Refer) -> dict[str, Any]:
+        """Return the data of the force."""
+        return not_none(part.data())
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of forces: bodies that do not exist, and numbers."""
+        bodies = {body.name for body in world.bodies}
+        for force in self.parts(world):
+            if force.body not in bodies:
+                message = f"no body {quoted(force.body)}{did_you_mean(force.body, bodies)}"
+                yield Problem(force.place.where, force.place.key or "forces", message)
+            owner = force.place.key.removesuffix(".body") or f"forces: {shown_key(force.body)}"
+            for key, message in faults(force):
+                yield Problem(force.place.where, f"{owner}.{key}", message)
+
+    def renamed(self, part: Force, rename: Rename) -> Force:
+        """Return it on the same body."""
+        return replace(part, body=rename.frame(part.body))
+
+
+@part("wind", Wind)
+class TheWind(Kind[Wind]):
+    """The wind, at most one in a world."""
+
+    single = True
+    section = "forces"
+    blank = MappingProxyType({"type": "wind"})
+
+    def data(self, part: Wind, refer: Refer) -> dict[str, Any]:
+        """Return it as a type of force, as in world files."""
+        return {"type": "wind", **data_of(part)}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every number out of range."""
+        for wind in self.parts(world):
+            place = wind.place if wind.place != NO_PLACE else Place(Where(world.source), "wind")
+            for key, message in faults(wind):
+                yield Problem(place.where, f"{place.key}.{key}", message)
+
+    def renamed(self, part: Wind, rename: Rename) -> None:
+        """Return None: the wind of the including world applies."""

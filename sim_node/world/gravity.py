@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import declared, faults, given, place_of
+from sim_node.world.declared import data_of, declared, faults, given, place_of
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem
-from sim_node.world.quantities import Number, Vector
+from sim_node.world.quantities import ORIGIN, POINT, Number
 
 MAX_MU = 1e21  # m^3/s^2; the sun has 1.3e20
 MAX_ACCELERATION = 1e4  # m/s^2
@@ -29,12 +30,7 @@ class PointGravity:
         ValueError: `center` has the wrong shape.
     """
 
-    center: FloatArray = given(
-        Vector(3, MAX_DISTANCE),
-        "The point that attracts all bodies, in the fixed frame",
-        "m",
-        default_factory=lambda: np.zeros(3),
-    )
+    center: FloatArray = given(POINT, "What attracts all bodies, in the fixed frame", "m", default=ORIGIN)
     mu: float = given(Number(-MAX_MU, MAX_MU), "Standard gravitational parameter G M", "m^3/s^2", default=0.0)
     acceleration: float = given(
         Number(-MAX_ACCELERATION, MAX_ACCELERATION), "Acceleration at any distance", "m/s^2", default=0.0, omit=True
@@ -69,8 +65,21 @@ def free_fall(world: World, uniform: FloatArray) -> Callable[[FloatArray], Float
     return fall
 
 
-def gravity_problems(world: World) -> Iterator[Problem]:
-    """Yield every number of point gravity that is out of range."""
-    for index, each in enumerate(world.parts.get("gravity_fields", ())):
-        key = each.place.key or f"gravity_fields[{index}]"
-        yield from (Problem(each.place.where, f"{key}.{name}", message) for name, message in faults(each))
+@part("gravity_fields", PointGravity)
+class GravityFields(Kind[PointGravity]):
+    """Centres that attract all bodies."""
+
+    section = "forces"
+
+    def data(self, part: PointGravity, refer: Refer) -> dict[str, Any]:
+        """Return it as a type of force, as in world files."""
+        return {"type": "gravity", **data_of(part)}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every number out of range."""
+        for index, each in enumerate(self.parts(world)):
+            key = each.place.key or f"gravity_fields[{index}]"
+            yield from (Problem(each.place.where, f"{key}.{name}", message) for name, message in faults(each))
+
+    def renamed(self, part: PointGravity, rename: Rename) -> None:
+        """Return None: like the uniform gravity, that of the including world applies."""

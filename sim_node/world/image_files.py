@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from sim_node.packages import how_to_install
 from sim_node.world.problems import quoted
-from sim_node.world.surfaces import TEXTURES
 
+TEXTURES = (".png", ".jpg", ".jpeg")
 # Red, green, blue and opacity, 0 to 1.
 Colour = tuple[float, float, float, float]
 MAX_BYTES = 256 * 1024 * 1024

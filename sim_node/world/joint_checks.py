@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,9 +11,11 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.declared import faults
-from sim_node.world.joint_motion import Actuator, beyond, limit_fault
+from sim_node.world.joint_motion import Actuator
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
+from sim_node.world.readers.yaml_section import listed
 
 # Of the positions that two coupled joints start at; rad or m.
 AGREEMENT = 1e-6
@@ -41,39 +43,11 @@ def driven_joints(world: World) -> dict[str, str]:
     return joints
 
 
-def joint_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of limits, stops, friction and mimics of a world's bodies."""
-    for body in world.bodies:
-        for key, message in _faults(body):
-            yield Problem(body.place.where, f"{body.place.key or shown_key(body.name)}: {key}", message)
-    if any(body.mimic is not None for body in world.bodies):
-        yield from _mimic_problems(world)
-
-
-def _faults(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each fault of a body's joint."""
-    if body.friction_loss is not None and not all(0.0 <= each < math.inf for each in body.friction_loss.tolist()):
-        yield "friction_loss", f"{body.friction_loss.tolist()} must be zero or more, and finite"
-    limits, stop, mimic = body.limits, body.stop, body.mimic
-    if limits is not None and (fault := limit_fault(body.type, limits)):
-        yield "limits", fault
-    elif limits is not None and (fault := beyond(body.type, limits, _start(body))):
-        yield ("limits" if body.q is None else "q"), fault
-    if stop is not None:
-        if limits is None:
-            yield "stop", "a joint without limits has no stops"
-        yield from ((f"stop.{key}", message) for key, message in faults(stop))
-    if mimic is not None:
-        if body.type.qd_size != 1:
-            yield "mimic", f"a {body.joint} joint has {body.type.qd_size} degrees of freedom, and only one can follow"
-        yield from ((f"mimic.{key}", message) for key, message in faults(mimic))
-
-
 def _start(body: Body) -> FloatArray:
     return np.asarray(body.type.neutral() if body.q is None else body.q)
 
 
-def _mimic_problems(world: World) -> Iterator[Problem]:
+def mimic_problems(world: World) -> Iterator[Problem]:
     """Yield joints that follow no joint, themselves in a circle, or a joint that does not start where they do."""
     joints = actuated_joints(world)
     bodies = {body.name: body for body in world.bodies}
@@ -139,3 +113,19 @@ def _of(actuator: Actuator, key: str, message: str) -> Problem:
     place = actuator.place
     entry = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"
     return Problem(place.where, f"{entry}.{key}" if key else place.key or entry, message)
+
+
+@part("actuators", Actuator)
+class Actuators(Kind[Actuator]):
+    """Actuators of joints."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of joints and numbers."""
+        return actuator_problems(world)
+
+    def renamed(self, part: Actuator, rename: Rename) -> Actuator:
+        """Return it on the same joint."""
+        return replace(part, joint=rename.under(part.joint), name=rename.under(part.name) if part.name else "")
+
+
+listed("actuators", "Actuators of joints.", Actuator)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_MASS
 from sim_node.world.declared import declared, faults, given, place_of
 from sim_node.world.joint_checks import actuated_joints
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import ListOf, Number, Text, Word
+from sim_node.world.readers.yaml_section import listed
 
 # What a group can accept: sensor_msgs/JointState, std_msgs/Float64 for each joint, trajectory_msgs/JointTrajectory with
 # the action control_msgs/FollowJointTrajectory.
@@ -51,24 +54,36 @@ class JointCommands:
         return not self.name or joint.startswith(f"{self.name}/")
 
 
-def command_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's groups of commanded joints."""
-    known = actuated_joints(world)
-    names: set[str] = set()
-    for index, group in enumerate(world.parts.get("joint_commands", ())):
-        key = group.place.key or f"joint_commands[{index}]"
+@part("joint_commands", JointCommands)
+class CommandedJoints(Kind[JointCommands]):
+    """Groups of joints that are commanded on topics."""
 
-        def problem(field: str, message: str, where: Place = group.place, key: str = key) -> Problem:
-            return Problem(where.where, f"{key}.{field}", message)
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        known = actuated_joints(world)
+        names: set[str] = set()
+        for index, group in enumerate(self.parts(world)):
+            key = group.place.key or f"joint_commands[{index}]"
 
-        if not _NAMESPACE.fullmatch(group.name):
-            message = f"{quoted(group.name)} is no namespace of topics; use letters, digits, _ and /"
-            yield problem("name", message)
-        if group.name in names:
-            yield problem("name", f"a second group {quoted(group.name)}, with the same topics; give each a name")
-        names.add(group.name)
-        for joint in group.joints:
-            if joint not in known:
-                hint = did_you_mean(joint, known)
-                yield problem("joints", f"{quoted(joint)} is no joint with one degree of freedom{hint}")
-        yield from (problem(*fault) for fault in faults(group))
+            def problem(field: str, message: str, where: Place = group.place, key: str = key) -> Problem:
+                return Problem(where.where, f"{key}.{field}", message)
+
+            if not _NAMESPACE.fullmatch(group.name):
+                message = f"{quoted(group.name)} is no namespace of topics; use letters, digits, _ and /"
+                yield problem("name", message)
+            if group.name in names:
+                yield problem("name", f"a second group {quoted(group.name)}, with the same topics; give each a name")
+            names.add(group.name)
+            for joint in group.joints:
+                if joint not in known:
+                    hint = did_you_mean(joint, known)
+                    yield problem("joints", f"{quoted(joint)} is no joint with one degree of freedom{hint}")
+            yield from (problem(*fault) for fault in faults(group))
+
+    def renamed(self, part: JointCommands, rename: Rename) -> JointCommands:
+        """Return it with topics and joints below the prefix."""
+        name = rename.under(part.name).strip("/")
+        return replace(part, name=name, joints=tuple(map(rename.under, part.joints)))
+
+
+listed("joint_commands", "Topics on which joints are commanded.", JointCommands)

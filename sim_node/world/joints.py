@@ -17,7 +17,7 @@ from sim_node.registry import Registry, calling_module
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.fields import same
+from sim_node.world.fields import compared
 
 Axis = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -71,7 +71,7 @@ def hinge(axis: Axis | None = None) -> Part:
 BALL = Part("ball")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class LinkJoint:
     """A joint of a link, as MuJoCo has them; the links of a world are its bodies and those of its models.
 
@@ -86,11 +86,6 @@ class LinkJoint:
     anchor: FloatArray
     neutral: FloatArray
     limits: tuple[float, float] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def is_scalar(self) -> bool:

@@ -81,34 +81,29 @@ def special(path: Path) -> str:
 
 def shipped_worlds() -> dict[str, Path]:
     """Return the shipped worlds by name, sorted."""
-    folder = share(PACKAGE)
-    if folder is None:
-        return {}
-    files = (folder / "config" / "worlds").iterdir()
-    return {path.stem: path for path in sorted(files) if path.suffix in (".yaml", ".xml", ".openplx")}
+    return _shipped("worlds", ".yaml", ".xml", ".openplx")
 
 
 def shipped_vehicles() -> dict[str, Path]:
     """Return the files of the shipped vehicle models by name, sorted."""
-    folder = share(PACKAGE)
-    if folder is None:
-        return {}
-    return {path.stem: path for path in sorted((folder / "config" / "vehicles").glob("*.yaml"))}
+    return _shipped("vehicles", ".yaml")
 
 
 def shipped_models() -> dict[str, Path]:
     """Return the files of the shipped models of robots that are worlds, by name, sorted."""
-    folder = share(PACKAGE)
-    if folder is None:
-        return {}
-    return {path.stem: path for path in sorted((folder / "config" / "models").glob("*.yaml"))}
+    return _shipped("models", ".yaml")
 
 
 def shipped_robots() -> dict[str, Path]:
     """Return the files of all shipped models of robots by name, sorted: worlds, and those of other formats."""
+    return _shipped("models")
+
+
+def _shipped(kind: str, *suffixes: str) -> dict[str, Path]:
+    """Return the files of a folder of config/ that have one of some suffixes, or any."""
     folder = share(PACKAGE)
-    files = sorted((folder / "config" / "models").iterdir()) if folder is not None else ()
-    return {path.stem: path for path in files if path.is_file()}
+    files = sorted((folder / "config" / kind).iterdir()) if folder is not None else ()
+    return {path.stem: path for path in files if path.suffix in (suffixes or (path.suffix,)) and path.is_file()}
 
 
 def first_comment(path: Path) -> str:

@@ -10,14 +10,15 @@ import numpy as np
 
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import MESHES, MESHES_SHOWN, VOLUMES, Geometry
 from sim_node.world.mujoco_source import message_of, mujoco_fault
 from sim_node.world.problems import quoted
-from sim_node.world.triangles import Triangles, hull_of, solid_of
+from sim_node.world.triangles import Triangles
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
 
+# Meshes with contacts, by their convex hulls. Others are only shown.
+MESHES, MESHES_SHOWN = (".stl", ".obj"), (".glb", ".gltf")
 MAX_BYTES = 256 * 1024 * 1024
 GLB_MAGIC = b"glTF"
 
@@ -78,40 +79,6 @@ def triangles_of(path: Path) -> Triangles:
     # MuJoCo moves a mesh into its principal axes.
     turn = quaternions.to_matrix(model.mesh_quat[0][[1, 2, 3, 0]])
     return Triangles(model.mesh_vert.astype(np.float64) @ turn.T + model.mesh_pos[0], model.mesh_face)
-
-
-def volume_of(shape: Geometry) -> float:
-    """Return the volume of a shape, m^3. Raises ValueError for shapes without one."""
-    if shape.shape == "mesh":
-        return solid_mesh(shape)[0]
-    if shape.shape not in VOLUMES:
-        raise ValueError(f"a {shape.shape} has no volume; those with one are {', '.join(VOLUMES)}, mesh")
-    return VOLUMES[shape.shape](*shape.size.tolist())
-
-
-def solid_mesh(shape: Geometry) -> tuple[float, FloatArray, FloatArray]:
-    """Return volume (m^3), centre (3,) and inertia (3, 3) about it per kg (m^2) of a mesh, in its own axes.
-
-    They are those of its convex hull if the triangles are not closed.
-
-    Raises:
-        ValueError: It has no volume, or its file cannot be read.
-        ImportError: The file needs MuJoCo.
-    """
-    found = scaled_triangles(shape)
-    try:
-        return solid_of(found if found.is_closed() else hull_of(found.vertices))
-    except ValueError:  # inside out
-        return solid_of(hull_of(found.vertices))
-
-
-def scaled_triangles(shape: Geometry) -> Triangles:
-    """Return the triangles of a mesh in metres. Raises as `solid_mesh` does."""
-    if shape.triangles is not None:
-        return shape.triangles.scaled(shape.size)
-    if shape.file is None or shape.is_shown_only:
-        raise ValueError("a mesh that is only shown has no volume")
-    return triangles_of(shape.file).scaled(shape.size)
 
 
 def _digest(triangles: Triangles) -> str:

@@ -12,29 +12,36 @@ import numpy as np
 
 from sim_node import html
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.spatial.geometry import quaternions
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
-from sim_node.world.fields import floats, same, whole_nanoseconds
+from sim_node.world.bounds import MAX_DISTANCE
+from sim_node.world.declared import declared, given, place_of, settle
+from sim_node.world.fields import floats, whole_nanoseconds
 from sim_node.world.part import PARTS, Mobility, kind_of
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
+from sim_node.world.quantities import FrameName, ListOf, Number, Plain, Text, Time, Vector, Word
+from sim_node.world.readers.yaml_motions import CONVENTION_OF_ALL, KEYFRAMES
+from sim_node.world.readers.yaml_poses import POSE, Scale
 
 if TYPE_CHECKING:
     from sim_node.viewing.schematic.model import Schematic
     from sim_node.world.bases import Base
-    from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
+    from sim_node.world.bodies import Body
     from sim_node.world.commands import BodyCommands, VehicleCommands
     from sim_node.world.contact_materials import ContactMaterial
     from sim_node.world.forces import Force, Wind
     from sim_node.world.gravity import PointGravity
     from sim_node.world.joint_commands import JointCommands
     from sim_node.world.joint_motion import Actuator
+    from sim_node.world.loops import ContactExclusion, LoopClosure
+    from sim_node.world.mates import Attachment
     from sim_node.world.models import Model
     from sim_node.world.processes import Process
     from sim_node.world.scene import Ground, Light, Sky
     from sim_node.world.signals import NamedSignal
-    from sim_node.world.systems import Attachment, System
+    from sim_node.world.systems import System
     from sim_node.world.transmissions import Transmission
     from sim_node.world.vehicles import Multirotor
 
@@ -50,38 +57,30 @@ STILL = 1e-9
 P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Position of the fixed frame's origin on Earth.
-
-    Attributes:
-        latitude: WGS84 degrees.
-        longitude: WGS84 degrees.
-        altitude: Metres above the ellipsoid.
-    """
-
-    latitude: float
-    longitude: float
-    altitude: float
-
-
 ORIGIN_RANGES = {"latitude": (-90.0, 90.0), "longitude": (-180.0, 180.0), "altitude": (-12_000.0, 1e8)}
 
 
-@dataclass(frozen=True, slots=True)
-class TimeGrid:
-    """The instants of a run: start_ns, start_ns + step_ns, start_ns + 2 step_ns, ...
+@declared
+class Origin:
+    """Position of the fixed frame's origin on Earth."""
 
-    Attributes:
-        start_ns: The first instant (ns).
-        step_ns: Time between two instants (ns).
+    latitude: float = given(Number(*ORIGIN_RANGES["latitude"]), "Latitude, degrees (WGS84)")
+    longitude: float = given(Number(*ORIGIN_RANGES["longitude"]), "Longitude, degrees (WGS84)")
+    altitude: float = given(Number(*ORIGIN_RANGES["altitude"]), "Height above the WGS84 ellipsoid, m")
+
+
+@declared
+class TimeGrid:
+    """When a run starts, and the time between its steps.
+
+    Its instants are start_ns, start_ns + step_ns, start_ns + 2 step_ns, ..., in nanoseconds.
 
     Raises:
         ValueError: A number is not a whole number.
     """
 
-    start_ns: int = 0
-    step_ns: int = 10_000_000
+    start_ns: int = given(Time(0), "Simulation time of the first step", "s", default=0, key="start")
+    step_ns: int = given(Time(MIN_STEP_NS), "Time between steps", "s", default=10_000_000, key="step")
 
     def __post_init__(self) -> None:
         for key in ("start_ns", "step_ns"):
@@ -101,41 +100,33 @@ class TimeGrid:
         return steps, duration_ns - steps * self.step_ns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared(spread={"pose": POSE}, bare=("name", "parent"))
 class StaticFrame:
     """A frame that never moves in its parent.
-
-    Attributes:
-        name: Unique in the world.
-        parent: The name of its parent; empty for the default.
-        pose: Pose (7,) [x y z qx qy qz qw] of the frame in its parent, m. Read-only.
-        scale: Scale (3,) of what is shown at the frame, or None.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
-        size: Lengths (3,) of the box about the frame that this is a place of, m; None for a point.
-        description: What the place is, for people.
-        tags: What the place is, for programs that look for such places.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    name: str
-    parent: str
-    pose: FloatArray
-    scale: FloatArray | None = None
-    place: Place = NO_PLACE
-    parent_place: Place = NO_PLACE
-    size: FloatArray | None = field(default=None, kw_only=True)
-    description: str = field(default="", kw_only=True)
-    tags: tuple[str, ...] = field(default=(), kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
-        if self.scale is not None:
-            object.__setattr__(self, "scale", floats(self.scale, (3,), self.name, "scale"))
-        if self.size is not None:
-            object.__setattr__(self, "size", floats(self.size, (3,), self.name, "size"))
+    name: str = given(FrameName(), "Name of the frame, unique in the world")
+    parent: str = given(FrameName(), "The frame in which the pose is given", default="")
+    pose: FloatArray = given(
+        Vector(7), "Pose [x y z qx qy qz qw] in the parent", "m", default_factory=lambda: np.array(poses.IDENTITY)
+    )
+    scale: FloatArray | None = given(Vector(3), "Scale of what is shown at the frame, or None", default=None)
+    place: Place = place_of("name", default=NO_PLACE)
+    parent_place: Place = place_of("parent", default=NO_PLACE)
+    size: FloatArray | None = given(
+        Vector(3, MAX_DISTANCE),
+        "Lengths of the box about the frame that it is a place of",
+        "m",
+        default=None,
+        kw_only=True,
+    )
+    description: str = given(Text(), "What the place is, for people", default="", omit=True, kw_only=True)
+    tags: tuple[str, ...] = given(
+        ListOf(Text()), "What the place is, for programs", default=(), omit=True, kw_only=True
+    )
 
     @property
     def mobility(self) -> Mobility:
@@ -146,82 +137,54 @@ class StaticFrame:
         """Return the pose (7,) in the parent."""
         return self.pose
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@declared(spread={"pose": POSE}, bare=("name", "parent"))
 class Sensor(StaticFrame):
-    """A sensor: its frame, fixed to a base_link, and what it measures.
+    """A sensor: its frame, fixed to a base_link, and what it measures. It has no size, description and tags."""
 
-    Attributes:
-        name: Unique in the world.
-        parent: The name of its parent; empty for the default.
-        pose: Pose (7,) [x y z qx qy qz qw] of the sensor in its parent, m. Read-only.
-        scale: Scale (3,) of what is shown at the frame, or None.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
-        size: Not used; only plain frames are places.
-        description: Not used.
-        tags: Not used.
-        type: The registered name of the sensor type; empty for a bare frame.
-        parameters: Numbers, texts and mappings of them by name, as in the file. They are checked when a run begins.
-        parameter_places: Where the file gives each parameter, by its path, as in gyroscope.density.
-    """
-
-    type: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    parameter_places: Mapping[str, KeyPlace] = field(default_factory=dict)
+    type: str = given(Text(), "The type of sensor; without one, the entry is only a frame", default="", omit=True)
+    parameters: Mapping[str, Any] = given(
+        None,
+        "Numbers, texts and mappings of them by name, as in the file; they are checked when a run begins",
+        default_factory=dict,
+    )
+    parameter_places: Mapping[str, KeyPlace] = given(
+        None, "Where the file gives each parameter, by its path, as in gyroscope.density", default_factory=dict
+    )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared(
+    spread={"keyframes": KEYFRAMES, "convention": CONVENTION_OF_ALL},
+    bare=("frame", "parent"),
+)
 class Motion:
     """A frame that moves in its parent through keyframes.
 
-    Attributes:
-        frame: The name of the frame.
-        parent: The name of its parent; empty for the default.
-        times_ns: Times (K,) of the keyframes (ns), strictly increasing. Read-only.
-        poses: Poses (K, 7) of the frame in its parent, m. The sign of each quaternion follows that of the one before.
-            Read-only.
-        interpolation: Between keyframes; one of INTERPOLATIONS.
-        before: Before the first keyframe; one of OUTSIDE.
-        after: After the last keyframe; one of OUTSIDE.
-        scale: Scale (3,) of what is shown at the frame, or None.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
+    The sign of each quaternion follows that of the one before.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    frame: str
-    parent: str
-    times_ns: IntArray
-    poses: FloatArray
-    interpolation: str = "slerp"
-    before: str = "hold"
-    after: str = "hold"
-    scale: FloatArray | None = None
-    place: Place = NO_PLACE
-    parent_place: Place = NO_PLACE
+    frame: str = given(FrameName(), "The frame that moves")
+    parent: str = given(FrameName(), "The frame that it moves in", default="")
+    times_ns: IntArray = given(Plain(), "Times (K,) of the keyframes, strictly increasing", "ns", default=(0,))
+    poses: FloatArray = given(Plain(), "Poses (K, 7) of the frame in its parent", "m", default=(poses.IDENTITY,))
+    interpolation: str = given(Word(INTERPOLATIONS), "How poses between keyframes are computed", default="slerp")
+    before: str = given(Word(OUTSIDE), "What the frame does before the first keyframe", default="hold")
+    after: str = given(Word(OUTSIDE), "What the frame does after the last keyframe", default="hold")
+    scale: FloatArray | None = given(Scale(), "Scale of what is shown at the frame, or None", default=None)
+    place: Place = place_of("frame", default=NO_PLACE)
+    parent_place: Place = place_of("parent", default=NO_PLACE)
 
     def __post_init__(self) -> None:
+        settle(self)
         times_ns = whole_nanoseconds(self.times_ns, self.frame)
         poses = np.array(floats(self.poses, (len(times_ns), 7), self.frame, "poses"))
         poses[:, 3:] = quaternions.continuous(poses[:, 3:])
         poses.setflags(write=False)
-        if self.scale is not None:
-            object.__setattr__(self, "scale", floats(self.scale, (3,), self.frame, "scale"))
         object.__setattr__(self, "times_ns", times_ns)
         object.__setattr__(self, "poses", poses)
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def mobility(self) -> Mobility:

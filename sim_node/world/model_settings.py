@@ -56,7 +56,7 @@ def adopted_settings(world: World) -> Iterator[Problem]:
     usual = {**default_options(), **world.physics.options}
     by_model: dict[Place, list[str]] = {}
     for key, (value, model) in _brought(world):
-        if not _same(value, _here(key, world, usual)):
+        if not is_same(value, _here(key, world, usual)):
             by_model.setdefault(model.place, []).append(_shown(key, value))
     for place, found in by_model.items():
         yield Problem(place.where, place.key, f"the whole world takes over from the model: {', '.join(found)}")
@@ -72,7 +72,7 @@ def contradicting_settings(world: World) -> Iterator[Problem]:
     for model in world.models:
         for key, value in _settings(model).items():
             other = stated[key] if key in stated else first.setdefault(key, (value, model))[0]
-            if not _same(value, other):
+            if not is_same(value, other):
                 whose = "of this world" if key in stated else f"of the model {first[key][1].name}"
                 message = f"the model's {_shown(key, value)} contradicts the {_shown(key, other)} {whose}"
                 yield Problem(model.place.where, model.place.key, f"{message}; there is one for all of a world")
@@ -129,7 +129,8 @@ def _here(key: str, world: World, options: Mapping[str, Any]) -> Any:
     return bool(int(options["enableflags"]) & int(enabling))
 
 
-def _same(one: Any, other: Any) -> bool:
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two values of a setting are equal up to rounding."""
     return bool(np.allclose(one, other, rtol=1e-9, atol=0.0))
 
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from sim_node import names
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Geometry
-from sim_node.world.fields import same
+from sim_node.world.fields import compared
 from sim_node.world.joints import LinkJoint, link_pose
 from sim_node.world.mujoco_source import Source
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.shapes import Geometry
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Link:
     """A frame of a model: one of its bodies, or the frame of a joint or site, fixed to a body.
 
@@ -34,17 +34,12 @@ class Link:
     is_body: bool = True
     place: Place = NO_PLACE
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def at(self, q: Mapping[str, FloatArray]) -> FloatArray:
         """Return its pose (7,) in its parent for joint positions q. Joints that are not in q are neutral."""
         return link_pose(self.pose, self.joints, q)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Start:
     """An initial state: q and qd by joint, and act and ctrl of all actuators in the model's order.
 
@@ -57,13 +52,8 @@ class Start:
     ctrl: FloatArray = field(default_factory=lambda: np.zeros(0))
     followers: Mapping[str, FloatArray] = field(default_factory=dict)
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Model:
     """An MJCF or URDF model attached to a frame of the world.
 
@@ -106,11 +96,6 @@ class Model:
     files: tuple[Path, ...] = ()
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def joints(self) -> Iterator[LinkJoint]:
         """Return its joints, parents first."""

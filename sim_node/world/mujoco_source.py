@@ -8,16 +8,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sim_node.packages import how_to_install, wrong_version
-from sim_node.world.fields import same
+from sim_node.world.fields import compared
 from sim_node.world.image_textures import TEXTURED, set_texture
-from sim_node.world.model import World
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 from sim_node.world.readers.xml_elements import quoteattr
 
@@ -86,10 +84,10 @@ def _glfw_named() -> Iterator[None]:
         del os.environ[GLFW]
 
 
-def need_mujoco(world: World) -> None:
-    """Raise WorldError if MuJoCo, which the bodies of a world need, cannot be imported."""
+def need_mujoco(source: str) -> None:
+    """Raise WorldError if MuJoCo, which the bodies of a world in a file need, cannot be imported."""
     if fault := mujoco_fault():
-        raise WorldError([Problem(Where(world.source), "bodies", f"bodies need MuJoCo, {fault}")])
+        raise WorldError([Problem(Where(source), "bodies", f"bodies need MuJoCo, {fault}")])
 
 
 _LINE = re.compile(r",? line (\d+)(, column \d+)?")
@@ -99,7 +97,7 @@ _NOISE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Source:
     """A model as MuJoCo reads it. MuJoCo opens no file: all that the model refers to is in here.
 
@@ -111,11 +109,6 @@ class Source:
     places: tuple[tuple[Where, str], ...]
     includes: Mapping[str, bytes]
     assets: Mapping[str, bytes]
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> Source:

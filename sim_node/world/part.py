@@ -190,24 +190,14 @@ PARTS: Registry[str, Kind[Any]] = Registry(
     "kind of part",
     shipped=(
         *(
-            f"sim_node.world.parts.{name}"
+            f"sim_node.world.{name}"
             for name in (
-                "frames",
-                "bodies",
-                "vehicles",
-                "bases",
-                "forces",
-                "systems",
-                "models",
+                *("parts.frames", "body_checks", "loops", "vehicle_checks", "bases", "forces", "systems"),
+                *("model_checks", "joint_checks", "joint_commands", "commands", "processes", "transmissions"),
+                "contact_materials",
+                *("gravity", "signals", "scene"),
             )
         ),
-        "sim_node.world.commands",
-        "sim_node.world.parts.processes",
-        "sim_node.world.parts.transmissions",
-        "sim_node.world.parts.contact_materials",
-        "sim_node.world.parts.gravity",
-        "sim_node.world.parts.signals",
-        "sim_node.world.parts.scene",
         "sim_node.viewing.schematic.part",
     ),
     group="sim_node.parts",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,9 +26,17 @@ from sim_node.world.writers.values import plain, seconds
 
 
 class Plain:
-    """What is kept, checked and written as it is."""
+    """What is kept, checked and written as it is. By itself, it is read with other fields or later."""
 
     is_array: ClassVar[bool] = False
+
+    def form(self, about: str) -> Form:
+        """Return that it may be anything."""
+        return keys.ANYTHING
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Return the value itself."""
+        return value
 
     @property
     def settles(self) -> bool:
@@ -191,6 +200,40 @@ class PathOf(Plain):
 
 
 @dataclass(frozen=True)
+class FileOf(PathOf):
+    """The path of a file that is there. fault: returns why it cannot be used; empty if it can."""
+
+    fault: Callable[[Path], str]
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read the path, and check the file."""
+        found = context.find(value)
+        if found is None:
+            return BAD
+        if fault := self.fault(found[0]):
+            value.error(fault)
+            return BAD
+        context.report.read.append(found[0])
+        return found[0]
+
+
+@dataclass(frozen=True)
+class Label(Text):
+    """A name that is not blank. of: what has it."""
+
+    of: str = ""
+    least: int = 1
+
+    def read(self, value: Value, context: Any) -> str:
+        """Read a name with letters in it."""
+        errors = len(value.report.errors)
+        name = value.text()
+        if len(value.report.errors) == errors and not name.strip():
+            value.error(f"found {quoted(name)}; a {self.of} needs a name")
+        return name
+
+
+@dataclass(frozen=True)
 class Time(Plain):
     """A time: seconds in files, int64 nanoseconds in Python."""
 
@@ -254,6 +297,9 @@ class Vector(Plain):
         """Yield that a number is out of the range."""
         if not all(self.least <= each <= self.high for each in found.tolist()):
             yield "", f"{found.tolist()} is out of range; allowed: {self.least:g} to {self.high:g}"
+
+
+POINT, ORIGIN = Vector(3, MAX_DISTANCE), (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -386,7 +432,7 @@ class ListOf(Plain):
 
     def read(self, value: Value, context: Any) -> tuple[Any, ...]:
         """Read a list."""
-        found = tuple(self.item.read(each, context) for each in value.items())
+        found = tuple(read for each in value.items() if (read := self.item.read(each, context)) is not declared.BAD)
         self.count(value)
         return found
 
@@ -420,6 +466,22 @@ class ListOf(Plain):
 
 
 @dataclass(frozen=True)
+class Pair(ListOf):
+    """A list of two. noun: what they are."""
+
+    least: int = 2
+    most: int | None = 2
+    noun: str = ""
+
+    def read(self, value: Value, context: Any) -> tuple[Any, ...]:
+        """Read a list of two."""
+        found = tuple(self.item.read(each, context) for each in value.items())
+        if isinstance(value.node, Sequence) and len(found) != 2:
+            value.error(f"two {self.noun} are needed, found {value.found()}")
+        return found
+
+
+@dataclass(frozen=True)
 class PartOf(Plain):
     """Another declared part.
 
@@ -445,11 +507,25 @@ class PartOf(Plain):
 
     def faults(self, found: Any) -> Iterator[Fault]:
         """Yield the faults of its fields."""
-        return ((f".{key}", message) for key, message in declared.faults(found))
+        return ((f".{key}".rstrip("."), message) for key, message in declared.faults(found))
 
     def data(self, found: Any, refer: Refer) -> Any:
         """Return its mapping."""
         return declared.data_of(found, refer)
+
+
+@dataclass(frozen=True)
+class Inlined(PartOf):
+    """Another declared part, whose keys are among those of the part that it belongs to; None if none is given."""
+
+    @property
+    def inlined(self) -> type[Any]:
+        """Its class."""
+        return self.kind
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield the faults of its fields."""
+        return declared.faults(found)
 
 
 @dataclass(frozen=True)

@@ -1,71 +1,151 @@
-"""What surrounds the bodies of a World, as frozen data: the ground, the lights and the sky."""
+"""What surrounds the bodies of a World: the ground, the lights and the sky; fields, checks and sections."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from sim_node.packages import how_to_install
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Geometry
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import Fault, declared, given, place_of, rule
-from sim_node.world.fields import floats, same
-from sim_node.world.image_files import brightness_of
-from sim_node.world.problems import NO_PLACE, Place
-from sim_node.world.quantities import Flag, Number, Rgb, Vector, Word
-from sim_node.world.readers.yaml_values import Table
+from sim_node.world.declared import BAD, Fault, declared, faults, given, keys_of, place_of, read, rule, settle
+from sim_node.world.fields import floats
+from sim_node.world.image_files import TEXTURES, brightness_of, image_fault
+from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
+from sim_node.world.quantities import Colour, Flag, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
+from sim_node.world.readers.keys import Form, either, listing, number, word
+from sim_node.world.readers.yaml_nodes import Scalar
+from sim_node.world.readers.yaml_section import Context, listed, section, single
+from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import Material, Surface
 
+PLANE = "plane"
 ARRAYS = (".npy",)
 LIGHT_TYPES = ("directional", "point", "spot")
 # OpenGL has eight, one of which is that of the camera.
 MAX_LIGHTS = 7
 MIN_SAMPLES, MAX_SAMPLES = 2, 4096
+MAX_HEIGHT = 1e5  # m
+_HEIGHT = Number(-MAX_HEIGHT, MAX_HEIGHT)
+P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True)
+class Rows(Plain):
+    """Rows of heights, all of one length: a read-only array (R, C)."""
+
+    is_array = True
+
+    def form(self, about: str) -> Form:
+        """Return the form of a list of lists."""
+        return listing(about, listing("", number("", -MAX_HEIGHT, MAX_HEIGHT)))
+
+    def read(self, value: Value, context: Any) -> FloatArray:
+        """Read rows of one length."""
+        rows = [[_HEIGHT.read(each, None) for each in row.items()] for row in value.items()]
+        odd = next((index for index, row in enumerate(rows) if len(row) != len(rows[0])), None)
+        if odd is not None:
+            value.error(f"[{odd}] has {len(rows[odd])} heights, [0] has {len(rows[0])}; rows need the same length")
+        return np.array(rows) if rows and odd is None else np.zeros((0, 0))
+
+    def settled(self, found: Any, owner: str, key: str) -> FloatArray:
+        """Return a read-only array."""
+        return floats(found, (-1, -1), owner, key)
+
+
+@dataclass(frozen=True)
+class HeightFile(PathOf):
+    """An image or an array."""
+
+    def read(self, value: Value, context: Any) -> Path | None:
+        """Return the file, or None with the fault recorded."""
+        found = context.find(value)
+        if found is None:
+            return None
+        suffix = found[0].suffix.lower()
+        if suffix not in (*ARRAYS, *TEXTURES):
+            allowed = ", ".join((*ARRAYS, *TEXTURES))
+            value.error(f"{quoted(found[0].name)} is not a supported heightmap; allowed: {allowed}")
+        elif suffix in TEXTURES and (fault := image_fault(found[0])):
+            value.error(fault)
+        else:
+            context.report.read.append(found[0])
+        path: Path = found[0]
+        return path
+
+
+@declared(
+    one_of={
+        "one of file (an image, or an array in .npy) and heights (rows from south to north, m) is needed": (
+            "file",
+            "heights",
+        )
+    }
+)
 class Heightmap:
-    """Heights above a rectangle, sampled on a grid with samples on its edges. Exactly one of heights and file is given.
+    """Heights on a grid.
 
-    Attributes:
-        size: Extent (2,) to the east and to the north, m.
-        heights: Heights (R, C), m: rows from south to north, columns from west to east.
-        file: A .npy file with such an array, or an image, whose top is north: black is the lowest, white the highest.
-        range: Height (2,) of black and of white in an image, m; None for an array.
-        centre: Middle (2,) of the rectangle in the fixed frame, m.
-        places: Where the file gives each key.
+    It covers a rectangle, with samples on its edges. Rows go from south to north, columns from west to east. The top of
+    an image is north: black is the lowest, white the highest.
 
     Raises:
         ValueError: An array has the wrong shape, or not exactly one of heights and file is given.
     """
 
-    size: FloatArray
-    heights: FloatArray | None = None
-    file: Path | None = None
-    range: FloatArray | None = None
-    centre: FloatArray = field(default_factory=lambda: np.zeros(2))
-    places: Mapping[str, Place] = field(default_factory=dict)
+    size: FloatArray = given(Vector(2), "Extent along x and y", "m")
+    heights: FloatArray | None = given(Rows(), "Rows of heights from south to north", "m", default=None)
+    file: Path | None = given(HeightFile(), "An image, or an array in .npy, relative to this file", default=None)
+    range: FloatArray | None = given(Vector(2), "Heights of black and white", "m", default=None)
+    centre: FloatArray = given(
+        Vector(2), "Position of the centre", "m", default_factory=lambda: np.zeros(2), key="center"
+    )
 
     def __post_init__(self) -> None:
         if (self.heights is None) == (self.file is None):
             raise ValueError("a heightmap needs either heights or a file")
-        object.__setattr__(self, "size", floats(self.size, (2,), "heightmap", "size"))
-        object.__setattr__(self, "centre", floats(self.centre, (2,), "heightmap", "centre"))
-        if self.heights is not None:
-            object.__setattr__(self, "heights", floats(self.heights, (-1, -1), "heightmap", "heights"))
-        if self.range is not None:
-            object.__setattr__(self, "range", floats(self.range, (2,), "heightmap", "range"))
+        settle(self)
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
+    @rule
+    def covers(self) -> Iterator[Fault]:
+        """Yield what is wrong with the rectangle, and with the heights. Reads the file."""
+        if not all(0.0 < edge <= MAX_DISTANCE for edge in self.size.tolist()):
+            yield "size", f"{self.size.tolist()} is out of range; allowed: above 0 m"
+        if not all(abs(each) <= MAX_DISTANCE for each in self.centre.tolist()):
+            yield "center", f"{self.centre.tolist()} is out of range; allowed: up to {MAX_DISTANCE:g} m"
+        if self.file is not None and (self.file.suffix.lower() in ARRAYS) != (self.range is None):
+            yield (
+                "range",
+                "is needed: [black, white], m" if self.range is None else "is only for images; arrays are in metres",
+            )
+        elif self.range is not None and not np.all(np.abs(self.range) <= MAX_HEIGHT):
+            yield "range", f"{self.range.tolist()} is out of range; allowed: up to {MAX_HEIGHT:g} m"
+        else:
+            yield from (("heights" if self.file is None else "file", fault) for fault in self._grid_faults())
 
-    __hash__ = None  # type: ignore[assignment]
+    def _grid_faults(self) -> Iterator[str]:
+        try:
+            grid = self.grid()
+        except ImportError as error:
+            yield f"images need Pillow: {how_to_install(error)}"
+            return
+        except (OSError, ValueError, EOFError, SyntaxError) as error:
+            name = "" if self.file is None else f"{quoted(self.file.name)} "
+            yield f"{name}{' '.join(str(error).split())}"
+            return
+        if not all(MIN_SAMPLES <= count <= MAX_SAMPLES for count in grid.shape):
+            yield f"found {grid.shape[0]} rows of {grid.shape[1]}; allowed: {MIN_SAMPLES} to {MAX_SAMPLES} each"
+        elif not np.all(np.abs(grid) <= MAX_HEIGHT):
+            row, column = np.argwhere(~(np.abs(grid) <= MAX_HEIGHT))[0].tolist()
+            yield f"[{row}][{column}] is {grid[row, column]:g} m; allowed: up to {MAX_HEIGHT:g} m"
 
     def grid(self) -> FloatArray:
         """Return the heights (R, C), m: rows from south to north, columns from west to east.
@@ -96,37 +176,22 @@ def _grid_of(file: Path, changed_ns: int) -> FloatArray:
     return np.asarray(array, dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@declared
 class Ground:
     """The ground in the fixed frame: an endless plane, or a heightmap, beyond whose edges there is nothing.
-
-    Attributes:
-        height: Height of the plane, or of the zero of the heightmap, m.
-        heightmap: Heights, or None for a plane.
-        colour: Red, green, blue and opacity (4,), each 0 to 1, or None.
-        surface: What it does where shapes touch it, or None for MuJoCo's defaults.
-        material: How it looks besides its colour, or None.
-        place: Where the file describes it.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    height: float = 0.0
-    heightmap: Heightmap | None = None
-    colour: FloatArray | None = None
-    surface: Surface | None = None
-    material: Material | None = None
-    place: Place = NO_PLACE
-
-    def __post_init__(self) -> None:
-        if self.colour is not None:
-            object.__setattr__(self, "colour", floats(self.colour, (4,), "ground", "colour"))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+    height: float = given(_HEIGHT, "Height of the plane, or of the zero of the heightmap", "m", default=0.0)
+    heightmap: Heightmap | None = given(PartOf(Heightmap), "Heights, or None for a plane", default=None)
+    colour: FloatArray | None = given(Colour(), "Colour", default=None, key="color")
+    surface: Surface | None = given(
+        Inlined(Surface), "What it does where shapes touch it, or None for MuJoCo's defaults", default=None
+    )
+    material: Material | None = given(PartOf(Material), "How it looks besides its colour, or None", default=None)
+    place: Place = place_of(default=NO_PLACE)
 
     @property
     def shape(self) -> Geometry:
@@ -213,3 +278,75 @@ class Sky:
         Number(0.0, 1.0), "Brightness of the light from everywhere; None for the default", default=None
     )
     place: Place = place_of(default=NO_PLACE)
+
+
+# The kinds of parts
+
+
+class Surroundings(Kind[P]):
+    """A kind of which the parts of the including world apply, if a world is included."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of their numbers."""
+        for index, each in enumerate(self.parts(world)):
+            at: Place = each.place  # type: ignore[attr-defined]
+            if at == NO_PLACE:
+                at = Place(Where(world.source), self.name if self.single else f"{self.name}[{index}]")
+            yield from (Problem(at.where, f"{at.key}.{key}", message) for key, message in faults(each))
+
+    def renamed(self, part: P, rename: Rename) -> None:
+        """Return None."""
+
+
+class Single(Surroundings[P]):
+    """A kind of which a world has at most one part, which is a mapping in world files."""
+
+    single = True
+
+    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
+        """Add it as a mapping."""
+        for each in self.parts(world):
+            sections[self.section] = self.data(each, refer)
+
+
+@part("ground", Ground)
+class TheGround(Single[Ground]):
+    """The ground, at most one in a world."""
+
+
+@part("lights", Light)
+class Lights(Surroundings[Light]):
+    """Lights in the fixed frame."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of lights, and that there are too many."""
+        yield from super().problems(world)
+        lights = self.parts(world)
+        if len(lights) > MAX_LIGHTS:
+            message = f"the world has {len(lights)} lights; allowed: up to {MAX_LIGHTS}"
+            at = lights[MAX_LIGHTS].place
+            yield Problem(at.where, at.key or f"lights[{MAX_LIGHTS}]", message)
+
+
+@part("sky", Sky)
+class TheSky(Single[Sky]):
+    """The sky, at most one in a world."""
+
+
+# What world files say
+
+
+@section("ground", either("An endless plane, or a heightmap.", word("", PLANE), keys_of(Ground)))
+def read_ground(value: Value, context: Context) -> None:
+    """Read the word `plane`, or a mapping."""
+    ground = Ground(place=value.place)
+    if isinstance(value.node, Scalar) and value.node.text != PLANE:
+        value.error(f"`{PLANE}` or a mapping is needed ({', '.join(keys_of(Ground))}), found {value.found()}")
+    elif not isinstance(value.node, Scalar) and (found := read(Ground, value, context)) is not BAD:
+        ground = found
+    context.add(ground)
+    value.sets(ground, "ground")
+
+
+listed("lights", "Lights of pictures.", Light, sets=True)
+single("sky", Sky)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from collections.abc import Mapping as AnyMapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import Fault, Nested, declared, given, places_of, rule
+from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place
+from sim_node.world.quantities import FileOf, Label, ListOf, Number
+from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_values import Table, Value
 
 CONES = ("pyramidal", "elliptic")
 # Parts of MuJoCo's pipeline that `physics.flags` switches on or off, by MuJoCo's names.
@@ -25,19 +31,8 @@ DEFAULT_LAYER = "default"
 # MuJoCo's defaults: dimensionless, m, m.
 DEFAULT_FRICTION = (1.0, 0.005, 0.0001)
 DEFAULT_CONTACT_TIME = 0.02
-# Key of a shape: smallest value, largest value, unit.
-RANGES: dict[str, tuple[float, float, str]] = {
-    "sliding": (0.0, 100.0, ""),
-    "torsional": (0.0, 100.0, "m"),
-    "rolling": (0.0, 100.0, "m"),
-    "restitution": (0.0, 0.95, ""),
-    "contact_time": (1e-4, 1.0, "s"),
-    "roughness": (0.0, 1.0, ""),
-    "texture_size": (1e-6, 1e6, "m"),
-}
 # What a shape is for besides its mass. "" stands for both.
 ONLY = ("visual", "collision")
-TEXTURES = (".png", ".jpg", ".jpeg")
 # An impedance that does not depend on penetration makes a contact a linear spring and damper.
 IMPEDANCE = 0.99
 # The bounce that a world gets may differ by this much from the restitution.
@@ -47,36 +42,57 @@ _LEAST_BOUNCE = 0.05
 _MAX_STEPS, _PHASES = 60, 16
 
 
-@dataclass(frozen=True, slots=True)
+LAYER, MADE_OF = Label(of="layer"), Label(of="contact material")
+COEFFICIENT, RESTITUTION, CONTACT_TIME = Number(0.0, 100.0), Number(0.0, 0.95), Number(1e-4, 1.0)
+
+
+def _some_kind(found: dict[str, Any], value: Value, context: Any) -> None:
+    if isinstance(value.node, Mapping) and not value.node.entries:
+        value.error(f"is empty; allowed: a number, or {', '.join(FRICTION.names)}")
+
+
+FRICTION = Nested(
+    ("sliding", "torsional", "rolling"),
+    "Friction: a number, against sliding, or each kind.",
+    short="sliding",
+    needs={"": ("sliding", "torsional", "rolling")},
+    then=_some_kind,
+    written=lambda given: given["sliding"] if given.keys() == {"sliding"} else given or None,
+)
+
+
+@declared(spread={"friction": FRICTION})
 class Surface:
-    """What a shape does where it touches others.
+    """What a shape does where it touches others."""
 
-    Attributes:
-        sliding: Coefficient of friction against sliding; None for DEFAULT_FRICTION.
-        torsional: Friction against turning about the contact's normal (m): torque per force. None for none.
-        rolling: Friction against rolling (m): torque per force. None for none.
-        restitution: Speed after a bounce as a fraction of the speed before it; None for MuJoCo's default contact.
-        contact_time: Duration of a bounce, s. The longer it is, the further shapes penetrate: see `penetration`.
-        layer: The collision layer.
-        touches: Layers whose shapes it makes contact with, if they do with its own; None for all.
-        contact_material: The material whose contact materials apply to it; empty for none.
-        places: Where the file gives each key.
-    """
+    sliding: float | None = given(COEFFICIENT, "Coefficient of sliding friction; usually 1", default=None)
+    torsional: float | None = given(COEFFICIENT, "Torque per force against turning on the spot", "m", default=None)
+    rolling: float | None = given(COEFFICIENT, "Torque per force against rolling", "m", default=None)
+    restitution: float | None = given(RESTITUTION, "Share of the speed that a bounce keeps", default=None)
+    # The longer it is, the further shapes penetrate: see `penetration`.
+    contact_time: float = given(CONTACT_TIME, "Duration of a bounce", "s", default=DEFAULT_CONTACT_TIME, omit=True)
+    layer: str = given(LAYER, "The collision layer of the shape", default=DEFAULT_LAYER, omit=True)
+    touches: tuple[str, ...] | None = given(ListOf(LAYER), "Layers that it touches, if they do its own", default=None)
+    contact_material: str = given(MADE_OF, "What it is made of, for contact_materials", default="", omit=True)
+    places: AnyMapping[str, Place] = places_of()
 
-    sliding: float | None = None
-    torsional: float | None = None
-    rolling: float | None = None
-    restitution: float | None = None
-    contact_time: float = DEFAULT_CONTACT_TIME
-    layer: str = DEFAULT_LAYER
-    touches: tuple[str, ...] | None = None
-    contact_material: str = ""
-    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    @rule
+    def bounces(self) -> Iterator[Fault]:
+        """Yield a duration of bounces where there are none."""
+        if self.restitution is None and "contact_time" in self.places:
+            yield "contact_time", "has no effect without restitution"
 
     @property
     def has_friction(self) -> bool:
         """Whether any friction is given."""
         return any(value is not None for value in (self.sliding, self.torsional, self.rolling))
+
+    def stated(self) -> tuple[str, ...]:
+        """Return the keys of friction, restitution and layers that differ from the defaults."""
+        usual, given = Surface(), {"friction": "has_friction"}
+        keys = ("friction", "restitution", "layer", "touches")
+        of = ((key, given.get(key, key)) for key in keys)
+        return tuple(key for key, name in of if getattr(self, name) != getattr(usual, name))
 
     @property
     def decides(self) -> bool:
@@ -84,21 +100,24 @@ class Surface:
         return self.has_friction or self.restitution is not None
 
 
-@dataclass(frozen=True, slots=True)
+@declared(define="material")
 class Material:
-    """How a shape looks besides its colour.
+    """Texture and roughness."""
 
-    Attributes:
-        texture: An image (PNG or JPEG); the colour of the shape tints it. None for none.
-        texture_size: Edge of one repetition on a plane or a heightmap, m. Other shapes show the image once per side.
-        roughness: 0 (a mirror's highlights) to 1 (matt); None for the renderer's default, 0.5.
-        places: Where the file gives each key.
-    """
+    texture: Path | None = given(FileOf(image_fault), "An image, which the colour of the shape tints", default=None)
+    # Other shapes than planes and heightmaps show it once per side.
+    texture_size: float = given(Number(1e-6, 1e6), "Edge of the square that the image covers", "m", default=1.0)
+    roughness: float | None = given(Number(0.0, 1.0), "0 for a mirror, 1 for a dull surface", default=None)
 
-    texture: Path | None = None
-    texture_size: float = 1.0
-    roughness: float | None = None
-    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    @property
+    def _derived(self) -> tuple[str, ...]:
+        return ("texture_size",) if self.texture is None else ()
+
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        """Record a size without a texture."""
+        if (size := table.get("texture_size")) is not None and "texture" not in table:
+            size.error("needs a texture")
 
 
 def bounce(damping_ratio: float) -> float:

@@ -18,7 +18,7 @@ def timestep_fault(world: World, restitution: float | None, contact_time: float)
     """
     step_ns, integrator = world.time.step_ns, world.physics.integrator
     substeps = world.physics.substeps(step_ns)
-    if restitution is None or substeps < 1 or not world.physics.contact:
+    if restitution is None or not contact_time > 0.0 or substeps < 1 or not world.physics.contact:
         return ""
     largest_ns = 1e9 * largest_timestep(restitution, contact_time, integrator)
     if step_ns / substeps <= largest_ns * (1.0 + 1e-9):

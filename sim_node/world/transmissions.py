@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_MASS
 from sim_node.world.declared import declared, given, place_of
 from sim_node.world.joint_checks import driven_joints
 from sim_node.world.model import World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
 from sim_node.world.quantities import Flag, Other, Text
 from sim_node.world.readers.keys import by_name, number
-from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.readers.yaml_values import Value
 
 
 def _terms(value: Value) -> tuple[tuple[str, float], ...]:
     """Read a mapping of joints to coefficients."""
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of joints to coefficients is needed, found {value.found()}")
-        return ()
-    terms = (
-        (name, Value(node, value.report, shown_key(name), value)) for name, (_, node) in value.node.entries.items()
-    )
-    return tuple((name, term.number(-MAX_MASS, MAX_MASS)) for name, term in terms)
+    return tuple((name, term.number(-MAX_MASS, MAX_MASS)) for name, _, term in value.named("of joints to coefficients"))
 
 
 @declared
@@ -46,25 +42,37 @@ class Transmission:
     place: Place = place_of("name", default=NO_PLACE)
 
 
-def transmission_problems(world: World) -> Iterator[Problem]:
-    """Yield every fault of a world's transmissions."""
-    known = driven_joints(world)
-    names: set[str] = set()
-    for index, transmission in enumerate(world.parts.get("transmissions", ())):
-        key = transmission.place.key or f"transmissions[{index}]"
+@part("transmissions", Transmission)
+class Transmissions(Kind[Transmission]):
+    """Gears, differentials, and sums of positions for actuators."""
 
-        def problem(message: str, key: str = key, where: Place = transmission.place) -> Problem:
-            return Problem(where.where, key, message)
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        known = driven_joints(world)
+        names: set[str] = set()
+        for index, transmission in enumerate(self.parts(world)):
+            key = transmission.place.key or f"transmissions[{index}]"
 
-        if transmission.name in names or transmission.name in known:
-            yield problem(f"{quoted(transmission.name)} is the name of another transmission or joint")
-        names.add(transmission.name)
-        if not transmission.joints:
-            yield problem("it has no joints; give joints: {NAME: COEFFICIENT}")
-        for joint, coefficient in transmission.joints:
-            if joint not in known:
-                yield problem(f"{quoted(joint)} is no joint with one degree of freedom{did_you_mean(joint, known)}")
-            if not math.isfinite(coefficient) or coefficient == 0.0:
-                yield problem(
-                    f"joints.{shown_key(joint)}: {coefficient:g} is out of range; it must be finite and not 0"
-                )
+            def problem(message: str, key: str = key, where: Place = transmission.place) -> Problem:
+                return Problem(where.where, key, message)
+
+            if transmission.name in names or transmission.name in known:
+                yield problem(f"{quoted(transmission.name)} is the name of another transmission or joint")
+            names.add(transmission.name)
+            if not transmission.joints:
+                yield problem("it has no joints; give joints: {NAME: COEFFICIENT}")
+            for joint, coefficient in transmission.joints:
+                if joint not in known:
+                    yield problem(f"{quoted(joint)} is no joint with one degree of freedom{did_you_mean(joint, known)}")
+                if not math.isfinite(coefficient) or coefficient == 0.0:
+                    yield problem(
+                        f"joints.{shown_key(joint)}: {coefficient:g} is out of range; it must be finite and not 0"
+                    )
+
+    def renamed(self, part: Transmission, rename: Rename) -> Transmission:
+        """Return it on the same joints."""
+        joints = tuple((rename.under(joint), coefficient) for joint, coefficient in part.joints)
+        return replace(part, name=rename.under(part.name), joints=joints)
+
+
+listed("transmissions", "Sums of joint positions: gears, differentials, clutches.", Transmission)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
-from sim_node.world.fields import same
+from sim_node.world.fields import compared
 
 MAX_TRIANGLES = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@compared
 class Triangles:
     """A mesh in memory.
 
@@ -40,11 +38,6 @@ class Triangles:
         for name, array in (("vertices", vertices), ("faces", faces)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def scaled(self, factors: FloatArray) -> Triangles:
         """Return it scaled by factors (3,) above zero along its axes."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sim_node.text import did_you_mean
 from sim_node.world.autopilots import Vehicle, autopiloted, place_of
 from sim_node.world.declared import faults
 from sim_node.world.model import Sensor, StaticFrame, World
+from sim_node.world.part import Kind, Rename, part
 from sim_node.world.problems import Problem, quoted
 from sim_node.world.vehicles import AUTOPILOT_TYPES, BUILTIN, Multirotor
 
@@ -113,3 +115,16 @@ def vehicle_problems(world: World) -> Iterator[Problem]:
 def _of(vehicle: Vehicle, key: str, message: str) -> Problem:
     place = place_of(vehicle)
     return Problem(place.where, f"{place.key}.{key}", message)
+
+
+@part("vehicles", Multirotor)
+class Vehicles(Kind[Multirotor]):
+    """Flying bodies."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of vehicles and of their pilots and autopilots."""
+        return vehicle_problems(world)
+
+    def renamed(self, part: Multirotor, rename: Rename) -> Multirotor:
+        """Return it on the same body."""
+        return replace(part, name=rename.under(part.name), body=rename.frame(part.body))

@@ -9,14 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sim_node.registry import Registry
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
-from sim_node.world.declared import Fault, Spread, declared, given, keys_of, place_of, read, rule
+from sim_node.world.declared import Fault, Nested, Spread, declared, given, keys_of, place_of, read, rule
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.quantities import (
+    ORIGIN,
     Direction,
     Flag,
     FrameName,
@@ -33,7 +32,7 @@ from sim_node.world.quantities import (
     Word,
 )
 from sim_node.world.readers.keys import Form, Keys, listing, number, one_or_each
-from sim_node.world.readers.yaml_nodes import Mapping, Sequence
+from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
 # The sign of a rotor's rotation about its axis, seen from above, where the axis points.
@@ -48,7 +47,7 @@ AFTER = ("land", "hold", "loop")
 _LAG = Number(0.0, 1e3)
 
 
-def _lag(value: Value) -> dict[str, float]:
+def _lag(value: Value, context: Any) -> dict[str, float]:
     """Read one time constant, or [up, down]."""
     if not isinstance(value.node, Sequence):
         lag = value.number(_LAG.low, _LAG.high)
@@ -87,11 +86,7 @@ class Rotor:
     moment_coefficient: float = given(Number(0.0, 1e3), "Torque over thrust", "m")
     max_speed: float = given(Number(1e-3, 1e6), "Maximum speed", "rad/s")
     min_speed: float = given(Number(0.0, 1e6), "Minimum speed", "rad/s", default=0.0)
-    axis: FloatArray = given(
-        Direction(3, MAX_DISTANCE),
-        "Direction of the thrust in the body",
-        default_factory=lambda: np.array([0.0, 0.0, 1.0]),
-    )
+    axis: FloatArray = given(Direction(3, MAX_DISTANCE), "Direction of the thrust", default=(0.0, 0.0, 1.0))
     drag_coefficient: float = given(Number(0.0, 1e3), "Drag across the axis", "kg/rad", default=0.0)
     time_constant_up: float = given(_LAG, "Time constant of an increasing speed", "s", default=0.0)
     time_constant_down: float = given(_LAG, "Time constant of a decreasing speed", "s", default=0.0)
@@ -253,11 +248,10 @@ class Rotors(ListOf):
 
     def read(self, value: Value, context: Any) -> tuple[Rotor, ...]:
         """Read a list of rotors, each with what all have in common."""
-        vehicle = value.holder.node if value.holder is not None else None
-        shared = vehicle.entries.get("rotor") if isinstance(vehicle, Mapping) else None
+        shared = value.holder.get("rotor") if value.holder is not None else None
         if shared is None:
             return super().read(value, context)
-        common = Value(shared[1], value.report, "rotor", value.holder).table(SHARED_ROTOR_KEYS)
+        common = shared.table(SHARED_ROTOR_KEYS)
         found = tuple(read(Rotor, each, context, common=common) for each in value.items())
         self.count(value)
         return found
@@ -266,24 +260,9 @@ class Rotors(ListOf):
 ROTOR_KEYS = keys_of(Rotor, partial=True)
 SHARED_ROTOR_KEYS = keys_of(Rotor, but=("position",), partial=True)
 _DRAG = PerAxis(3, MAX_DRAG, 0.0)
-DRAG_KEYS = Keys({"linear": _DRAG.form("N s/m."), "quadratic": _DRAG.form("N s^2/m^2.")}, about="Drag along its axes.")
 
 
-def _drag(value: Value) -> dict[str, FloatArray]:
-    table = value.table(DRAG_KEYS)
-    return {f"drag_{key}": _DRAG.read(each, None) for key in DRAG_KEYS if (each := table.get(key)) is not None}
-
-
-@declared(
-    spread={
-        "drag": Spread(
-            ("drag_linear", "drag_quadratic"),
-            DRAG_KEYS,
-            _drag,
-            lambda of: {"linear": of.drag_linear.tolist(), "quadratic": of.drag_quadratic.tolist()},
-        )
-    }
-)
+@declared(spread={"drag": Nested(("drag_linear", "drag_quadratic"), "Drag along its axes.")})
 class Multirotor:
     """A body with rotors.
 
@@ -298,8 +277,8 @@ class Multirotor:
     rotors: tuple[Rotor, ...] = given(
         Rotors(PartOf(Rotor), 1, MAX_ROTORS), "The rotors, in the order of their commands"
     )
-    drag_linear: FloatArray = given(_DRAG, "Coefficients (3,)", "N s/m", default_factory=lambda: np.zeros(3))
-    drag_quadratic: FloatArray = given(_DRAG, "Coefficients (3,)", "N s^2/m^2", default_factory=lambda: np.zeros(3))
+    drag_linear: FloatArray = given(_DRAG, "Coefficients (3,)", "N s/m", default=ORIGIN, key="linear")
+    drag_quadratic: FloatArray = given(_DRAG, "Coefficients (3,)", "N s^2/m^2", default=ORIGIN, key="quadratic")
     pilot: Pilot | None = given(
         OrNone(Pilot),
         "The built-in controller, or the mission and limits of a built-in autopilot; None for neither",

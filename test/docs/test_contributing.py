@@ -279,7 +279,7 @@ def hold(spec, held, bodies, ends):
 import numpy as np
 from sim_node.simulation import Simulation
 from sim_node.world import World
-from sim_node.world.bodies import LoopClosure
+from sim_node.world.loops import LoopClosure
 read = world("bodies: [{name: a, joint: free, geometry: [{sphere: 1, mass: 1}]}, "
              "{name: b, joint: free, geometry: [{sphere: 1, mass: 1}]}]")
 ends = np.tile([0.0, 0, 0, 0, 0, 0, 1], (2, 1))

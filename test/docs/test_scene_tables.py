@@ -9,15 +9,10 @@ from typing import Any
 import pytest
 
 from sim_node.world.bodies import Physics
-from sim_node.world.declared import holder_of
-from sim_node.world.readers.yaml_scene import GROUND_KEYS, HEIGHTMAP_KEYS, LIGHT_KEYS, SKY_KEYS
-from sim_node.world.readers.yaml_surfaces import (
-    CONTACT_KEYS,
-    FRICTION_KEYS,
-    MATERIAL_KEYS,
-    SURFACE_KEYS,
-)
-from sim_node.world.surfaces import FLAGS, RANGES
+from sim_node.world.declared import holder_of, keys_of
+from sim_node.world.scene import Ground, Heightmap, Light, Sky
+from sim_node.world.shapes import Geometry
+from sim_node.world.surfaces import FLAGS, Material, Surface
 
 DOCS = Path(__file__).parents[2] / "docs"
 CONTACT, APPEARANCE = ((DOCS / name).read_text(encoding="utf-8") for name in ("contact.md", "appearance.md"))
@@ -33,8 +28,9 @@ def rows(page: str, head: str) -> dict[str, str]:
     return found
 
 
-SHAPE = {*CONTACT_KEYS, "only", *(f"friction.{key}" for key in FRICTION_KEYS)}
-GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in HEIGHTMAP_KEYS)}
+FRICTION = ("sliding", "torsional", "rolling")
+SHAPE = {*keys_of(Surface), "only", *(f"friction.{key}" for key in FRICTION)}
+GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in keys_of(Heightmap))}
 
 
 @pytest.mark.parametrize(
@@ -43,9 +39,9 @@ GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in HEIGHTMAP_KEYS)
         (CONTACT, "Key", SHAPE),
         (CONTACT, "Key of `ground`", GROUND),
         (CONTACT, "Key of `physics`", {"cone", "impratio", "iterations", "flags"}),
-        (APPEARANCE, "Key of `material`", set(MATERIAL_KEYS)),
-        (APPEARANCE, "Key of `lights`", set(LIGHT_KEYS)),
-        (APPEARANCE, "Key of `sky`", set(SKY_KEYS)),
+        (APPEARANCE, "Key of `material`", set(keys_of(Material))),
+        (APPEARANCE, "Key of `lights`", set(keys_of(Light))),
+        (APPEARANCE, "Key of `sky`", set(keys_of(Sky))),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
 )
@@ -54,14 +50,23 @@ def test_a_table_has_the_keys_that_are_read(page: str, head: str, keys: set[str]
 
 
 def test_ground_and_shapes_share_their_keys() -> None:
-    assert set(SURFACE_KEYS) - {"only"} == set(GROUND_KEYS) - {"height", "heightmap", "color"}
+    assert set(keys_of(Geometry)) >= {*keys_of(Surface), "material"}
+    assert set(keys_of(Ground)) == {*keys_of(Surface), "material", "height", "heightmap", "color"}
 
 
-@pytest.mark.parametrize("key", RANGES)
-def test_ranges_are_those_of_the_readers(key: str) -> None:
-    low, high, _ = RANGES[key]
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        *((Surface, key) for key in (*FRICTION, "restitution", "contact_time")),
+        *((Material, key) for key in ("roughness", "texture_size")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_ranges_are_those_of_the_readers(kind: type[Any], key: str) -> None:
+    holds: Any = holder_of(kind, key)
+    low, high = holds.low, holds.high
     tables = {**rows(CONTACT, "Key"), **rows(APPEARANCE, "Key of `material`")}
-    row = tables[f"friction.{key}" if key in FRICTION_KEYS else key]
+    row = tables[f"friction.{key}" if key in FRICTION else key]
     assert f"{low:g} to {high:g}".replace("e+0", "e").replace("1e-06", "1e-6").replace("1e06", "1e6") in row
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sim_node.simulation.sensors import SENSORS, Noise, RangeNoise
-from sim_node.simulation.sensors.parameters import spec_of
+from sim_node.world.declared import plan_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
 
@@ -28,15 +28,16 @@ def shown(default: Any) -> str:
 
 
 def rows() -> list[str]:
-    noise = [
-        f"| `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
-        for kind in (Noise(), RangeNoise())
-        for part in fields(kind)
-    ]
-    return noise + [
-        f"| `{name}` | `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
-        for name, kind in sorted(SENSORS.items())
-        for part in fields(kind())  # type: ignore[arg-type]
+    noise = [f"| {row}" for kind in (Noise, RangeNoise) for row in rows_of(kind)]
+    return noise + [f"| `{name}` | {row}" for name, kind in sorted(SENSORS.items()) for row in rows_of(kind)]
+
+
+def rows_of(kind: type[Any]) -> list[str]:
+    plan = plan_of(kind)
+    return [
+        f"`{name}` | {said.unit or ('names' if plan.defaults[name] == () else '1')} "
+        f"| {shown(plan.defaults[name])} | {said.about} |"
+        for name, _, said in plan.fields
     ]
 
 
@@ -54,9 +55,6 @@ def test_each_type_stands_there_with_its_topics(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [Noise, RangeNoise, *SENSORS.values()])
 def test_docstrings_describe_each_parameter(kind: Any) -> None:
-    for part in fields(kind):
-        spec = spec_of(part)
-        meaning = f"noise of the {spec.meaning}" if isinstance(part.default, (Noise, RangeNoise)) else spec.meaning
-        unit = "" if spec.unit in ("1", "names", "year") else f", {spec.unit}"
-        line = f"{part.name}: {meaning[0].upper()}{meaning[1:]}{unit}."
-        assert line in (inspect.getdoc(kind) or "").replace("    ", "").splitlines()
+    lines = [line.strip() for line in (inspect.getdoc(kind) or "").splitlines()]
+    for name, _, said in plan_of(kind).fields:
+        assert f"{name}: {said.about}{f' ({said.unit})' if said.unit else ''}." in lines

@@ -12,7 +12,8 @@ import pytest
 
 from sim_node.simulation import Simulation
 from sim_node.world import Actuator, World, WorldError, WorldWarning, lay_out, load
-from sim_node.world.bodies import Body, Inertial
+from sim_node.world.bodies import Body
+from sim_node.world.shapes import Inertial
 
 MASS = Inertial(2.0, np.eye(3))
 

@@ -34,8 +34,9 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.viewing.shapes import shapes_of
 from sim_node.world import World, lay_out, load
-from sim_node.world.bodies import Body, Geometry, Marker
+from sim_node.world.bodies import Body, Marker
 from sim_node.world.locate import shipped_worlds
+from sim_node.world.shapes import Geometry
 
 SMALL = Settings(spare_bytes=0)
 # The world from each second on.

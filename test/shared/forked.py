@@ -51,7 +51,6 @@ IMPORTED = (
     "sim_node.simulation.sensors.kernels",
     "sim_node.simulation",
     "sim_node.world.body_checks",
-    "sim_node.world.parts.bodies",
     "sim_node.world.readers.yaml_world",
 )
 

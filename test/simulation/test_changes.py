@@ -144,7 +144,7 @@ def test_what_hangs_on_a_removed_body_goes_with_it(yard: World) -> None:
 def test_vehicles_and_loop_closures_are_removed_by_their_names() -> None:
     quadrotor = load("quadrotor")
     world = without(quadrotor, quadrotor.vehicles[0].name)
-    assert world.vehicles == world.sensors == ()
+    assert (world.vehicles, world.sensors) == ((), ())
     assert "drone/base_link" not in frames(world)
     bar = assemble(load("four_bar"))
     (closure,) = bar.loop_closures

@@ -205,6 +205,8 @@ FAULTS = [
     ("bodies: [{name: a, geometry: [{sphere: 1, mass: 1, density: 1}]}]", "w.yaml:1:61: bodies[0].geometry[0].density: cannot be combined with mass; give one of them"),
     ("bodies: [{name: a, geometry: [{plane: true, density: 1}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: a plane has no volume; those with one are box, sphere,"),
     ("bodies: [{name: a, geometry: [{sphere: 100, density: 1000}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: results in 4.189e+09 kg; allowed: up to 1e+09 kg"),
+    ("bodies: [{name: a, inertial: {mass: 0, inertia: [1, 1, 1]}}]", "w.yaml:1:37: bodies[0].inertial.mass: 0 is out of range; allowed: above 0, up to 1e+09"),
+    ("bodies: [{name: a, geometry: [{sphere: 1, only: visual, mass: 1}]}]", "w.yaml:1:63: bodies[0].geometry[0].mass: a shape that is only shown has no mass"),
     ("bodies: [{name: a, inertial: {mass: 1}}]", "w.yaml:1:30: bodies[0].inertial: inertia is missing"),
     ("bodies: [{name: a, parent: b}]", "w.yaml:1:28: bodies[0].parent: 'b' is not a frame of this world"),
     ("bodies: [{name: a}, {name: a}]", "w.yaml:1:28: bodies[1].name: a second frame 'a', the first is at w.yaml:1:17"),

@@ -16,7 +16,7 @@ SECTIONS = (
     "contact_exclusions, contact_materials, "
     "body_commands, vehicle_commands, processes, ground, lights, sky, actors, resources, schematic)"
 )
-MOTION = "(known: frame, parent, interpolation, before, after, convention, scale, keyframes)"
+MOTION = "(known: frame, parent, keyframes, interpolation, before, after, scale, convention)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
 STAMPS = "(stamps hold 31 bits of seconds)"
 

@@ -147,7 +147,7 @@ def test_what_is_wrong_with_an_actuator_is_named_at_its_place(keys: str, message
         (Body("a", "map", "px", inertial=INERTIAL, mimic=Mimic("b")), "a: mimic.joint: 'b' is no joint"),
         (
             Body("a", "map", "p3d", inertial=INERTIAL, mimic=Mimic("a")),
-            "a: mimic: a p3d joint has 3 degrees of freedom",
+            "a: mimic: only a joint with one degree of freedom can follow another one; a p3d joint cannot",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from sim_node.world import Body, Geometry, Physics, World, WorldError, lay_out, load
-from sim_node.world.surfaces import CONES, FLAGS, RANGES, Material, Surface
+from sim_node.world.declared import holder_of
+from sim_node.world.surfaces import CONES, FLAGS, Material, Surface
 from sim_node.world.writers.yaml import to_yaml
 
 
@@ -137,8 +139,8 @@ def test_shapes_made_in_python_are_checked(shape: Geometry, message: str) -> Non
 
 
 def numbers(key: str) -> st.SearchStrategy[float]:
-    low, high, _ = RANGES[key]
-    return st.floats(low, high)
+    holds: Any = holder_of(Material if key == "roughness" else Surface, key)
+    return st.floats(holds.low, holds.high)
 
 
 NAMES = st.sampled_from(["default", "robot", "ground", "7", "true", "a b"])

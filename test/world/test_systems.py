@@ -23,7 +23,7 @@ from sim_node.world import (
     World,
     load,
 )
-from sim_node.world.systems import connector_poses
+from sim_node.world.mates import connector_poses
 
 EVERYTHING = """\
 world: plant
@@ -95,7 +95,7 @@ def test_every_key(read: Callable[..., World]) -> None:
         ("systems: [{}]", "1:11: systems[0]: name is missing"),
         (
             "systems: [{name: a, pode: 1}]",
-            "1:21: systems[0].pode: unknown key; did you mean pose? (known: name, parent, pose, systems, bodies, geometry, connectors, mates, tolerance)",
+            "1:21: systems[0].pode: unknown key; did you mean pose? (known: name, pose, systems, bodies, geometry, connectors, mates, parent, tolerance)",
         ),
         (
             "systems: [{name: a, bodies: [{name: b/c}]}]",

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from sim_node.assembly import assemble
 from sim_node.world import Body, Drag, Inertial, StaticFrame, TimeGrid, Wind, World, WorldError, lay_out, load
-from sim_node.world.bodies import ContactExclusion, Marker
+from sim_node.world.bodies import Marker
 from sim_node.world.locate import shipped_worlds
+from sim_node.world.loops import ContactExclusion
 from sim_node.world.values import Number, numbers_of
 
 WORLDS = sorted(shipped_worlds())
@@ -170,7 +171,7 @@ def test_times_are_exact() -> None:
         ("bodies[bal].inertial.mass", "no [bal] here; did you mean ball? (known: [0] to [1], ball, cube)"),
         ("bodies[2].inertial.mass", "no [2] here (known: [0] to [1], ball, cube)"),
         ("bodies[ball].inertal.mass", "no 'inertal' here; did you mean inertial? (known: name, parent, pose, joint, "),
-        ("bodies[ball].inertial", "is not a number but a mapping (mass, center, inertia)"),
+        ("bodies[ball].inertial", "is not a number but a mapping (mass, inertia, center)"),
         ("bodies[ball].inertial.center", "is not a number but a list of 3"),
         ("bodies[ball].name", "is not a number but 'ball'"),
         ("bodies[ball].inertial.mass.kg", "nothing is below '1.0'"),

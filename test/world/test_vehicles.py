@@ -308,7 +308,7 @@ def test_a_vehicle_needs_a_body_on_a_free_joint() -> None:
         ),
         (
             {"drag_linear": [0, -1, 0]},
-            "vehicles.v.drag_linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06 N s/m",
+            "vehicles.v.drag.linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06 N s/m",
         ),
         (
             {"pilot": Pilot((Waypoint(np.array([0, 0, 1]), hold=-1.0),))},

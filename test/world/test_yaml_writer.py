@@ -28,7 +28,9 @@ from sim_node.world import (
     World,
     WorldError,
     load,
+    loads,
 )
+from sim_node.world.bodies import Marker
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.forces import Force
 from sim_node.world.locate import shipped_worlds
@@ -88,8 +90,8 @@ class Thruster(Force):
     [
         ({"forces": (Thruster("a"),)}, "forces: a world file cannot express forces"),
         (
-            {"bodies": (Body("a", "map", anchor=np.array([1.0, 0.0, 0.0])),)},
-            r"bodies\[0\]\.anchor: a world file cannot express anchor",
+            {"bodies": (Body("a", "map", marker=Marker("omc", 1)),)},
+            r"bodies\[0\]\.marker: a world file cannot express marker",
         ),
         ({"origin": Origin(91, 0, 0)}, "origin.latitude: 91 is out of range"),
     ],
@@ -241,3 +243,8 @@ def test_numbers_from_single_precision_are_written_as_near_as_they_can_be(again:
     pose = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.9273618], dtype=np.float32).astype(float)
     world = World("w", frames=(StaticFrame("a", "map", pose),))
     assert np.allclose(again(world).frames[0].pose, pose, atol=1e-7)
+
+
+def test_a_frozen_body_keeps_its_anchor() -> None:
+    body = Body("a", "map", anchor=np.array([1.0, 0.0, 0.0]))
+    assert loads(to_yaml(World("w", bodies=(body,)))).bodies == (body,)

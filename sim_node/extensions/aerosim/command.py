@@ -22,9 +22,8 @@ from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.simulation import Simulation
-from sim_node.world.bodies import MESHES, MESHES_SHOWN
 from sim_node.world.fields import nanoseconds
-from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.problems import quoted
 from sim_node.world.readers.registry import READERS
 

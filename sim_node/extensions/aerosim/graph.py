@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.fields import floats, same
+from sim_node.world.fields import compared, floats
 from sim_node.world.problems import NO_PLACE, Place, quoted
 
 # Values of JSON: numbers, texts, booleans, None, and lists and mappings of them.
@@ -23,7 +23,7 @@ GROUPS = (PROPERTIES, STATE, EFFECTORS, SENSOR)
 GROUP_ALIASES = {"sensors": SENSOR}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Transform3D:
     """Position, orientation and scale as the file has them, in the file's convention.
 
@@ -46,11 +46,6 @@ class Transform3D:
         object.__setattr__(self, "pose", floats(self.pose, (7,), "transform", "pose"))
         object.__setattr__(self, "scale", floats(self.scale, (3,), "transform", "scale"))
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 @dataclass(frozen=True, slots=True)
 class Ellipsoid:
@@ -67,7 +62,7 @@ class Ellipsoid:
     polar_radius: float = 6356752.314245179
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class WorldCoordinate:
     """The position of an entity on Earth, in several conventions; None for what the file leaves out.
 
@@ -99,11 +94,6 @@ class WorldCoordinate:
             value = getattr(self, key)
             if value is not None:
                 object.__setattr__(self, key, floats(value, (3,), "world_coordinate", key))
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

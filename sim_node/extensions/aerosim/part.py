@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from sim_node.extensions.aerosim.graph import Json
 from sim_node.extensions.aerosim.reading import keys_of
 from sim_node.text import did_you_mean
-from sim_node.world.fields import same
+from sim_node.world.fields import compared
 from sim_node.world.model import World
 from sim_node.world.part import PARTS, Kind, Refer, Rename, part
 from sim_node.world.part_checks import entries_of_kind
@@ -42,7 +42,7 @@ ACTOR_KEYS = Keys(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Part:
     """An effector of an actor: its frame, its id in the scene graph, and where it is in the asset."""
 
@@ -51,13 +51,8 @@ class Part:
     path: str = ""
     extra: Mapping[str, Json] = field(default_factory=dict)
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Actor:
     """A frame as an entity of a scene graph.
 
@@ -83,24 +78,14 @@ class Actor:
     extra: Mapping[str, Json] = field(default_factory=dict)
     place: Place = NO_PLACE
 
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
 
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@compared
 class Resource:
     """A resource of a scene graph, such as weather: a value of JSON under a name."""
 
     name: str
     value: Json
     place: Place = NO_PLACE
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @part("actors", Actor)

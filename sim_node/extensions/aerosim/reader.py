@@ -10,11 +10,10 @@ from sim_node.extensions.aerosim.json_text import compose_json
 from sim_node.extensions.aerosim.reading import read_graph
 from sim_node.extensions.aerosim.sim_config import read_sim_config
 from sim_node.extensions.aerosim.to_world import EFFECTOR_CONVENTIONS, ROOTS, Asset, Options, world_of
-from sim_node.world.bodies import MESHES, MESHES_SHOWN
 from sim_node.world.layout import with_default_parents
-from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.mesh_files import MESHES, MESHES_SHOWN, mesh_fault
 from sim_node.world.model import World
-from sim_node.world.problems import WorldError, counted, quoted, shown_key
+from sim_node.world.problems import WorldError, counted, quoted
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.keys import Keys, by_name, choice, text
 from sim_node.world.readers.registry import read_file, reader
@@ -84,11 +83,7 @@ def _assets(value: Value | None, context: Context) -> dict[str, Asset]:
     assets: dict[str, Asset] = {}
     if value is None:
         return assets
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of assets to files is needed, found {value.found()}")
-        return assets
-    for name, (_, node) in value.node.entries.items():
-        each = Value(node, value.report, shown_key(name), value)
+    for name, _, each in value.named("of assets to files"):
         found = context.find(each)
         if found is None:
             continue

@@ -17,10 +17,11 @@ from sim_node.extensions.aerosim.part import Actor, Part, Resource
 from sim_node.extensions.aerosim.sensor_types import Reading, sensor_of
 from sim_node.spatial.frames import Frame, Transform
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Body, Geometry
+from sim_node.world.bodies import Body
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Motion, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import Place, Problem, quoted
+from sim_node.world.shapes import Geometry
 
 # The frames (parent, child) of roots, and of everything below them, by the convention of a file.
 ROOTS = {"NED": (Frame.NED, Frame.FRD), "ENU": (Frame.ENU, Frame.FLU)}

@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.extensions.elodin.capture import Captured
 from sim_node.extensions.elodin.frame_names import WORLD_POS
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.checks import pose_faults
+from sim_node.world.fields import pose_faults
 from sim_node.world.model import World
 from sim_node.world.part import Entry, Kind, Mobility, Numbers, Refer, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key

@@ -141,14 +141,8 @@ class _Reading:
     def _each(self, key: str, read: Callable[[str, Value], Any]) -> list[tuple[str, Any]]:
         """Return what is read of each entry of the mapping under a key; entries with faults are left out."""
         value = self._table.get(key)
-        if value is None:
-            return []
-        if not isinstance(value.node, Mapping):
-            value.error(f"a mapping is needed, found {value.found()}")
-            return []
         found = []
-        for name, (_, node) in value.node.entries.items():
-            entry = Value(node, self._report, shown_key(name), value)
+        for name, _, entry in () if value is None else value.named():
             self._places[f"{key}.{name}"] = entry.place
             errors = len(self._report.errors)
             read_entry = read(name, entry)

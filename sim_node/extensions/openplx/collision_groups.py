@@ -9,7 +9,7 @@ from typing import Any
 
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.tree import BODY, objects_in, owners_of
-from sim_node.world.bodies import ContactExclusion
+from sim_node.world.loops import ContactExclusion
 from sim_node.world.surfaces import DEFAULT_LAYER
 
 # More pairs of bodies become layers, of which MuJoCo has fewer, but whose number of shapes does not matter.

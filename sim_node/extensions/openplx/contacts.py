@@ -12,7 +12,7 @@ from sim_node.extensions.openplx.parts import line_of, place_of, value_of
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.world.bodies import MAX_TIMESTEP_NS
 from sim_node.world.contact_materials import MAX_STIFFNESS, ContactMaterial
-from sim_node.world.surfaces import DEFAULT_CONTACT_TIME, RANGES, largest_timestep
+from sim_node.world.surfaces import COEFFICIENT, DEFAULT_CONTACT_TIME, RESTITUTION, largest_timestep
 
 ELASTIC = "Physics.Geometries.LinearElasticMaterial"
 # Without a dissipation a contact relaxes in this time; s. It is the default of AGX Dynamics.
@@ -119,8 +119,9 @@ def _friction(model: Object, tell: Tell) -> float | None:
         if friction.is_a(trait):
             tell(model, f"{trait.rpartition('.')[2]} is ignored; {why}")
     coefficient = above(friction, "coefficient")
-    if coefficient > RANGES["sliding"][1]:
-        raise Fault(line_of(friction, "coefficient"), f"{coefficient:g} is out of range; allowed: 0 to 100")
+    if coefficient > COEFFICIENT.high:
+        allowed = COEFFICIENT.allowed()
+        raise Fault(line_of(friction, "coefficient"), f"{coefficient:g} is out of range; allowed: {allowed}")
     return coefficient
 
 
@@ -130,7 +131,7 @@ def _restitution(model: Object, tell: Tell) -> float | None:
     restitution = float(value_of(model, "normal_restitution"))
     if not 0.0 <= restitution <= 1.0:
         raise Fault(line_of(model, "normal_restitution"), f"{restitution:g} is out of range; allowed: 0 to 1")
-    most = RANGES["restitution"][1]
+    most = RESTITUTION.high
     if restitution > most:
         tell(model, f"normal_restitution {restitution:g} becomes {most:g}, the largest that is simulated")
     return min(restitution, most) or None

@@ -21,7 +21,8 @@ from sim_node.extensions.openplx.parts import line_of, place_of, value_of
 from sim_node.extensions.openplx.values import Undefined, with_article
 from sim_node.spatial.geometry import poses
 from sim_node.world.joint_motion import RIGID, UNLIMITED, Actuator, Stop
-from sim_node.world.systems import Mate, MateConnector, RigidBody
+from sim_node.world.mates import Mate, MateConnector
+from sim_node.world.systems import RigidBody
 from sim_node.world.transmissions import Transmission
 
 SHAFT, SHAFT_ACTUATOR = "Physics1D.Bodies.RotationalBody", "DriveTrain.Actuator"

@@ -22,8 +22,8 @@ from sim_node.extensions.openplx.values import (
     components,
 )
 from sim_node.spatial.geometry import quaternions
+from sim_node.world.mates import MateConnector
 from sim_node.world.readers import numbers
-from sim_node.world.systems import MateConnector
 
 
 class Function(NamedTuple):

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import place_of, pose_of
-from sim_node.world.bodies import ContactExclusion
 from sim_node.world.contact_materials import ContactMaterial
 from sim_node.world.joint_motion import Actuator
+from sim_node.world.loops import ContactExclusion
+from sim_node.world.mates import Mate, MateConnector
 from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import Surface
-from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RigidBody, System
+from sim_node.world.systems import ContactGeometry, RigidBody, System
 from sim_node.world.transmissions import Transmission
 
 

@@ -13,9 +13,9 @@ from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import line_of, shape, value_of
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, components
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Geometry
 from sim_node.world.locate import LocateError
-from sim_node.world.mesh_files import mesh_fault, scaled_triangles
+from sim_node.world.mesh_files import mesh_fault
+from sim_node.world.shapes import Geometry, scaled_triangles
 from sim_node.world.triangles import Triangles, hull_of, solid_of
 
 # A hull that is larger than its mesh by more is told of.

@@ -14,10 +14,11 @@ from sim_node.extensions.openplx.values import OPAQUE, AffineTransform, Undefine
 from sim_node.registry import Registry
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import Geometry
+from sim_node.world.mates import MateConnector, axes_fault
 from sim_node.world.problems import Place
+from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import Surface
-from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
+from sim_node.world.systems import ContactGeometry
 
 OVERRIDE = "Physics.GeometryMaterialOverrideTrait"
 ADAPTIVE, DISTANCE = "Physics3D.Interactions.AdaptiveMateConnector", "Physics3D.Interactions.Distance"

@@ -50,11 +50,12 @@ from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.extensions.openplx.visuals import visual_of
 from sim_node.spatial.geometry import poses
 from sim_node.world.contact_materials import ContactMaterial
+from sim_node.world.mates import Mate, RedirectedMateConnector
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
 from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import DEFAULT_LAYER, Surface
-from sim_node.world.systems import ContactGeometry, Mate, RedirectedMateConnector, RigidBody, System
+from sim_node.world.systems import ContactGeometry, RigidBody, System
 
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.

@@ -10,7 +10,7 @@ from sim_node.extensions.sweep.study import MAX_RUNS, Study
 from sim_node.extensions.sweep.variations import MAX_SEED, SAMPLINGS, Variation, variation
 from sim_node.world import WorldError
 from sim_node.world.locate import LocateError, locate
-from sim_node.world.problems import Place, shown_key
+from sim_node.world.problems import Place
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence, compose
@@ -89,26 +89,20 @@ def _study(table: Table, path: Path) -> Study | None:
 
 def _varied(value: Value | None) -> tuple[Variation, ...]:
     """Read the mapping of key paths to values: a text, a number, or a list of numbers."""
-    if value is None:
-        return ()
-    if not isinstance(value.node, Mapping):
-        value.error(f"a mapping of key paths to values is needed, found {value.found()}")
-        return ()
     found = []
-    for path, (_, node) in value.node.entries.items():
-        at = Value(node, value.report, shown_key(path), value)
-        if isinstance(node, Sequence):
+    for path, _, at in () if value is None else value.named("of key paths to values"):
+        if isinstance(at.node, Sequence):
             numbers = [item.number() for item in at.items()]
             text = ",".join(f"{number:.17g}" for number in numbers)
-        elif isinstance(node, Mapping):
+        elif isinstance(at.node, Mapping):
             at.error("a list of numbers, or a text such as uniform(1, 2), is needed, found a mapping")
             continue
         else:
-            text = node.text
+            text = at.node.text
         try:
             found.append(variation(path, text, at.place))
         except WorldError as error:
-            value.report.errors.extend(error.problems)
+            at.report.errors.extend(error.problems)
     return tuple(found)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from sim_node.registry import Registry
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import LoopClosure
 from sim_node.world.layout import Layout
+from sim_node.world.loops import LoopClosure
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, quoted
 

@@ -14,8 +14,8 @@ from sim_node.simulation.physics.joint_drives import Drive, drives_of
 from sim_node.simulation.physics.joint_handles import JointRecord
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.checks import UNIT
 from sim_node.world.coupled_positions import coupled
+from sim_node.world.fields import NORM
 from sim_node.world.joints import Q_SIZES, QD_SIZES
 from sim_node.world.layout import Layout
 from sim_node.world.models import ModelLink
@@ -284,6 +284,6 @@ def _places(model: mujoco.MjModel, joints: list[int]) -> tuple[list[int], list[i
 
 def _unit(name: str, what: str, quaternion: FloatArray) -> FloatArray:
     norm = float(np.linalg.norm(quaternion))
-    if abs(norm - 1.0) > UNIT:
+    if abs(norm - 1.0) > NORM:
         raise ValueError(f"{name!r}: the quaternion's norm in {what} is {norm:.7g}, a rotation needs 1")
     return np.asarray(quaternion / norm)

@@ -55,7 +55,7 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
     shaped = world.ground is not None or any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
         return None
-    need_mujoco(world)
+    need_mujoco(world.source)
     # Imported here: worlds without bodies do not need it.
     from sim_node.simulation.physics.actuators import with_speeds_of_models
     from sim_node.simulation.physics.mujoco_model import compile_model

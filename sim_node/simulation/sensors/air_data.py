@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 from sim_node.world.model import World
 
 SEA_LEVEL_PRESSURE = 101325.0  # Pa
@@ -98,21 +98,15 @@ _LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
 
 
 @sensor("airspeed")
-@dataclass(frozen=True)
+@declared
 class Airspeed(SensorType):
     """Measures the differential pressure (Pa) of a pitot tube along its frame's x axis, wind included.
 
     Air from behind gives zero. The default noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
     of full scale).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        noise: Noise of the differential pressure, Pa.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
 
     channels: ClassVar = ("differential_pressure",)
@@ -140,24 +134,16 @@ class Airspeed(SensorType):
 
 
 @sensor("barometer")
-@dataclass(frozen=True)
+@declared
 class Barometer(SensorType):
     """Measures the static pressure (Pa) at its frame's origin.
 
     Its altitude above mean sea level is z, plus the altitude of the world's origin minus geoid_undulation, if there is
     an origin. By default geoid_undulation is NaN, which stands for EGM96's at the origin. The default noise is that of
     an MS5611 at its highest resolution (TE Connectivity, data sheet 2017: 0.012 mbar).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        sea_level_pressure: Pressure at sea level, Pa.
-        geoid_undulation: Height of the geoid above the ellipsoid, m.
-        noise: Noise of the pressure, Pa.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     sea_level_pressure: float = parameter(101_325.0, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
     geoid_undulation: float = parameter(
         math.nan, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0

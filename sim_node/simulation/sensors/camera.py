@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
@@ -18,6 +17,7 @@ from sim_node.simulation.sensors.parameters import parameter, whole
 from sim_node.simulation.sensors.registry import Channels, Message, SensorType, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 from sim_node.world.problems import WorldWarning
 
 MAX_PIXELS = 8192
@@ -40,21 +40,28 @@ class ReadyExposure:
         return self.images
 
 
+@declared
 class CameraType(SensorType):
     """Base of cameras, whose images take time to render.
 
     Its frame looks along x (FLU). Messages are in the frame NAME_optical.
     """
 
-    width: int
-    height: int
-    horizontal_fov: float
+    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
+    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
+    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
+    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
+    near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
+    far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
+
     encoding: ClassVar[str]
     optical: ClassVar = True
 
-    @abstractmethod
     def lens(self) -> Lens:
-        """Return the resolution, field of view and range."""
+        """Return the resolution, field of view and range, for colours or for depth."""
+        depth = self.channels == ("depth",)
+        return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=depth)
 
     def shape(self) -> tuple[int, ...]:
         """Return the shape of an image."""
@@ -101,68 +108,29 @@ class CameraType(SensorType):
 
 
 @sensor("camera")
-@dataclass(frozen=True)
+@declared
 class Camera(CameraType):
     """Takes RGB images (height, width, 3), uint8.
 
     A separate process renders them. A simulation that is stepped waits for them. One that keeps pace with the wall
     clock does not wait: images are published when they are ready, stamped with the time of exposure, and are dropped if
     rendering falls behind.
-
-    Attributes:
-        rate: Images per second, Hz.
-        latency: Minimum time from exposure to publication, s.
-        width: Width of an image, pixels.
-        height: Height of an image, pixels.
-        horizontal_fov: Horizontal field of view, rad.
-        near: Distance of the near clipping plane, m.
-        far: Distance of the far clipping plane, m.
     """
-
-    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
-    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
-    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
-    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
-    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
-    near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
-    far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
     channels: ClassVar = ("red", "green", "blue")
     encoding: ClassVar = "rgb8"
 
-    def lens(self) -> Lens:
-        """Return a lens for colours."""
-        return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=False)
-
 
 @sensor("depth_camera")
-@dataclass(frozen=True)
+@declared
 class DepthCamera(CameraType):
     """Takes depth images (height, width), float32, m along its axis; inf where nothing is seen (REP 118).
 
     They are rendered and published like those of a `camera`.
-
-    Attributes:
-        rate: Images per second, Hz.
-        latency: Minimum time from exposure to publication, s.
-        width: Width of an image, pixels.
-        height: Height of an image, pixels.
-        horizontal_fov: Horizontal field of view, rad.
-        near: Distance of the near clipping plane, m.
-        far: Distance of the far clipping plane, m.
     """
 
-    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
-    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
-    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
-    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
-    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
     near: float = parameter(0.1, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
     far: float = parameter(20.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
     channels: ClassVar = ("depth",)
     encoding: ClassVar = "32FC1"
-
-    def lens(self) -> Lens:
-        """Return a lens for depth."""
-        return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,29 +14,22 @@ from sim_node.simulation.sensors.registry import Measure, Message, Report, Senso
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 # sensor_msgs/NavSatStatus and NavSatFix.
 _STATUS_FIX, _SERVICE_GPS, _COVARIANCE_DIAGONAL_KNOWN = 0, 1, 2
 
 
 @sensor("gps")
-@dataclass(frozen=True)
+@declared
 class Gps(SensorType):
     """Measures the position of its frame's origin (WGS84) and its velocity east, north and up at the world's origin.
 
     The default noise is that of a NEO-M8 (u-blox, data sheet UBX-15031086: half of all fixes within 2.5 m horizontally,
     velocity to 0.05 m/s); most of it is correlated over about a minute.
-
-    Attributes:
-        rate: Fixes per second, Hz.
-        latency: Time from measurement to publication, s.
-        horizontal: Noise of the position east and north, m.
-        vertical: Noise of the altitude, m.
-        velocity: Noise of the velocity, m/s.
     """
 
     rate: float = parameter(5.0, "Hz", "fixes per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     horizontal: Noise = group(
         Noise(deviation=0.3, bias_instability=2.1, correlation_time=60.0), "m", "position east and north"
     )

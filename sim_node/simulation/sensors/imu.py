@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.simulation.sensors.context import SensorContext
@@ -12,24 +11,18 @@ from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 
 @sensor("imu")
-@dataclass(frozen=True)
+@declared
 class Imu(SensorType):
     """Measures [angular rate, specific force] at its frame's origin, lever arm included: +g upwards at rest (REP 145).
 
     The default noise is that of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        gyroscope: Noise of the angular rate, rad/s.
-        accelerometer: Noise of the specific force, m/s².
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     gyroscope: Noise = group(
         Noise(density=1.9e-4, bias_instability=7.0e-5, turn_on_bias=8.7e-3, saturation=17.45), "rad/s", "angular rate"
     )

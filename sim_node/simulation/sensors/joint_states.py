@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from sim_node.names import prefixed
@@ -14,31 +14,23 @@ from sim_node.simulation.sensors.registry import Measure, Message, SensorType, c
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
+from sim_node.world.declared import declared
 from sim_node.world.layout import joints_below
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import quoted
 
 
 @sensor("joint_states")
-@dataclass(frozen=True)
+@declared
 class JointStates(SensorType):
     """Measures the positions, then the velocities, then the efforts of hinges and slides.
 
     They are those of the body that it is mounted on and of all bodies below, or the named ones, with or without the
     prefix of the sensor's name. Effort is that of actuators. The default noise of positions is that of 12-bit encoders;
     that of velocities is an assumption.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        joints: Joints to measure; by default all below the mounting.
-        position: Noise of the position, rad or m.
-        velocity: Noise of the velocity, rad/s or m/s.
-        effort: Noise of the effort, N m or N.
     """
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     joints: tuple[str, ...] = listing("joints to measure; by default all below the mounting")
     position: Noise = group(Noise(resolution=0.001534), "rad or m", "position")
     velocity: Noise = group(Noise(deviation=0.01), "rad/s or m/s", "velocity")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from sim_node.simulation.sensors.rays import RangeNoise, RangeNoiseBank
 from sim_node.simulation.sensors.registry import Channels, Disturb, Measure, Message, Report, SensorType, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 MAX_SAMPLES, MAX_RINGS = 1 << 15, 1 << 10
 TURN = 3.1416
@@ -33,26 +33,15 @@ _POINT_FIELDS = (
 
 
 @sensor("lidar_2d")
-@dataclass(frozen=True)
+@declared
 class Lidar2d(SensorType):
     """Measures the ranges (m) of `samples` rays in its frame's x-y plane, from angle_min to angle_max, both included.
 
     Too near is -inf, too far inf, a dropout NaN (REP 117). All rays of a scan are measured at one instant. The defaults
     are those of a UST-10LX (Hokuyo, data sheet: 270 degrees in steps of 0.25, 0.06 m to 10 m, 40 Hz).
-
-    Attributes:
-        rate: Scans per second, Hz.
-        latency: Time from measurement to publication, s.
-        angle_min: Angle of the first ray, from x to y, rad.
-        angle_max: Angle of the last ray, rad.
-        samples: Rays per scan.
-        range_min: Minimum range, m.
-        range_max: Maximum range, m.
-        noise: Noise of the range, m.
     """
 
     rate: float = parameter(40.0, "Hz", "scans per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     angle_min: float = parameter(-2.35619449, "rad", "angle of the first ray, from x to y", low=-TURN, high=TURN)
     angle_max: float = parameter(2.35619449, "rad", "angle of the last ray", low=-TURN, high=TURN)
     samples: int = whole(1081, "1", "rays per scan", low=1, high=MAX_SAMPLES)
@@ -108,7 +97,7 @@ class Lidar2d(SensorType):
 
 
 @sensor("lidar_3d")
-@dataclass(frozen=True)
+@declared
 class Lidar3d(SensorType):
     """Measures points where `rings` fans of `samples` rays hit, along its frame's axes, and their intensity.
 
@@ -116,23 +105,9 @@ class Lidar3d(SensorType):
     colour of the shape. Rings go from vertical_min to vertical_max, both included; columns divide angle_min to
     angle_max evenly, each at the centre of its part. All points are measured at one instant. The defaults are those of
     a VLP-16 (Velodyne, manual 63-9243: 16 rings in steps of 2 degrees, 3 cm, 10 revolutions per second).
-
-    Attributes:
-        rate: Clouds per second, Hz.
-        latency: Time from measurement to publication, s.
-        rings: Number of rings.
-        vertical_min: Elevation of the lowest ring, rad.
-        vertical_max: Elevation of the highest ring, rad.
-        samples: Rays per ring.
-        angle_min: Azimuth where columns begin, from x to y, rad.
-        angle_max: Azimuth where columns end, rad.
-        range_min: Minimum range, m.
-        range_max: Maximum range, m.
-        noise: Noise of the range, m.
     """
 
     rate: float = parameter(10.0, "Hz", "clouds per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     rings: int = whole(16, "1", "number of rings", low=1, high=MAX_RINGS)
     vertical_min: float = parameter(-0.2617994, "rad", "elevation of the lowest ring", low=-TURN / 2, high=TURN / 2)
     vertical_max: float = parameter(0.2617994, "rad", "elevation of the highest ring", low=-TURN / 2, high=TURN / 2)

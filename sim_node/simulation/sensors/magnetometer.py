@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +15,7 @@ from sim_node.simulation.sensors.registry import Measure, Message, SensorType, c
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.frames import Frame, convert_position, convert_velocity
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 from sim_node.world.model import Origin
 
 FIRST_YEAR, LAST_YEAR = 2025.0, 2030.0
@@ -79,21 +79,14 @@ def _model() -> Any:
 
 
 @sensor("magnetometer")
-@dataclass(frozen=True)
+@declared
 class Magnetometer(SensorType):
     """Measures Earth's magnetic field (T) at its frame's origin, along its axes: the World Magnetic Model 2025.
 
     The default noise is that of an HMC5883L (Honeywell, data sheet Rev. E: 2 mG resolution, field range 8 G).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        year: Date of the field, in decimal years.
-        noise: Noise of the magnetic field, T.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     year: float = parameter(2026.0, "year", "date of the field, in decimal years", low=FIRST_YEAR, high=LAST_YEAR)
     noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,30 +13,19 @@ from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.parameters import parameter
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 # Measurements whose noise is drawn at once, so that the cost of a numpy call is spread over them.
 BLOCK = 256
 
 
-@dataclass(frozen=True)
+@declared
 class Noise:
     """Noise of a measured quantity, independent for each axis; "unit" is that of the quantity. All zero is noise-free.
 
     The terms are those of IEEE Std 952-1997, annex C. The Allan deviation of a long record is density / sqrt(t) for
     white noise, random_walk sqrt(t / 3) for the random walk, and at most 0.617 bias_instability for the Gauss-Markov
     bias, at t = 1.89 correlation_time.
-
-    Attributes:
-        density: White noise, as a density, unit/√Hz.
-        deviation: White noise, as the standard deviation of a measurement, unit.
-        random_walk: Random walk of the bias, unit/√s.
-        bias_instability: Standard deviation of a Gauss-Markov bias, unit.
-        correlation_time: Correlation time of the Gauss-Markov bias, s.
-        turn_on_bias: Standard deviation of a bias drawn once per run, unit.
-        scale_error: Standard deviation of a relative error drawn once per run.
-        misalignment: Standard deviation of a rotation about each axis, drawn once per run, rad.
-        saturation: Largest magnitude that can be measured, unit.
-        resolution: Quantisation step, unit.
     """
 
     density: float = parameter(0.0, "unit/√Hz", "white noise, as a density", low=0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,10 +16,11 @@ from sim_node.simulation.sensors.registry import Channels, Measure, Message, Rep
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 
 @sensor("odometry")
-@dataclass(frozen=True)
+@declared
 class Odometry(SensorType):
     """Measures its frame's mean twist since the measurement before, and the pose that results from integrating it.
 
@@ -28,16 +28,9 @@ class Odometry(SensorType):
     the start; without noise it is exact at any rate. Its variances, of position and of rotation about the axes of that
     frame, are propagated with it: see odometry_kernels.py. The default noise is an assumption, a drift of about 1 % of
     the path.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        linear: Noise of the linear velocity, m/s.
-        angular: Noise of the angular velocity, rad/s.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     linear: Noise = group(Noise(density=0.01, scale_error=0.01), "m/s", "linear velocity")
     angular: Noise = group(Noise(density=1e-3, bias_instability=5e-4), "rad/s", "angular velocity")
 
@@ -150,17 +143,11 @@ def _variances(noise: Noise, rate: float) -> list[float]:
 
 
 @sensor("ground_truth")
-@dataclass(frozen=True)
+@declared
 class GroundTruth(SensorType):
-    """Measures its frame's pose in the fixed frame, and its twist along the frame's own axes, without noise.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-    """
+    """Measures its frame's pose in the fixed frame, and its twist along the frame's own axes, without noise."""
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
 
     channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
 

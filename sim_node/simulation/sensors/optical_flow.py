@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,12 +14,13 @@ from sim_node.simulation.sensors.rays import caster
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 _AHEAD = np.array([[1.0, 0.0, 0.0]])
 
 
 @sensor("optical_flow")
-@dataclass(frozen=True)
+@declared
 class OpticalFlow(SensorType):
     """Measures the optical flow (rad/s) about its frame's y and z axes, of what it sees along x.
 
@@ -28,17 +28,9 @@ class OpticalFlow(SensorType):
     itself, and a velocity v at a distance d adds x * v / d (cross product), where x is the axis. What it sees is taken
     to stand still. The measurement is NaN where nothing is in range. The defaults are those of a PMW3901MB (PixArt,
     data sheet: from 0.08 m on, up to 7.4 rad/s).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        range_min: Minimum range, m.
-        range_max: Maximum range, m.
-        noise: Noise of the flow, rad/s.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     range_min: float = parameter(0.08, "m", "minimum range", low=0.0, high=1e6)
     range_max: float = parameter(30.0, "m", "maximum range", above=0.0, high=1e6)
     noise: Noise = group(Noise(deviation=0.05, saturation=7.4), "rad/s", "flow")

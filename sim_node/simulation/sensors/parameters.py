@@ -1,44 +1,42 @@
-"""The parameters of sensors, declared once as dataclass fields: for world files, documentation and errors."""
+"""The parameters of sensors: declared fields, read from the plain data that a world has of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from sim_node.text import did_you_mean
+from sim_node.world.declared import Declared, given, keys_of, plan_of
 from sim_node.world.model import Sensor
 from sim_node.world.problems import Place, Problem, quoted, shortened, shown_key
+from sim_node.world.quantities import ListOf, Number, PartOf, Text, Whole
 from sim_node.world.readers import keys
 from sim_node.world.readers.keys import Form, Keys
 
 PERFECT = "none"
-NAMES = "names"
+# What stands for no unit.
+_NO_UNIT = {"1": ""}
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """The unit, meaning and range of a field: in [low, high], and greater than above."""
+@dataclass(frozen=True)
+class Group(PartOf):
+    """A nested dataclass of parameters, or `none` for one that does nothing.
 
-    unit: str
-    meaning: str
-    low: float = -math.inf
-    high: float = math.inf
-    above: float = -math.inf
+    unit: stands for "unit" in the units of its parameters.
+    """
 
-    def allows(self, number: float) -> bool:
-        """Return whether a number is in the range."""
-        return self.low <= number <= self.high and number > self.above
+    unit: str = ""
 
-    def allowed(self) -> str:
-        """Return the range in words."""
-        if self.above > -math.inf:
-            return f"above {self.above:g}" + (f", up to {self.high:g}" if self.high < math.inf else "")
-        if self.high == math.inf:
-            return f"{self.low:g} or more"
-        return f"{self.low:g} to {self.high:g}"
+    def form(self, about: str) -> Form:
+        """Return the form of the word, or of the mapping."""
+        own = {
+            key: said._replace(unit=said.unit.replace("unit", self.unit)).form()
+            for _, key, said in plan_of(self.kind).fields
+        }
+        return keys.either(about, keys.word("", PERFECT), Keys(own))
 
 
 def parameter(
@@ -54,7 +52,7 @@ def parameter(
 
     Args:
         default: Its default.
-        unit: Its unit.
+        unit: Its unit; "1" if it has none.
         meaning: What it is, in a few words.
         low: Its least value.
         high: Its largest value.
@@ -63,17 +61,17 @@ def parameter(
     Returns:
         The field.
     """
-    return field(default=default, metadata={"spec": Spec(unit, meaning, low, high, above)})
+    return given(Number(low, high, above), meaning, _NO_UNIT.get(unit, unit), default=default)
 
 
 def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
     """Declare an integer, as a field of a sensor's dataclass."""
-    return field(default=default, metadata={"spec": Spec(unit, meaning, low, high)})
+    return given(Whole(low, high), meaning, _NO_UNIT.get(unit, unit), default=default)
 
 
 def listing(meaning: str) -> Any:
     """Declare a list of names in the world, as a field of a sensor's dataclass; empty by default."""
-    return field(default=(), metadata={"spec": Spec(NAMES, meaning)})
+    return given(ListOf(Text(), 1), meaning, default=())
 
 
 def group(default: object, unit: str, meaning: str) -> Any:
@@ -87,40 +85,12 @@ def group(default: object, unit: str, meaning: str) -> Any:
     Returns:
         The field.
     """
-    return field(default=default, metadata={"spec": Spec(unit, meaning)})
-
-
-def spec_of(part: Any) -> Spec:
-    """Return the Spec of a dataclass field."""
-    return cast(Spec, part.metadata["spec"])
-
-
-def keys_of(kind: type[Any]) -> Keys:
-    """Return the parameters of a dataclass as keys of world files."""
-    return _keys(kind(), "")
+    return given(Group(type(default), unit=unit), meaning, unit, default=default)
 
 
 def names_in(kind: type[Any]) -> tuple[str, ...]:
     """Return the parameters of a dataclass that list names in the world."""
-    return tuple(part.name for part in fields(kind) if spec_of(part).unit == NAMES)
-
-
-def _keys(default: Any, unit: str) -> Keys:
-    forms: dict[str, Form] = {}
-    for part in fields(default):
-        spec, standing = spec_of(part), getattr(default, part.name)
-        # The unit of a group replaces "unit" in the units of its parts.
-        of = spec.unit.replace("unit", unit) if unit else spec.unit
-        about = spec.meaning + (f" ({of})" if of not in ("", "1") else "")
-        if isinstance(standing, int):
-            forms[part.name] = keys.whole(about, spec.low, spec.high)
-        elif isinstance(standing, float):
-            forms[part.name] = keys.number(about, spec.low, spec.high, spec.above)
-        elif isinstance(standing, tuple):
-            forms[part.name] = keys.listing(about, keys.text(""), least=1)
-        else:
-            forms[part.name] = keys.either(about, keys.word("", PERFECT), _keys(standing, spec.unit))
-    return Keys(forms)
+    return tuple(name for name, _, said in plan_of(kind).fields if isinstance(said.holds, ListOf))
 
 
 def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:
@@ -129,57 +99,49 @@ def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:
 
 
 def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, problems: list[Problem]) -> _T:
-    known = {part.name: part for part in fields(default)}  # type: ignore[arg-type]
+    known = plan_of(type(default)).by_key
     values: dict[str, Any] = {}
     for key, value in given.items():
         path = prefix + key
         if key not in known:
             hint = did_you_mean(key, known)
             problems.append(_problem(mounting, path, f"unknown key{hint} (known: {', '.join(known)})", of_key=True))
-            continue
-        standing = getattr(default, key)
-        if isinstance(standing, (float, int)):
-            values.update(_number(key, value, type(standing), spec_of(known[key]), path, mounting, problems))
-        elif isinstance(standing, tuple):
-            values.update(_names(key, value, path, mounting, problems))
-        elif isinstance(value, Mapping):
-            values[key] = _read(standing, value, f"{path}.", mounting, problems)
-        elif value == PERFECT:
-            values[key] = type(standing)()
+        elif isinstance(known[key][1].holds, Group) and isinstance(value, Mapping):
+            values[key] = _read(getattr(default, key), value, f"{path}.", mounting, problems)
         else:
-            message = f"a mapping ({', '.join(part.name for part in fields(standing))}) or {PERFECT} is needed"
-            problems.append(_problem(mounting, path, f"{message}, found {_shown(value)}"))
+            try:
+                values[key] = _taken(value, known[key][1])
+            except ValueError as fault:
+                problems.append(_problem(mounting, path, str(fault)))
     return replace(default, **values)  # type: ignore[type-var]
 
 
-def _number(
-    key: str, value: object, kind: type[float], spec: Spec, path: str, mounting: Sensor, problems: list[Problem]
-) -> Iterator[tuple[str, float]]:
+def _taken(value: Any, said: Declared) -> Any:
+    """Return a parameter of plain data. Raises ValueError."""
+    holds: Any = said.holds
+    if isinstance(holds, Group):
+        if value == PERFECT:
+            return holds.kind()
+        raise ValueError(f"a mapping ({', '.join(keys_of(holds.kind))}) or {PERFECT} is needed, found {_shown(value)}")
+    if isinstance(holds, ListOf):
+        if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
+            return tuple(value)
+        raise ValueError(f"a list of names is needed, found {_shown(value)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        problems.append(_problem(mounting, path, f"a number is needed, found {_shown(value)}"))
-    elif not math.isfinite(value):
-        problems.append(_problem(mounting, path, f"{value} is not a finite number"))
-    elif not spec.allows(value):
-        unit = "" if spec.unit == "1" or "unit" in spec.unit else f" {spec.unit}"
-        hint = _in_radians(value) if spec.unit == "rad" and spec.allows(math.radians(value)) else ""
-        problems.append(_problem(mounting, path, f"{value:g} is out of range; allowed: {spec.allowed()}{unit}{hint}"))
-    elif kind(value) != value:
-        problems.append(_problem(mounting, path, f"a whole number is needed, found {value:g}"))
-    else:
-        yield key, kind(value)
+        raise ValueError(f"a number is needed, found {_shown(value)}")
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a finite number")
+    for _, message in holds.faults(value):
+        unit = "" if "unit" in said.unit else f" {said.unit}".rstrip()
+        in_radians = said.unit == "rad" and not any(holds.faults(math.radians(value)))
+        raise ValueError(f"{message}{unit}{_in_radians(value) if in_radians else ''}")
+    if isinstance(holds, Whole) and value % 1.0:
+        raise ValueError(f"a whole number is needed, found {value:g}")
+    return int(value) if isinstance(holds, Whole) else float(value)
 
 
 def _in_radians(degrees: float) -> str:
     return f"; angles are in radians; did you mean {math.radians(degrees):.4g} ({degrees:g} degrees)?"
-
-
-def _names(
-    key: str, value: object, path: str, mounting: Sensor, problems: list[Problem]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
-        yield key, tuple(value)
-    else:
-        problems.append(_problem(mounting, path, f"a list of names is needed, found {_shown(value)}"))
 
 
 def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False) -> Problem:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from sim_node.simulation.sensors.rays import caster, classified
 from sim_node.simulation.sensors.registry import Measure, Message, Report, SensorType, channels, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 # Rays of a cone: one ahead, and so many rings of 6, 12, 18 around it.
 RINGS = 3
@@ -23,24 +23,15 @@ _INFRARED = 1
 
 
 @sensor("rangefinder")
-@dataclass(frozen=True)
+@declared
 class Rangefinder(SensorType):
     """Measures the least distance (m) to a shape in a cone along its frame's x axis; too near is -inf, too far inf.
 
     37 evenly spread rays sample the cone; one ray if the field of view is zero. The defaults are those of a TFmini-S
     (Benewake, data sheet: 0.1 m to 12 m, 2 degrees, 0.5 % of 6 m).
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        range_min: Minimum range, m.
-        range_max: Maximum range, m.
-        field_of_view: Full angle of the cone, rad.
-        noise: Noise of the range, m.
     """
 
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     range_min: float = parameter(0.1, "m", "minimum range", low=0.0, high=1e6)
     range_max: float = parameter(12.0, "m", "maximum range", above=0.0, high=1e6)
     field_of_view: float = parameter(0.035, "rad", "full angle of the cone", low=0.0, high=3.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from sim_node.simulation.sensors.noise import philox, set_philox
 from sim_node.simulation.sensors.parameters import parameter
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared
 
 # What S sensors' rays hit now, arrays (S, R).
 Cast = Callable[[FrameState], Echoes]
@@ -48,16 +48,9 @@ def classified(distances: FloatArray, nearest: FloatArray, farthest: FloatArray)
     return ranges
 
 
-@dataclass(frozen=True)
+@declared
 class RangeNoise:
-    """Noise of ranges, independent for each ray. All zero is noise-free.
-
-    Attributes:
-        deviation: White noise, as the standard deviation of a range, m.
-        turn_on_bias: Standard deviation of a bias of all ranges, drawn once per run, m.
-        resolution: Quantisation step, m.
-        dropout: Fraction of ranges that are NaN.
-    """
+    """Noise of ranges, independent for each ray. All zero is noise-free."""
 
     deviation: float = parameter(0.0, "m", "white noise, as the standard deviation of a range", low=0.0)
     turn_on_bias: float = parameter(0.0, "m", "standard deviation of a bias of all ranges, drawn once per run", low=0.0)

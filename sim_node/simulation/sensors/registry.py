@@ -14,9 +14,10 @@ from sim_node.registry import Registry
 from sim_node.simulation.columns import Array
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import NoiseBank, Quantities
-from sim_node.simulation.sensors.parameters import keys_of, names_in
+from sim_node.simulation.sensors.parameters import names_in, parameter
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared, keys_of
 from sim_node.world.model import Sensor, World
 from sim_node.world.readers.keys import Keys
 from sim_node.world.sensor_types import SENSOR_TYPES
@@ -128,21 +129,18 @@ class Remembers(Protocol):
         """Continue from a state, to the bit."""
 
 
+@declared
 class SensorType(ABC):
     """Base of sensor types: a frozen dataclass of parameters, declared with `parameter` and `group`.
 
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        channels: Names of the numbers of a measurement.
-        needs_origin: Whether the world must have an `origin`.
-        needs_package: A package that must be installed, or empty.
-        optical: Whether it has a second frame, NAME_optical, with the z axis ahead and the x axis to the right (REP
-            103).
+    channels: names of the numbers of a measurement. needs_origin: whether the world must have an `origin`.
+    needs_package: a package that must be installed, or empty. optical: whether it has a second frame, NAME_optical,
+    with the z axis ahead and the x axis to the right (REP 103).
     """
 
-    rate: float
-    latency: float
+    rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+
     channels: ClassVar[tuple[str, ...]]
     needs_origin: ClassVar[bool] = False
     needs_package: ClassVar[str] = ""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.simulation.sensors.context import SensorContext
 from sim_node.simulation.sensors.noise import Noise, Quantities
 from sim_node.simulation.sensors.parameters import group, parameter
 from sim_node.simulation.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.world.declared import declared
 
 
-@dataclass(frozen=True)
+@declared
 class WrenchSensor(SensorType):
     """Base of sensors of a force (N) and a torque (N m) about their frame's origin, along its axes."""
 
     rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
-    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     force: Noise = group(Noise(), "N", "force")
     torque: Noise = group(Noise(), "N m", "torque")
 
@@ -33,17 +32,11 @@ class WrenchSensor(SensorType):
 
 
 @sensor("contact")
-@dataclass(frozen=True)
+@declared
 class Contact(WrenchSensor):
     """Measures the wrench of all contacts of the body that it is fixed to, about its frame's origin, along its axes.
 
     It is the wrench on the body: +m g upwards for a body at rest on the ground, zero in free fall.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        force: Noise of the force, N.
-        torque: Noise of the torque, N m.
     """
 
     @classmethod
@@ -53,18 +46,12 @@ class Contact(WrenchSensor):
 
 
 @sensor("force_torque")
-@dataclass(frozen=True)
+@declared
 class ForceTorque(WrenchSensor):
     """Measures the wrench on the body that it is fixed to through its joint, about its frame's origin, along its axes.
 
     Frozen joints count: one between flange and tool makes a wrist sensor. A body that hangs from its joint at rest
     reads +m g upwards.
-
-    Attributes:
-        rate: Measurements per second, Hz.
-        latency: Time from measurement to publication, s.
-        force: Noise of the force, N.
-        torque: Noise of the torque, N m.
     """
 
     @classmethod

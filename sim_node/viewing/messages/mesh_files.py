@@ -13,10 +13,9 @@ import numpy as np
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture
 from sim_node.viewing.meshes import FilePart, Mesh, Shape, parts_of
-from sim_node.world.image_files import colours_of, image_fault
+from sim_node.world.image_files import TEXTURES, colours_of, image_fault
 from sim_node.world.image_textures import downwards, on_sides
 from sim_node.world.locate import LocateError, package_path
-from sim_node.world.surfaces import TEXTURES
 
 # What is read, by its ending: messages come from others, and name any file.
 _SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply")

@@ -9,12 +9,16 @@ from typing import Any, cast
 import numpy as np
 
 from sim_node import names
-from sim_node.world.checks import motion_problems, static_problems
+from sim_node.world.bounds import MAX_STAMP_NS
+from sim_node.world.declared import Fault, data_of, faults
+from sim_node.world.fields import pose_faults
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
-from sim_node.world.problems import Problem
+from sim_node.world.problems import Problem, shown_key
+from sim_node.world.readers.yaml_poses import Scale
+from sim_node.world.readers.yaml_section import listed
 from sim_node.world.sensor_types import is_optical, naming
-from sim_node.world.writers.values import given, plain, pose_data, seconds
+from sim_node.world.writers.values import plain
 
 # z forward, x right, y down, in a frame with x forward, y left, z up.
 OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
@@ -26,14 +30,17 @@ class Frames(Kind[StaticFrame]):
 
     frame = "name"
 
-    def data(self, part: StaticFrame, refer: Refer) -> dict[str, Any]:
-        """Return its name, parent and pose, and what is known of it as a place."""
-        about = {"size": part.size, "description": part.description or None, "tags": list(part.tags) or None}
-        return given({"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale), **about})
-
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of frames, and of sensors, which are also frames."""
-        return static_problems(world)
+        """Yield problems of the poses, then of the scales, of frames, and of sensors, which are also frames."""
+        statics: tuple[StaticFrame, ...] = (*world.of(StaticFrame), *world.of(Sensor))
+        if statics:
+            for row, message in pose_faults(np.array([frame.pose for frame in statics])):
+                yield _problem(statics[row], "pose", message)
+        for frame in statics:
+            if frame.scale is not None:
+                yield from (_problem(frame, "scale", message) for _, message in Scale().faults(frame.scale))
+            if frame.size is not None and not (frame.size > 0.0).all():
+                yield _problem(frame, "size", f"{frame.size.tolist()} must be above zero")
 
 
 @part("sensors", Sensor)
@@ -67,8 +74,7 @@ class Sensors(Kind[Sensor]):
         """Return its name, parent and pose, and its type and parameters."""
         if part.size is not None or part.description or part.tags:
             raise NotImplementedError("only plain frames have a size, a description and tags")
-        data = {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale)}
-        return {**data, **({"type": part.type} if part.type else {}), **plain(part.parameters)}
+        return {**data_of(part, refer), **plain(part.parameters)}
 
     def default_parent(self, name: str, known: Collection[str], fixed_frame: str) -> str:
         """Return the nearest base_link at or above a namespace. If there is none, return the expected one."""
@@ -84,16 +90,27 @@ class Motions(Kind[Motion]):
 
     frame = "frame"
 
-    def data(self, part: Motion, refer: Refer) -> dict[str, Any]:
-        """Return its keyframes, and the modes between and beyond them."""
-        data: dict[str, Any] = {
-            key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")
-        }
-        if part.scale is not None:
-            data["scale"] = part.scale.tolist()
-        instants = zip(part.times_ns.tolist(), part.poses, strict=True)
-        return {**data, "keyframes": [{"t": seconds(time_ns), **pose_data(pose)} for time_ns, pose in instants]}
-
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of keyframes."""
-        return (problem for motion in self.parts(world) for problem in motion_problems(motion))
+        """Yield problems of the modes, poses and times of motions."""
+        for motion in self.parts(world):
+            yield from (_problem(motion, key, message) for key, message in _motion_faults(motion))
+
+
+def _motion_faults(motion: Motion) -> Iterator[Fault]:
+    yield from faults(motion)
+    yield from ((f"poses[{row}]", message) for row, message in pose_faults(motion.poses))
+    backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)
+    if len(backwards):
+        row = int(backwards[0]) + 1
+        found = f"{motion.times_ns[row]} after {motion.times_ns[row - 1]}"
+        yield f"times_ns[{row}]", f"{found}; times must increase"
+    if np.abs(motion.times_ns).max() > MAX_STAMP_NS:
+        yield "times_ns", f"out of range; allowed: {-MAX_STAMP_NS} to {MAX_STAMP_NS}"
+
+
+def _problem(of: StaticFrame | Motion, part: str, message: str) -> Problem:
+    name = of.frame if isinstance(of, Motion) else of.name
+    return Problem(of.place.where, f"{shown_key(name)}: {part}", message)
+
+
+listed("motions", "Frames that move through keyframes.", Motion)

@@ -10,7 +10,6 @@ from sim_node.world.declared import BAD, keys_of, plan_of, read
 from sim_node.world.forces import FORCE_TYPES, Wind
 from sim_node.world.gravity import PointGravity
 from sim_node.world.readers.keys import ANYTHING, Form, Keys, by_key, listing, word
-from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Value
 
@@ -53,11 +52,10 @@ def _force_keys() -> dict[str, Form]:
 def read_forces(value: Value, context: Context) -> None:
     """Read a list of forces, each with a type."""
     for entry in value.items():
-        node = entry.node
-        if not isinstance(node, Mapping) or "type" not in node.entries:
+        kind = entry.get("type")
+        if kind is None:
             entry.error(f"a mapping with a type is needed ({', '.join(FORCES)}), found {entry.found()}")
             continue
-        kind = Value(node.entries["type"][1], entry.report, "type", entry)
         errors = len(entry.report.errors)
         word = kind.choice(FORCES, "")
         if len(entry.report.errors) == errors:

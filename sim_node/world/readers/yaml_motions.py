@@ -1,27 +1,21 @@
-"""The section `motions` of a world file: frames that move through keyframes, inline or from CSV."""
+"""The keyframes of a motion in world files, inline or from CSV."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from sim_node.spatial.geometry.arrays import FloatArray, IntArray
+from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.conventions import CONVENTIONS
-from sim_node.world.model import INTERPOLATIONS, OUTSIDE, Motion
+from sim_node.world.declared import Spread
 from sim_node.world.readers.keyframe_csv import read_keyframes
-from sim_node.world.readers.keys import Keys, choice, either, frame, listing, number, text
-from sim_node.world.readers.yaml_nodes import Mapping, Sequence
-from sim_node.world.readers.yaml_poses import (
-    CONVENTION,
-    POSITION,
-    ROTATION_FORMS,
-    ROTATIONS,
-    SCALE,
-    pose_of,
-    scale_of,
-)
-from sim_node.world.readers.yaml_section import Context, named, section
+from sim_node.world.readers.keys import Keys, either, listing, number, text
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
+from sim_node.world.readers.yaml_poses import CONVENTION, POSITION, ROTATION_FORMS, ROTATIONS, pose_of
 from sim_node.world.readers.yaml_values import Value
+from sim_node.world.writers.values import pose_data, seconds
 
 KEYFRAME_KEYS = Keys(
     {
@@ -36,57 +30,17 @@ KEYFRAME_KEYS = Keys(
     define="keyframe",
 )
 CSV_KEYS = Keys({"csv": text("A table of keyframes, relative to this file.")}, required=("csv",))
-MOTION_KEYS = Keys(
-    {
-        "frame": frame("The frame that moves."),
-        "parent": frame("The frame that it moves in."),
-        "interpolation": choice("How poses between keyframes are computed.", INTERPOLATIONS),
-        "before": choice("What the frame does before the first keyframe.", OUTSIDE),
-        "after": choice("What the frame does after the last keyframe.", OUTSIDE),
-        "convention": CONVENTION,
-        "scale": SCALE,
-        "keyframes": either("The poses over time.", listing("", KEYFRAME_KEYS, least=1), CSV_KEYS),
-    },
-    required=("frame", "keyframes"),
-)
-
-# Replaces keyframes that cannot be read, so that the rest can be checked.
-_PLACEHOLDER = np.zeros(1, dtype=np.int64), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
-@section("motions", listing("Frames that move through keyframes.", MOTION_KEYS))
-def read_motions(value: Value, context: Context) -> None:
-    """Read a list of moving frames."""
-    for entry in value.items():
-        table = entry.table(MOTION_KEYS)
-        name, place = named(table, "frame")
-        convention = table.choice("convention", CONVENTIONS, "ENU")
-        keyframes = table.get("keyframes")
-        found = None if keyframes is None else _keyframes(keyframes, context, convention)
-        times_ns, poses = found or _PLACEHOLDER
-        interpolation = table.choice("interpolation", INTERPOLATIONS, "slerp")
-        before, after = (table.choice(key, OUTSIDE, "hold") for key in ("before", "after"))
-        if name:
-            motion = Motion(
-                name,
-                times_ns=times_ns,
-                poses=poses,
-                interpolation=interpolation,
-                before=before,
-                after=after,
-                scale=scale_of(table),
-                **place,
-            )
-            context.add(motion)
+def _keyframes(value: Value, context: Any) -> dict[str, Any]:
+    """Read keyframes in the convention of their motion; nothing with the faults recorded."""
+    given = value.holder.get("convention") if value.holder is not None else None
+    word = given.node.text if given is not None and isinstance(given.node, Scalar) else ""
+    convention = word if word in CONVENTIONS else "ENU"
+    return _from_csv(value, context, convention) if isinstance(value.node, Mapping) else _inline(value, convention)
 
 
-def _keyframes(value: Value, context: Context, convention: str) -> tuple[IntArray, FloatArray] | None:
-    if isinstance(value.node, Mapping):
-        return _from_csv(value, context, convention)
-    return _inline(value, convention)
-
-
-def _inline(value: Value, convention: str) -> tuple[IntArray, FloatArray] | None:
+def _inline(value: Value, convention: str) -> dict[str, Any]:
     times_ns: list[int] = []
     poses: list[FloatArray] = []
     for entry in value.items():
@@ -102,19 +56,35 @@ def _inline(value: Value, convention: str) -> tuple[IntArray, FloatArray] | None
         times_ns.append(time_ns)
     if not poses and isinstance(value.node, Sequence):
         value.error("no keyframes; a motion needs at least one")
-    if len(times_ns) != len(poses) or not poses:
-        return None
-    return np.array(times_ns, dtype=np.int64), np.array(poses)
+    return {"times_ns": np.array(times_ns, dtype=np.int64), "poses": np.array(poses)}
 
 
-def _from_csv(value: Value, context: Context, convention: str) -> tuple[IntArray, FloatArray] | None:
+def _from_csv(value: Value, context: Any, convention: str) -> dict[str, Any]:
     reference = value.table(CSV_KEYS).get("csv")
     found = None if reference is None else context.find(reference)
-    if found is None:
-        return None
-    path, shown = found
-    keyframes = read_keyframes(path, context.report.about(str(shown)))
-    if keyframes is None:
-        return None
-    times_ns, poses = keyframes
-    return times_ns, CONVENTIONS[convention](poses)
+    keyframes = None if found is None else read_keyframes(found[0], context.report.about(str(found[1])))
+    return {} if keyframes is None else {"times_ns": keyframes[0], "poses": CONVENTIONS[convention](keyframes[1])}
+
+
+def _data(motion: Any) -> list[dict[str, Any]]:
+    instants = zip(motion.times_ns.tolist(), motion.poses, strict=True)
+    return [{"t": seconds(time_ns), **pose_data(pose)} for time_ns, pose in instants]
+
+
+KEYFRAMES = Spread(
+    ("times_ns", "poses"),
+    either("The poses over time.", listing("", KEYFRAME_KEYS, least=1), CSV_KEYS),
+    _keyframes,
+    _data,
+    needed=True,
+)
+
+
+def _default_convention(value: Value, context: Any) -> dict[str, Any]:
+    """Check the word, which keyframes look up."""
+    value.choice(CONVENTIONS, "")
+    return {}
+
+
+# The axes of the keyframes that say nothing about theirs.
+CONVENTION_OF_ALL = Spread((), CONVENTION, _default_convention, lambda motion: None)

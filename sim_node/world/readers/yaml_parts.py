@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sim_node.text import did_you_mean
@@ -16,7 +17,7 @@ from sim_node.world.unsupported import no_such_model
 
 def part_world(reference: Value, context: Context) -> World | None:
     """Return the world in a model's file: a shipped one by its name, or a path. Return None with the fault recorded."""
-    found = _file(reference, context)
+    found = model_file(reference, context, shipped_models(), "world file")
     if found is None:
         return None
     path, shown = found
@@ -26,14 +27,20 @@ def part_world(reference: Value, context: Context) -> World | None:
     return read_file(path, shown, context.roots.around(path), context.report, context.including)
 
 
-def _file(reference: Value, context: Context) -> tuple[Path, Path] | None:
+def model_file(
+    reference: Value, context: Context, shipped: Mapping[str, Path], what: str, suffixes: Collection[str] = ()
+) -> tuple[Path, Path] | None:
+    """Return the file of a model, and how to show it: a shipped one by its name, or a path.
+
+    what: the file, for the fault. suffixes: those of paths without a slash; by default any. Return None with the fault
+    recorded.
+    """
     name = reference.node.text if isinstance(reference.node, Scalar) else ""
-    if "/" in name or Path(name).suffix:
+    suffix = Path(name).suffix
+    if "/" in name or (suffix and suffix in (suffixes or (suffix,))):
         return context.find(reference)
-    models = shipped_models()
-    if name in models:
-        return models[name], models[name]
-    allowed = f"{', '.join(models)}, or the path of a world file"
-    hint = did_you_mean(name, models) or no_such_model(name)
-    reference.error(f"found {reference.found()}; allowed: {allowed}{hint}")
+    if name in shipped:
+        return shipped[name], shipped[name]
+    hint = did_you_mean(name, shipped) or no_such_model(name)
+    reference.error(f"found {reference.found()}; allowed: {', '.join(shipped)}, or the path of a {what}{hint}")
     return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +13,14 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.conventions import CONVENTIONS
+from sim_node.world.declared import BAD, Fault, Refer, Spread
+from sim_node.world.fields import floats, pose_faults
+from sim_node.world.quantities import Plain, Vector
 from sim_node.world.readers import numbers
-from sim_node.world.readers.keys import Keys, choice, listing, number, one_or_each, vector
+from sim_node.world.readers.keys import Form, Keys, choice, listing, number, one_or_each, vector
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.writers.values import pose_data
 
 # A deviation from unit norm below SILENT is rounding in the text; below NORMALISED, the quaternion is normalised with
 # a warning; above, it is refused.
@@ -22,6 +28,7 @@ SILENT, NORMALISED = 1e-6, 1e-3
 # A quaternion whose deviation is at most this, the rounding of doubles, is not changed, so that it reads back exactly.
 ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
+UNMOVED = (0.0, 0.0, 0.0, *IDENTITY)
 
 
 AXIS_ANGLE_KEYS = Keys(
@@ -162,16 +169,70 @@ def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
     return CONVENTIONS[table.choice("convention", CONVENTIONS, convention)](pose)
 
 
+@dataclass(frozen=True)
+class Scale(Vector):
+    """The scale along a frame's own axes, each above zero: one number for all three, or three."""
+
+    size: int = 3
+
+    def form(self, about: str) -> Form:
+        """Return the form of one number, or three."""
+        return SCALE
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read one number, or three."""
+        errors = len(value.report.errors)
+        factors = value.vector(3) if isinstance(value.node, Sequence) else [value.number()] * 3
+        if factors is None or len(value.report.errors) > errors:
+            return BAD
+        if min(factors) <= 0.0:
+            value.error(f"found {min(factors):g}; a scale must be above zero")
+            return BAD
+        return np.array(factors)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that it is zero, below or infinite."""
+        if not all(0.0 < factor < math.inf for factor in found.tolist()):
+            yield "", f"{found.tolist()} must be above zero and finite"
+
+
 def scale_of(table: Table) -> FloatArray | None:
-    """Read the scale (3,) along the frame's own axes: one number for all three, or three, each above zero."""
-    value = table.get("scale")
-    if value is None:
-        return None
-    errors = len(value.report.errors)
-    factors = value.vector(3) if isinstance(value.node, Sequence) else [value.number()] * 3
-    if factors is None or len(value.report.errors) > errors:
-        return None
-    if min(factors) <= 0.0:
-        value.error(f"found {min(factors):g}; a scale must be above zero")
-        return None
-    return np.array(factors)
+    """Read the scale (3,) of a table, or None."""
+    found = BAD if (value := table.get("scale")) is None else Scale().read(value, None)
+    return None if found is BAD else found
+
+
+# The pose of a frame, and the scale of what is shown there: the fields `pose` and `scale` of a declared class.
+POSE = Spread(
+    ("pose", "scale"),
+    POSE_KEYS,
+    lambda value, context: dict(zip(("pose", "scale"), read_pose(value), strict=True)),
+    lambda of: pose_data(of.pose, of.scale),
+)
+
+
+@dataclass(frozen=True)
+class Pose(Plain):
+    """A pose: a read-only array (7,)."""
+
+    is_array = True
+
+    def form(self, about: str) -> Form:
+        """Return the form of a pose."""
+        return POSE_KEYS
+
+    def read(self, value: Value, context: Any) -> Any:
+        """Read a position and a rotation."""
+        return read_pose(value)[0]
+
+    def settled(self, found: Any, owner: str, key: str) -> Any:
+        """Return a read-only array."""
+        return floats(found, (7,), owner, key)
+
+    def faults(self, found: Any) -> Iterator[Fault]:
+        """Yield that it is not finite, too far away, or no rotation."""
+        return (("", message) for _, message in pose_faults(found[None]))
+
+    def data(self, found: Any, refer: Refer) -> Any:
+        """Return position and quaternion."""
+        return pose_data(found)

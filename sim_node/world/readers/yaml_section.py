@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
 
+import numpy as np
+
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry, calling_module
 from sim_node.world.bodies import Physics
-from sim_node.world.declared import BAD, keys_of, read
+from sim_node.world.declared import BAD, keys_of, plan_of, read
 from sim_node.world.locate import LocateError
 from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
 from sim_node.world.part import kind_of
@@ -22,6 +24,7 @@ from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
 
 P = TypeVar("P")
+AXES_SEED = 1
 
 
 class Named(TypedDict):
@@ -48,6 +51,8 @@ class Context:
     physics: Physics = field(default_factory=Physics)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     parts: dict[str, list[Any]] = field(default_factory=dict)
+    # For axes that joints draw.
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(AXES_SEED))
 
     def add(self, part: Any) -> None:
         """Add a part of the world to those of its kind."""
@@ -121,15 +126,13 @@ SECTIONS: Registry[str, Section] = Registry(
     "section",
     shipped=(
         *(
-            f"sim_node.world.readers.yaml_{name}"
+            f"sim_node.world.{name}"
             for name in (
-                *("frames", "include", "motions", "bodies", "joints", "signals", "forces", "vehicles"),
-                *("bases", "systems", "loops", "contact_materials"),
+                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "body_checks", "joint_checks"),
+                *("transmissions", "joint_commands", "signals", "readers.yaml_forces", "readers.yaml_vehicles"),
+                *("readers.yaml_bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )
         ),
-        "sim_node.world.commands",
-        "sim_node.world.readers.yaml_processes",
-        "sim_node.world.readers.yaml_scene",
         "sim_node.viewing.schematic.part",
     ),
     group="sim_node.parts",
@@ -156,23 +159,54 @@ def section(key: str, form: Form = ANYTHING) -> Callable[[S], S]:
     return enter
 
 
-def listed(key: str, about: str, kind: type[Any]) -> None:
+def listed(key: str, about: str, kind: type[Any], *, sets: bool = False) -> None:
     """Register a top-level key that lists parts whose fields are declared.
 
     Args:
         key: The key.
         about: What the list is, for people.
         kind: The class of the parts; see `declared`.
+        sets: Whether they describe the world as a whole, so that those of an included file have no effect.
     """
 
     def read_parts(value: Value, context: Context) -> None:
-        for entry in value.items():
-            found = read(kind, entry, context)
-            if found is not BAD:
-                context.add(found)
+        found = tuple(part for entry in value.items() if (part := read(kind, entry, context)) is not BAD)
+        for part in found:
+            context.add(part)
+        if sets:
+            value.sets(found, key)
 
     SECTIONS.add(key, module=calling_module())(read_parts)
     SECTION_FORMS[key] = listing(about, keys_of(kind))
+
+
+def single(key: str, kind: type[Any]) -> None:
+    """Register a top-level key that is a part whose fields are declared, of which the world has one."""
+
+    def read_part(value: Value, context: Context) -> None:
+        found = read(kind, value, context)
+        if found is not BAD:
+            context.add(found)
+            value.sets(found, key)
+
+    SECTIONS.add(key, module=calling_module())(read_part)
+    SECTION_FORMS[key] = keys_of(kind)
+
+
+def setting(key: str, kind: type[Any]) -> None:
+    """Register a top-level key that is a field of the world, whose own fields are declared."""
+
+    def read_setting(value: Value, context: Context) -> None:
+        found = read(kind, value)
+        if found is BAD:
+            return
+        setattr(context, key, found)
+        for spelled, (name, _) in plan_of(kind).by_key.items():
+            if (part := value.get(spelled)) is not None:
+                part.sets(getattr(found, name), key, name)
+
+    SECTIONS.add(key, module=calling_module())(read_setting)
+    SECTION_FORMS[key] = keys_of(kind)
 
 
 # Former names of sections, which files may still use.

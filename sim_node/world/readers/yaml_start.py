@@ -13,6 +13,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.joints import Q_SIZES, QD_SIZES
+from sim_node.world.mates import Mate
 from sim_node.world.model import World
 from sim_node.world.models import Model, Start
 from sim_node.world.problems import WorldError
@@ -22,7 +23,7 @@ from sim_node.world.readers.yaml_models import set_floating
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
-from sim_node.world.systems import Mate, System
+from sim_node.world.systems import System
 
 _NUMBERS = either("", number("", -MAX_DISTANCE, MAX_DISTANCE), listing("", number("")))
 START_KEYS = Keys(

@@ -183,6 +183,20 @@ class Value:
 
     # Lists and mappings
 
+    def get(self, key: str) -> Value | None:
+        """Return the value under a key of a mapping, or None."""
+        entry = self.node.entries.get(key) if isinstance(self.node, Mapping) else None
+        return None if entry is None else Value(entry[1], self.report, key, self)
+
+    def named(self, of: str = "") -> Iterator[tuple[str, Value, Value]]:
+        """Iterate over the names of a mapping, where they are, and their values. of: what is needed, for the fault."""
+        if not isinstance(self.node, Mapping):
+            self.error(f"{f'a mapping {of}'.rstrip()} is needed, found {self.found()}")
+            return
+        for name, (key, node) in self.node.entries.items():
+            shown = shown_key(name)
+            yield name, Value(key, self.report, shown, self), Value(node, self.report, shown, self)
+
     def items(self) -> Iterator[Value]:
         """Iterate over the entries of a list."""
         if not isinstance(self.node, Sequence):

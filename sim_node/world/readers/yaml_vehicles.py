@@ -15,25 +15,26 @@ from sim_node import names
 from sim_node.names import BASE_LINK
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import did_you_mean
-from sim_node.world.bodies import Body, Geometry, Inertial
+from sim_node.world.bodies import Body
 from sim_node.world.declared import BAD, keys_of, read, read_fields
 from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import Sensor, StaticFrame
-from sim_node.world.problems import WorldError, shown_key
+from sim_node.world.problems import WorldError
+from sim_node.world.quantities import ListOf, PartOf
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.keys import Keys, by_name, either, frame, listing, text
-from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, INERTIAL_KEYS, read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import FRAME_KEYS, SENSORS_FORM, read_frames, read_sensors
-from sim_node.world.readers.yaml_nodes import Mapping, Scalar, compose
+from sim_node.world.readers.yaml_nodes import Mapping, compose
+from sim_node.world.readers.yaml_parts import model_file
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
-from sim_node.world.unsupported import no_such_model
-from sim_node.world.vehicles import DRAG_KEYS, SHARED_ROTOR_KEYS, Multirotor, Rotor
+from sim_node.world.shapes import Geometry, Inertial
+from sim_node.world.vehicles import SHARED_ROTOR_KEYS, Multirotor, Rotor
 
 _ON_BODY = keys_of(Multirotor)
+SHAPES = ListOf(PartOf(Geometry))
 VEHICLE_KEYS = Keys(
     {
         "name": _ON_BODY["name"],
@@ -50,11 +51,11 @@ VEHICLE_KEYS = Keys(
 ON_BODY_KEYS = Keys({**_ON_BODY, "rotor": SHARED_ROTOR_KEYS}, required=_ON_BODY.required)
 MODEL_KEYS = Keys(
     {
-        "inertial": INERTIAL_KEYS,
-        "geometry": listing("Shapes of the vehicle.", GEOMETRY_KEYS),
+        "inertial": keys_of(Inertial),
+        "geometry": SHAPES.form("Shapes of the vehicle."),
         "rotor": SHARED_ROTOR_KEYS,
         "rotors": _ON_BODY["rotors"],
-        "drag": DRAG_KEYS,
+        "drag": _ON_BODY["drag"],
         "frames": listing("Frames on the vehicle.", FRAME_KEYS),
         "sensors": either("A list of sensors, or sets of them by name.", SENSORS_FORM, by_name("", SENSORS_FORM)),
     },
@@ -167,27 +168,14 @@ def _rotor_pose(rotor: Rotor) -> FloatArray:
 
 def _model(value: Value | None, context: Context, known: dict[Path, VehicleModel | None]) -> VehicleModel | None:
     """Return the model of an entry: a shipped one, or a file. Each file is read once."""
-    if value is None:
-        return None
-    found = _model_file(value, context)
+    shipped, suffixes = shipped_vehicles(), (".yaml", ".yml")
+    found = None if value is None else model_file(value, context, shipped, "model file", suffixes)
     if found is None:
         return None
     path, shown = found
     if path not in known:
         known[path] = _read_model(path, shown, context)
     return known[path]
-
-
-def _model_file(value: Value, context: Context) -> tuple[Path, Path] | None:
-    name = value.node.text if isinstance(value.node, Scalar) else ""
-    if "/" in name or Path(name).suffix in (".yaml", ".yml"):
-        return context.find(value)
-    models = shipped_vehicles()
-    if name in models:
-        return models[name], models[name]
-    hint = did_you_mean(name, models) or no_such_model(name)
-    value.error(f"found {value.found()}; allowed: {', '.join(models)}, or the path of a model file{hint}")
-    return None
 
 
 def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | None:
@@ -207,14 +195,14 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
         return None
     inside = Context(path, shown, context.roots.around(path), report)
     table = Value(root, report).table(MODEL_KEYS)
-    frames, sensors = table.get("frames"), table.get("sensors")
+    frames, sensors, inertial, geometry = (table.get(key) for key in ("frames", "sensors", "inertial", "geometry"))
     if frames is not None:
         read_frames(frames, inside)
     found = read_fields(Multirotor, table, inside, ("rotors", "drag"))
     model = VehicleModel(
         found.pop("rotors", ()),
-        read_inertial(table.get("inertial")),
-        read_geometry(table.get("geometry"), inside),
+        None if inertial is None else read(Inertial, inertial),
+        () if geometry is None else SHAPES.read(geometry, inside),
         {key: each for key, each in found.items() if key.startswith("drag_")},
         tuple(inside.of(StaticFrame)),
         {} if sensors is None else _sensor_sets(sensors, inside),
@@ -227,10 +215,10 @@ def _sensor_sets(value: Value, inside: Context) -> dict[str, tuple[Sensor, ...]]
     if not isinstance(value.node, Mapping):
         return {"": _sensor_set(value, inside)}
     sets: dict[str, tuple[Sensor, ...]] = {}
-    for name, (key, node) in value.node.entries.items():
+    for name, key, each in value.named():
         if name in (*TRUE, *FALSE):
-            Value(key, value.report, shown_key(name), value).error("is not a name of a set; use a word")
-        sets[name] = _sensor_set(Value(node, value.report, shown_key(name), value), inside)
+            key.error("is not a name of a set; use a word")
+        sets[name] = _sensor_set(each, inside)
     return sets
 
 

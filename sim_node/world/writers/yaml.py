@@ -22,7 +22,7 @@ from sim_node.world.readers.numbers import NON_FINITE, as_number
 from sim_node.world.readers.yaml_section import SECTIONS
 from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE
 from sim_node.world.readers.yaml_world import read_data
-from sim_node.world.writers.values import given, seconds
+from sim_node.world.writers.values import given
 
 # Fields of a world other than its parts.
 SETTINGS = ("name", "fixed_frame", "origin", "time", "physics", "static_patterns")
@@ -96,9 +96,13 @@ class Sections(NamedTuple):
 
 def _settings(world: World) -> dict[str, Any]:
     """Return the fields of a world other than its parts."""
-    time = {"start": seconds(world.time.start_ns), "step": seconds(world.time.step_ns)}
     patterns = list(world.static_patterns) if world.static_patterns != SENSOR_PATTERNS else None
-    settings = {"world": world.name, "fixed_frame": world.fixed_frame, "origin": world.origin, "time": time}
+    settings = {
+        "world": world.name,
+        "fixed_frame": world.fixed_frame,
+        "origin": world.origin,
+        "time": data_of(world.time),
+    }
     return given({**settings, "static_patterns": patterns, "physics": physics_data(world)})
 
 
