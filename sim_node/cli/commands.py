@@ -15,13 +15,14 @@ from typing import TypeVar
 
 from sim_node.plugins import PluginFault, described, error_line, offered
 from sim_node.registry import Registry
+from sim_node.simulation.requests import REQUESTS
 
 # As help has them.
 GROUPS = {
     "run": ("run", "sweep", "replay", "record", "bridge", "autopilot"),
     "see": ("view", "render", "rviz", "tree", "lookup"),
     "use a running graph": ("topics", "echo", "pub", "call", "teleop", "mcp"),
-    "change a running world": ("spawn", "remove", "attach", "detach", "set"),
+    "ask a running simulation": tuple(REQUESTS.shipped()),
     "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf", "scene"),
     "read bags": ("info", "plot", "export", "diff", "repair"),
     "set up": ("doctor", "build", "completion"),
@@ -59,7 +60,7 @@ class Commands(Registry[str, Command]):
 
     def words(self) -> tuple[str, ...]:
         """Return the words of all subcommands, without importing one."""
-        return (*SHIPPED, *dict.fromkeys(point.name for point in self._points() if point.name not in SHIPPED))
+        return tuple(dict.fromkeys((*SHIPPED, *(point.name for point in self._points()), *REQUESTS)))
 
     def find(self, word: str) -> Command | None:
         """Return the subcommand for a word, importing no other; None if there is none.
@@ -67,7 +68,9 @@ class Commands(Registry[str, Command]):
         Installed packages are searched only for words that are not shipped. Raises PluginFault for a command of another
         package that cannot be loaded.
         """
-        if word in SHIPPED:
+        if word in REQUESTS.shipped():
+            importlib.import_module(_REQUESTS)
+        elif word in SHIPPED:
             importlib.import_module(_MODULE.format(word))
         elif point := next((each for each in self._points() if each.name == word), None):
             plugin, root = described(point), point.module.partition(".")[0]
@@ -77,6 +80,8 @@ class Commands(Registry[str, Command]):
                 raise PluginFault(f"plug-in {plugin} cannot be loaded: {error_line(error, root)}") from error
             if not self.added(word):
                 raise PluginFault(f"plug-in {plugin} adds no command {word!r}, although its entry point has that name")
+        elif word in REQUESTS:
+            importlib.import_module(_REQUESTS)
         else:
             return None
         return self._entries[word][1]
@@ -86,6 +91,8 @@ class Commands(Registry[str, Command]):
 
         Raises PluginFault for a command of another package that cannot be loaded.
         """
+        if word in REQUESTS.shipped():
+            return REQUESTS.shipped()[word].summary
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
@@ -98,15 +105,17 @@ class Commands(Registry[str, Command]):
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Do nothing but check names: shipped words are known without importing their modules."""
         for name in names:
-            if name in SHIPPED and module != _MODULE.format(name):
-                raise ValueError(f"{self.noun} {name!r}: both {_MODULE.format(name)} and {module}")
+            own = _REQUESTS if name in REQUESTS.shipped() else _MODULE.format(name)
+            if name in SHIPPED and module != own:
+                raise ValueError(f"{self.noun} {name!r}: both {own} and {module}")
 
     def _points(self) -> tuple[EntryPoint, ...]:
         return offered().get(self.group, ())
 
 
-_MODULE = "sim_node.cli.{}"
-COMMANDS = Commands("command", shipped=tuple(map(_MODULE.format, SHIPPED)), group="sim_node.commands")
+_MODULE, _REQUESTS = "sim_node.cli.{}", "sim_node.cli.requests"
+_modules = (_REQUESTS if word in REQUESTS.shipped() else _MODULE.format(word) for word in SHIPPED)
+COMMANDS = Commands("command", shipped=tuple(dict.fromkeys(_modules)), group="sim_node.commands")
 R = TypeVar("R", bound=Callable[[argparse.Namespace], int])
 
 

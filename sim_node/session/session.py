@@ -15,11 +15,12 @@ from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_a
 from sim_node.programs import Supervisor
 from sim_node.programs.processes import follow, programs_of, supervised
 from sim_node.recording.settings import Settings
-from sim_node.session.editing import RunEditor
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
+from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources
+from sim_node.session.run_requests import RunRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.text import shown
@@ -66,6 +67,11 @@ class Session:
         publishing: How messages are laid out, and where they go besides the recording.
         report: Called with messages for the user; by default they go to the logger `sim_node` as INFO.
         warn: Called with warnings for the user; by default they go to the logger `sim_node` as WARNING.
+
+    Attributes:
+        seed: The seed from the next reset on.
+        requests: What carries out requests to an open session, such as `requests.ask("spawn", file="iris")`.
+        quit: Ends the run on request; by default at once.
     """
 
     def __init__(
@@ -193,8 +199,18 @@ class Session:
             self.entities = EntityRequests(loop, self._publishing.prefix)
             resources = Resources(simulation.world, self._allow)
             self.structure = StructureRequests(loop, self.entities, resources, self._instances)
+            self.quit = lambda: loop.post(loop.stop)
+            run = RunRequests(
+                loop,
+                self.entities,
+                reset=lambda: loop.reset(self.seed),
+                rewind=lambda: loop.restart(self.seed),
+                despawn=self.structure.despawn,
+                quit=lambda: self.quit(),
+            )
+            self.requests = RequestContext(self.entities, run, self.structure, loop)
             for sink in view:
-                sink.steer(loop, RunEditor(loop, self.entities, self.structure))
+                sink.steer(loop, self.requests)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)

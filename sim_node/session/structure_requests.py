@@ -154,7 +154,7 @@ class StructureRequests:
         """Set the pose, the twist or both of an entity, in a frame.
 
         Args:
-            name: The entity.
+            name: The entity, or its canonical link.
             frame: The frame; empty for the fixed frame.
             pose: Pose (7,), m; None keeps the present one.
             twist: Twist (6,), m/s and rad/s; None keeps the present one, or stops what is placed.
@@ -164,7 +164,14 @@ class StructureRequests:
         """
 
         stopped = twist or (None if pose is None else (0.0,) * 6)
-        self._entities.set_state(name, frame, None if pose is None else (pose[:3], pose[3:]), stopped)
+
+        def act() -> None:
+            entities = self._entities.present().entities
+            linked = next((each.name for each in entities.values() if each.frame == name), name)
+            entity = name if name in entities else linked
+            self._entities.set_state(entity, frame, None if pose is None else (pose[:3], pose[3:]), stopped)
+
+        self._loop.call(act)
 
     def set_numbers(self, values: Mapping[str, float]) -> None:
         """Set positions of joints, by their names, and numbers of the world, by key paths. Raises Rejected."""

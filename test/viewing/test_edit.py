@@ -61,13 +61,13 @@ def test_a_body_is_dragged(run: Session) -> None:
 def test_a_vehicle_is_added_and_what_is_refused_is_shown(run: Session) -> None:
     assert run.viewer is not None
     with opened(run.viewer.url) as page:
-        choose(page, "Resource", "package://sim_node/config/models/arm.urdf")
+        choose(page, "File", "package://sim_node/config/models/arm.urdf")
         choose(page, "Name", "arm")
-        choose(page, "Position", "7, 0, 0")
-        choose(page, "World", "Add")
+        choose(page, "Pose", "7, 0, 0")
+        choose(page, "World", "Ask")
         until(lambda: run.entities.names(Filters("^arm$")), "what was added")
         np.testing.assert_allclose(run.entities.state("arm")[0].pose[0, :3], [7, 0, 0], atol=1e-12)
-        choose(page, "Resource", "/etc/passwd")
-        choose(page, "World", "Add")
+        choose(page, "File", "/etc/passwd")
+        choose(page, "World", "Ask")
         page.until(lambda page: any("outside the folders" in str(message) for message in page.messages))
         assert len(run.entities.names(Filters())) == 3

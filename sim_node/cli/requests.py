@@ -1,0 +1,111 @@
+"""The subcommands that make a request to a running node, one for each of the table `sim_node.simulation.requests`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim_node.cli.arguments import UsageError, span
+from sim_node.cli.commands import COMMANDS, Command
+from sim_node.cli.on_graph import on_graph
+from sim_node.cli.parser import flag_of
+from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf, FileOf, Request
+from sim_node.world.quantities import Word
+
+if TYPE_CHECKING:
+    from sim_node.nodes.tool_graph import ToolGraph
+
+
+def add_arguments(request: Request, parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of a request, which node is asked, and how long it is waited for."""
+    for each in request.arguments:
+        if isinstance(each.holds, ContentOf) or (request.others is not None and each.is_positional):
+            continue
+        name, about, options = each.name.upper(), each.about, {}
+        if isinstance(each.holds, FileOf):
+            about += "; or - for standard input"
+        if each.kind is bool:
+            options["action"] = "store_true"
+        else:
+            choices = each.holds.allowed if isinstance(each.holds, Word) else None
+            options |= {"type": _read(each), "metavar": name, "choices": choices}
+        if not each.is_positional:
+            parser.add_argument(flag_of(each.name), default=None, help=about, **options)
+        else:
+            nargs = None if each.default is NEEDED or isinstance(each.holds, FileOf) else "?"
+            parser.add_argument(each.name, nargs=nargs, help=about, **options)
+    if request.others is not None:
+        named = [each for each in request.arguments if each.is_positional]
+        metavar = "|".join([*(each.name.upper() for each in named), "KEY=VALUE"])
+        about = "; or ".join(each.about for each in (*named, request.others))
+        parser.add_argument("words", metavar=metavar, nargs="+", help=about)
+    parser.add_argument("--node", metavar="NODE", default="/simulation", help="the node to ask (default: /simulation)")
+    patience = "end with 1 if the node, or then its reply, does not come (s; default: 10)"
+    parser.add_argument("--timeout", metavar="S", type=span, default=10.0, help=patience)
+    parser.epilog = request.note or None
+
+
+def _read(argument: Argument) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        try:
+            return argument.read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
+def given(request: Request, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of a request that the command line gives. Raises UsageError."""
+    try:
+        found = _words(request, arguments.words) if request.others is not None else {}
+        for each in request.arguments:
+            if (value := getattr(arguments, each.name, None)) is None:
+                continue
+            if isinstance(each.holds, FileOf) and value == "-":
+                found["text"] = sys.stdin.read()
+            elif isinstance(each.holds, FileOf) and Path(value).is_file():
+                found[each.name] = str(Path(value).resolve())
+            elif value != "":
+                found[each.name] = value
+        return request.checked(found)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _words(request: Request, words: list[str]) -> dict[str, Any]:
+    """Return what words of NAME and of KEY=VALUE give. Raises ValueError."""
+    assert request.others is not None
+    found: dict[str, Any] = {}
+    left = [each.name for each in request.arguments if each.is_positional]
+    for word in words:
+        key, equals, text = word.rpartition("=")
+        if equals:
+            found[key] = request.others.read(text)
+        elif left:
+            found[left.pop(0)] = word
+        else:
+            raise ValueError(f"{word!r} is one name too many; KEY=VALUE is needed")
+    return found
+
+
+def run(request: Request, arguments: argparse.Namespace) -> int:
+    """Make a request, and print what the node did. Raises UsageError if it refuses, or ROS 2 is missing."""
+    values = given(request, arguments)
+
+    def act(graph: ToolGraph) -> None:
+        from sim_node.nodes.changes import request_change
+
+        print(request_change(graph, arguments.node, request.name, values, arguments.timeout), flush=True)
+
+    return on_graph(arguments, act)
+
+
+for _each in REQUESTS.values():
+    with REQUESTS.blaming(_each.name):
+        _run, _add = partial(run, _each), partial(add_arguments, _each)
+        COMMANDS.add(_each.name)(Command(_each.name, _run, _add, _each.summary, until_interrupted=True))
