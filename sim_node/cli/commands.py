@@ -30,6 +30,10 @@ GROUPS = {
 SHIPPED = tuple(word for words in GROUPS.values() for word in words)
 
 
+def _module_of(word: str) -> str:
+    return "sim_node.cli.requests" if word in REQUESTS.shipped() or word not in SHIPPED else f"sim_node.cli.{word}"
+
+
 @dataclass(frozen=True)
 class Command:
     """A subcommand.
@@ -68,10 +72,8 @@ class Commands(Registry[str, Command]):
         Installed packages are searched only for words that are not shipped. Raises PluginFault for a command of another
         package that cannot be loaded.
         """
-        if word in REQUESTS.shipped():
-            importlib.import_module(_REQUESTS)
-        elif word in SHIPPED:
-            importlib.import_module(_MODULE.format(word))
+        if word in SHIPPED:
+            importlib.import_module(_module_of(word))
         elif point := next((each for each in self._points() if each.name == word), None):
             plugin, root = described(point), point.module.partition(".")[0]
             try:
@@ -81,7 +83,7 @@ class Commands(Registry[str, Command]):
             if not self.added(word):
                 raise PluginFault(f"plug-in {plugin} adds no command {word!r}, although its entry point has that name")
         elif word in REQUESTS:
-            importlib.import_module(_REQUESTS)
+            importlib.import_module(_module_of(word))
         else:
             return None
         return self._entries[word][1]
@@ -96,7 +98,7 @@ class Commands(Registry[str, Command]):
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
-        spec = importlib.util.find_spec(_MODULE.format(word))
+        spec = importlib.util.find_spec(_module_of(word))
         assert spec is not None
         assert spec.origin is not None
         source = Path(spec.origin).read_text(encoding="utf-8")
@@ -105,17 +107,14 @@ class Commands(Registry[str, Command]):
     def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Do nothing but check names: shipped words are known without importing their modules."""
         for name in names:
-            own = _REQUESTS if name in REQUESTS.shipped() else _MODULE.format(name)
-            if name in SHIPPED and module != own:
-                raise ValueError(f"{self.noun} {name!r}: both {own} and {module}")
+            if name in SHIPPED and module != _module_of(name):
+                raise ValueError(f"{self.noun} {name!r}: both {_module_of(name)} and {module}")
 
     def _points(self) -> tuple[EntryPoint, ...]:
         return offered().get(self.group, ())
 
 
-_MODULE, _REQUESTS = "sim_node.cli.{}", "sim_node.cli.requests"
-_modules = (_REQUESTS if word in REQUESTS.shipped() else _MODULE.format(word) for word in SHIPPED)
-COMMANDS = Commands("command", shipped=tuple(dict.fromkeys(_modules)), group="sim_node.commands")
+COMMANDS = Commands("command", shipped=tuple(dict.fromkeys(map(_module_of, SHIPPED))), group="sim_node.commands")
 R = TypeVar("R", bound=Callable[[argparse.Namespace], int])
 
 

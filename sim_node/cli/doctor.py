@@ -57,6 +57,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "sim_node.world.readers.yaml_include:INCLUDE_READERS",
         "sim_node.formats.xml_roots:XML_READERS",
     ),
+    "sim_node.requests": ("sim_node.simulation.requests:REQUESTS",),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
     "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views:VIEWS",),
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),

@@ -23,26 +23,20 @@ if TYPE_CHECKING:
 def add_arguments(request: Request, parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of a request, which node is asked, and how long it is waited for."""
     for each in request.arguments:
-        if isinstance(each.holds, ContentOf) or (request.others is not None and each.is_positional):
+        about, options = each.about, dict[str, Any](metavar=each.name.upper(), type=_read(each))
+        if isinstance(each.holds, ContentOf):
             continue
-        name, about, options = each.name.upper(), each.about, {}
+        if each.kind is bool:
+            options = {"action": "store_true", "default": None}
+        elif each.kind == list[str]:
+            options |= {"type": str, "nargs": "+"}
+        elif isinstance(each.holds, Word):
+            options["choices"] = each.holds.allowed
         if isinstance(each.holds, FileOf):
             about += "; or - for standard input"
-        if each.kind is bool:
-            options["action"] = "store_true"
-        else:
-            choices = each.holds.allowed if isinstance(each.holds, Word) else None
-            options |= {"type": _read(each), "metavar": name, "choices": choices}
-        if not each.is_positional:
-            parser.add_argument(flag_of(each.name), default=None, help=about, **options)
-        else:
-            nargs = None if each.default is NEEDED or isinstance(each.holds, FileOf) else "?"
-            parser.add_argument(each.name, nargs=nargs, help=about, **options)
-    if request.others is not None:
-        named = [each for each in request.arguments if each.is_positional]
-        metavar = "|".join([*(each.name.upper() for each in named), "KEY=VALUE"])
-        about = "; or ".join(each.about for each in (*named, request.others))
-        parser.add_argument("words", metavar=metavar, nargs="+", help=about)
+        elif each.is_positional and each.default is not NEEDED:
+            options["nargs"] = "?"
+        parser.add_argument(each.name if each.is_positional else flag_of(each.name), help=about, **options)
     parser.add_argument("--node", metavar="NODE", default="/simulation", help="the node to ask (default: /simulation)")
     patience = "end with 1 if the node, or then its reply, does not come (s; default: 10)"
     parser.add_argument("--timeout", metavar="S", type=span, default=10.0, help=patience)
@@ -62,7 +56,7 @@ def _read(argument: Argument) -> Callable[[str], Any]:
 def given(request: Request, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of a request that the command line gives. Raises UsageError."""
     try:
-        found = _words(request, arguments.words) if request.others is not None else {}
+        found: dict[str, Any] = {}
         for each in request.arguments:
             if (value := getattr(arguments, each.name, None)) is None:
                 continue
@@ -75,22 +69,6 @@ def given(request: Request, arguments: argparse.Namespace) -> dict[str, Any]:
         return request.checked(found)
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _words(request: Request, words: list[str]) -> dict[str, Any]:
-    """Return what words of NAME and of KEY=VALUE give. Raises ValueError."""
-    assert request.others is not None
-    found: dict[str, Any] = {}
-    left = [each.name for each in request.arguments if each.is_positional]
-    for word in words:
-        key, equals, text = word.rpartition("=")
-        if equals:
-            found[key] = request.others.read(text)
-        elif left:
-            found[left.pop(0)] = word
-        else:
-            raise ValueError(f"{word!r} is one name too many; KEY=VALUE is needed")
-    return found
 
 
 def run(request: Request, arguments: argparse.Namespace) -> int:

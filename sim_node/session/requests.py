@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from sim_node.simulation.requests import Content, File, Pose, Twist, carry_out, request
+from sim_node.simulation.requests import Content, File, Pose, Twist, Words, carry_out, request
 from sim_node.world.quantities import Whole
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ def attach(context: RequestContext, /, name: str, parent: str, *, pose: Pose | N
         parent: An entity or a frame.
         pose: Pose in PARENT (default: where it is).
     """
-    context.structure.attach(name, parent, pose)
+    frame_of = context.entities.frame_of
+    context.structure.changing(lambda: context.loop.attach(frame_of(name), frame_of(parent), pose))
     return f"attached {name} to {parent}"
 
 
@@ -128,27 +129,36 @@ def detach(context: RequestContext, /, name: str) -> str:
         context: The run.
         name: A body that is attached.
     """
-    context.structure.detach(name)
+    context.structure.changing(lambda: context.loop.detach(context.entities.frame_of(name)))
     return f"detached {name}"
 
 
+def _parts_of(what: Sequence[str], *, is_moved: bool) -> tuple[str, dict[str, float]]:
+    """Return the entity, and the values by joint or path, that words give. Raises ValueError."""
+    pairs = [(word, *word.rpartition("=")) for word in what]
+    names = [word for word, _, equals, _ in pairs if not equals]
+    if len(names) != int(is_moved) or not what:
+        needed = "one entity goes with pose and twist" if is_moved else "KEY=VALUE, or NAME with pose or twist"
+        raise ValueError(f"found {' '.join(map(repr, names)) or 'no entity'}; {needed}")
+    try:
+        return names[0] if names else "", {key: float(number) for _, key, equals, number in pairs if equals}
+    except ValueError as error:
+        raise ValueError(f"{str(error).partition(': ')[2]} is not a number") from None
+
+
 def _check_set(given: Mapping[str, Any]) -> None:
-    moved = "pose" in given or "twist" in given
-    if moved != bool(given.get("name")) or not given:
-        needed = "one entity goes with a pose or a twist" if moved else "KEY=VALUE, or NAME with a pose or a twist"
-        raise ValueError(f"found {given.get('name') or 'no entity'!r}; {needed}")
+    _parts_of(given["what"], is_moved="pose" in given or "twist" in given)
 
 
 @request("set", _check_set)
 def set_values(
     context: RequestContext,
     /,
-    name: str = "",
+    what: Words,
     *,
     pose: Pose | None = None,
     frame: str = "",
     twist: Twist | None = None,
-    **values: float,
 ) -> str:
     """Set the pose or the twist of an entity, positions of joints, or numbers of the world of a running node.
 
@@ -156,16 +166,31 @@ def set_values(
 
     Args:
         context: The run.
-        name: An entity, or its frame, that gets the pose and the twist.
+        what: NAME of an entity, or of its frame, for pose and twist; JOINT=VALUE (m or rad); or PATH=VALUE such as
+            bodies[ball].damping=2.
         pose: Pose of the entity.
         frame: Frame of the pose (default: the fixed frame).
         twist: Velocities of the entity along the frame's axes.
-        **values: JOINT=VALUE (m or rad), or PATH=VALUE such as bodies[ball].damping=2.
     """
+    name, values = _parts_of(what, is_moved=pose is not None or twist is not None)
+    loop, entities = context.loop, context.entities
+
+    def place() -> None:
+        known = entities.present().entities
+        entity = name if name in known else next((each.name for each in known.values() if each.frame == name), name)
+        stopped = twist or (None if pose is None else (0.0,) * 6)
+        entities.set_state(entity, frame, None if pose is None else (pose[:3], pose[3:]), stopped)
+
+    def set_numbers() -> None:
+        joints = {key: value for key, value in values.items() if key in loop.simulation.joints}
+        if paths := {key: value for key, value in values.items() if key not in joints}:
+            loop.set_numbers(paths)
+        if joints:
+            loop.set_joint_positions(joints)
+
     if name:
-        context.structure.place(name, frame, pose, twist)
-    if values:
-        context.structure.set_numbers(values)
+        loop.call(place)
+    context.structure.changing(lambda: loop.call(set_numbers))
     return "set " + ", ".join([*([name] if name else []), *values])
 
 

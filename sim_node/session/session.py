@@ -200,14 +200,8 @@ class Session:
             resources = Resources(simulation.world, self._allow)
             self.structure = StructureRequests(loop, self.entities, resources, self._instances)
             self.quit = lambda: loop.post(loop.stop)
-            run = RunRequests(
-                loop,
-                self.entities,
-                reset=lambda: loop.reset(self.seed),
-                rewind=lambda: loop.restart(self.seed),
-                despawn=self.structure.despawn,
-                quit=lambda: self.quit(),
-            )
+            despawn, seed = self.structure.despawn, lambda: self.seed
+            run = RunRequests(loop, self.entities, despawn=despawn, seed=seed, quit=lambda: self.quit())
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for sink in view:
                 sink.steer(loop, self.requests)

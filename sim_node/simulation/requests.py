@@ -40,14 +40,15 @@ NEEDED: Any = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Floats(Plain):
-    """A list of finite numbers, of one of several lengths."""
+    """A list of finite numbers, of one of several lengths, which people write with commas."""
 
     counts: tuple[int, ...]
     meaning: str
 
     def settled(self, found: Any, owner: str, key: str) -> list[float]:
         """Return the numbers. Raises ValueError for others than are needed."""
-        if len(found) not in self.counts or not all(map(math.isfinite, found)):
+        are_finite = all(isinstance(each, int | float) and math.isfinite(each) for each in found)
+        if len(found) not in self.counts or not are_finite:
             raise ValueError(f"{found} is not {self.meaning}")
         return list(map(float, found))
 
@@ -67,6 +68,10 @@ class PoseFloats(Floats):
         return [*given[:3], *(part / length for part in turn)]
 
 
+class WordsOf(Plain):
+    """Words, which people write with spaces."""
+
+
 class FileOf(Text):
     """A file for the run to read: a path, a URI or a shipped name. The argument `text`, its content, may replace it."""
 
@@ -78,10 +83,17 @@ class ContentOf(Text):
 _POSE = "X,Y,Z in m; X,Y,Z,ROLL,PITCH,YAW with degrees; or X,Y,Z,QX,QY,QZ,QW"
 Pose = Annotated[list[float], PoseFloats((3, 6, 7), _POSE)]
 Twist = Annotated[list[float], Floats((6,), "VX,VY,VZ,WX,WY,WZ in m/s and rad/s")]
+Words = Annotated[list[str], WordsOf()]
 File = Annotated[str, FileOf()]
 Content = Annotated[str, ContentOf()]
 _HOLDS: Mapping[Any, Plain] = {str: Text(), bool: Flag(), int: Whole(), float: Number()}
-_NEEDED = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+_NEEDED: Mapping[Any, str] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list[str]: "a list of words",
+}
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,7 @@ class Argument:
 
     Attributes:
         name: Its name.
-        kind: Its type: str, bool, int, float, or list of numbers.
+        kind: Its type: str, bool, int, float, list[float] or list[str].
         holds: What it may be.
         about: What it is.
         default: Its default; NEEDED if it must be given.
@@ -98,7 +110,7 @@ class Argument:
     """
 
     name: str
-    kind: type
+    kind: Any
     holds: Plain
     about: str
     default: Any
@@ -106,19 +118,22 @@ class Argument:
 
     def read(self, text: str) -> Any:
         """Return the value that a person has written. Raises ValueError."""
+        if self.kind == list[str]:
+            return text.split()
         try:
-            found = [float(part) for part in text.split(",")] if self.kind is list else self.kind(text)
+            found = list(map(float, text.split(","))) if self.kind == list[float] else self.kind(text)
         except ValueError:
             raise ValueError(f"{text!r} is not {self._needed}") from None
         return self.checked(found)
 
     def checked(self, value: Any) -> Any:
         """Return a value as the request takes it. Raises ValueError for another type, or one out of range."""
-        if self.kind is list and not isinstance(value, str | bool | int | float):
+        is_list = typing.get_origin(self.kind) is list
+        if is_list and not isinstance(value, str | bool | int | float):
             return self.holds.settled(list(value), "", self.name)  # arrays come as arrays
         if self.kind is float and type(value) is int:
             value = float(value)
-        if type(value) is not self.kind:
+        if is_list or type(value) is not self.kind:
             raise ValueError(f"{value!r:.60} is not {self._needed}")
         for _, fault in self.holds.faults(value):
             raise ValueError(fault)
@@ -139,7 +154,6 @@ class Request:
         summary: What it does, in one line.
         note: What else there is to know.
         arguments: Its arguments.
-        others: What arguments of all other names are; None if there are none.
         check: Checks arguments that need one another; raises ValueError.
     """
 
@@ -148,28 +162,25 @@ class Request:
     summary: str
     note: str
     arguments: tuple[Argument, ...]
-    others: Argument | None
     check: Check
 
     @property
     def is_bare(self) -> bool:
         """Whether it can be made without arguments."""
-        needed = (each.default is NEEDED or isinstance(each.holds, FileOf) for each in self.arguments)
-        return self.others is None and not any(needed)
+        return not any(each.default is NEEDED or isinstance(each.holds, FileOf) for each in self.arguments)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments as the function takes them. Raises ValueError."""
         known, found = {each.name: each for each in self.arguments}, {}
         for each in self.arguments:
-            if each.default is NEEDED and given.get(each.name) in (None, ""):
+            if each.default is NEEDED and given.get(each.name) in (None, "", []):
                 raise ValueError(f"{self.name} needs {each.name}")
         for name, value in given.items():
-            argument = known.get(name, self.others)
-            if argument is None:
+            if name not in known:
                 allowed = ", ".join(known) or "nothing"
                 raise ValueError(f"{self.name} has no {shown(name)!r}{did_you_mean(name, known)} (allowed: {allowed})")
             try:
-                found[name] = argument.checked(value)
+                found[name] = known[name].checked(value)
             except ValueError as error:
                 raise ValueError(f"{shown(name)}: {error}") from None
         self.check(found)
@@ -180,13 +191,12 @@ def _declared(name: str, function: Callable[..., str], check: Check) -> Request:
     """Return what a function declares."""
     text, _, rest = (inspect.getdoc(function) or "").partition("\n\nArgs:\n")
     section = rest.partition("\n\n")[0]
-    abouts = dict(re.findall(r"^ {4}\**(\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE))
+    abouts = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE))
     hints = typing.get_type_hints(function, include_extras=True)
     _, *own = inspect.signature(function).parameters.values()
-    arguments = [_argument(each, hints[each.name], abouts.get(each.name, "")) for each in own]
-    others = arguments.pop() if own and own[-1].kind is own[-1].VAR_KEYWORD else None
+    arguments = tuple(_argument(each, hints[each.name], abouts.get(each.name, "")) for each in own)
     summary, _, note = text.partition("\n")
-    return Request(name, function, summary, " ".join(note.split()), tuple(arguments), others, check)
+    return Request(name, function, summary, " ".join(note.split()), arguments, check)
 
 
 def _argument(parameter: inspect.Parameter, hint: Any, about: str) -> Argument:
@@ -205,7 +215,7 @@ def _argument(parameter: inspect.Parameter, hint: Any, about: str) -> Argument:
     elif isinstance(holds, Number) and math.isfinite(holds.high):
         about += f", {holds.allowed()}"
     is_positional = parameter.kind is not parameter.KEYWORD_ONLY
-    return Argument(parameter.name, typing.get_origin(kind) or kind, holds, about, parameter.default, is_positional)
+    return Argument(parameter.name, kind, holds, about, parameter.default, is_positional)
 
 
 REQUESTS: Registry[str, Request] = Registry(

@@ -16,13 +16,8 @@ from sim_node.world.quantities import Word
 TIMEOUT_S = 30.0
 _TYPE = "rcl_interfaces/srv/SetParametersAtomically"
 # rcl_interfaces/msg/ParameterType, with the field of ParameterValue that has the value.
-_FIELDS = {
-    bool: (1, "bool_value"),
-    int: (2, "integer_value"),
-    float: (3, "double_value"),
-    str: (4, "string_value"),
-    list: (8, "double_array_value"),
-}
+_FIELDS = {"bool": 1, "integer": 2, "double": 3, "string": 4, "double_array": 8, "string_array": 9}
+_KINDS = {bool: "bool", int: "integer", float: "double", str: "string"}
 
 Node = Annotated[str, "full name of the simulation's node; empty if there is one"]
 
@@ -57,8 +52,6 @@ def ask(request: Request, call: Call, *, node: str, **given: Any) -> Done:
     """Make a request to the simulation. Raises ToolRefused with the simulation's reason."""
     name = simulation_node(call.graph, node)
     values = {key: value for key, value in given.items() if value not in (None, "")}
-    if request.others is not None:
-        values |= values.pop(request.others.name, {})
     for each in request.arguments:
         if isinstance(each.holds, FileOf) and each.name in values:
             file = values[each.name]
@@ -95,8 +88,8 @@ def simulation_node(graph: Graph, wanted: str) -> str:
 
 
 def _value(value: Any) -> dict[str, Any]:
-    kind, field = _FIELDS[type(value)]
-    return {"type": kind, field: value}
+    kind = f"{_KINDS[type(value[0])]}_array" if isinstance(value, list) else _KINDS[type(value)]
+    return {"type": _FIELDS[kind], f"{kind}_value": value}
 
 
 def tool_of(request: Request) -> Tool:
@@ -105,13 +98,9 @@ def tool_of(request: Request) -> Tool:
     defaults: dict[str, Any] = {"node": ""}
     for each in request.arguments:
         if not isinstance(each.holds, ContentOf):
-            kind = list[float] if each.kind is list else each.kind
-            words = Literal[tuple(each.holds.allowed)] if isinstance(each.holds, Word) else kind
-            hints[each.name] = Annotated[words, each.about]
+            kind = Literal[tuple(each.holds.allowed)] if isinstance(each.holds, Word) else each.kind
+            hints[each.name] = Annotated[kind, each.about]
             defaults[each.name] = NEEDED if isinstance(each.holds, FileOf) else each.default
-    if request.others is not None:
-        hints[request.others.name] = Annotated[dict[str, float], f"{request.others.about}; an object"]
-        defaults[request.others.name] = {}
     hints["node"] = Node
 
     def run(call: Call, **given: Any) -> Done:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import RLock
 from typing import Any, Protocol
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.plugins import blamed
 from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf
+from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.look import NOTHING
 from sim_node.viewing.browser.scene import ROOT, Scene
@@ -52,7 +52,7 @@ class Edit:
         self._button = gui.add_button_group("World", (_ASK,))
         self._moved = gui.add_dropdown("Move", (NOTHING, *editor.loose()), hint="shows handles to drag it by")
         self._request.on_update(lambda event: self._show_form())
-        self._button.on_click(lambda event: _told(event, self._ask))
+        self._button.on_click(lambda event: answer(event, self._ask))
         self._moved.on_update(self._choose)
         self._handles: Any = None
         self._dragging = False
@@ -77,18 +77,14 @@ class Edit:
         request, gui = REQUESTS[self._request.value], self._server.gui
         for _, field in self._fields:
             field.remove()
-        others = () if request.others is None else (request.others,)
-        shown = [each for each in (*request.arguments, *others) if not isinstance(each.holds, ContentOf)]
+        shown = [each for each in request.arguments if not isinstance(each.holds, ContentOf)]
         with self._form:
             self._fields = [(each, _field(gui, each)) for each in shown]
 
     def _ask(self) -> str:
         request, given = REQUESTS[self._request.value], dict[str, Any]()
         for each, field in self._fields:
-            if each is request.others:
-                pairs = [word.rpartition("=") for word in field.value.split()]
-                given |= {key: each.read(number) for key, _, number in pairs}
-            elif isinstance(field.value, bool):
+            if isinstance(field.value, bool):
                 given[each.name] = field.value
             elif text := field.value.strip():
                 given[each.name] = each.read(text)
@@ -115,7 +111,7 @@ class Edit:
         turn = quaternions.normalise(np.asarray(event.target.wxyz, dtype=np.float64)[_XYZW])
         pose = np.concatenate([np.asarray(event.target.position, dtype=np.float64), turn])
         frame = self._moved.value
-        _told(event, lambda: self._editor.ask("set", name=frame, pose=pose.tolist()))
+        answer(event, lambda: self._editor.ask("set", what=[frame], pose=pose.tolist()))
 
     def _remove(self) -> None:
         if self._handles is not None:
@@ -132,14 +128,3 @@ def _field(gui: Any, argument: Argument) -> Any:
         return gui.add_dropdown(label, tuple(argument.holds.allowed), default, hint=argument.about)
     text = "" if default in (None, NEEDED) else str(default)
     return gui.add_text(label, text, hint=argument.about)
-
-
-def _told(event: Any, act: Callable[[], str | None]) -> None:
-    """Do something, and show what was done or refused to whoever asked."""
-    title, text = "Done", None
-    try:
-        text = act()
-    except Exception as refusal:
-        title, text = "Not done", str(blamed(refusal) or refusal)
-    if text and event.client is not None:
-        event.client.add_notification(title, text, auto_close_seconds=5.0)
