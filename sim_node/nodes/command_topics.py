@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,12 +86,8 @@ def _inputs(sink: CommandSink, world: World) -> Iterator[Target]:
             yield (signal_topic(signal, sink.prefix), signal.name, 0.0)
 
 
-def _number(sink: CommandSink, part: Any, message: Any) -> float:
-    return float(message.data)
-
-
-def _numbers(sink: CommandSink, part: Any, message: Any) -> FloatArray:
-    return np.array(message.data)
+def _data(sink: CommandSink, part: Any, message: Any) -> Any:
+    return message.data
 
 
 def _joint_state(sink: CommandSink, group: str, message: Any) -> list[Setpoint]:
@@ -145,8 +141,8 @@ def _push(sink: CommandSink, body: str, command: tuple[str, FloatArray]) -> None
     sink.bodies.push(body, *command)
 
 
-def _spin(sink: CommandSink, vehicle: str, speeds: FloatArray) -> None:
-    sink.bodies.spin(vehicle, speeds)
+def _spin(sink: CommandSink, vehicle: str, speeds: Sequence[float]) -> None:
+    sink.bodies.spin(vehicle, np.array(speeds))
 
 
 def _turn(sink: CommandSink, vehicle: str, attitude: FloatArray) -> None:
@@ -199,13 +195,13 @@ COMMAND_TOPICS = (
     CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "position", "cmd_pos"), _setpoint, _post),
     CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "velocity", "cmd_vel"), _setpoint, _post),
     CommandTopic("geometry_msgs/msg/WrenchStamped", ONE_BY_ONE, _bodies, _wrench, _push),
-    CommandTopic(_FLOATS, STREAM, partial(_multirotors, "rotor_speeds", "command/motor_speed"), _numbers, _spin),
+    CommandTopic(_FLOATS, STREAM, partial(_multirotors, "rotor_speeds", "command/motor_speed"), _data, _spin),
     CommandTopic(_POSE, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/attitude"), _attitude, _turn),
-    CommandTopic(_FLOAT, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/thrust"), _number, _lift),
+    CommandTopic(_FLOAT, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/thrust"), _data, _lift),
     # A base takes both types of twists, one of them as cmd_vel.
     CommandTopic(_TWIST, STREAM, partial(_bases, "twist", "cmd_vel"), _twist, _drive),
     CommandTopic(_STAMPED, STREAM, partial(_bases, "twist", "cmd_vel_stamped"), _stamped_twist, _drive),
     CommandTopic(_STAMPED, STREAM, partial(_bases, "twist_stamped", "cmd_vel"), _stamped_twist, _drive),
     CommandTopic(_TWIST, STREAM, partial(_bases, "twist_stamped", "cmd_vel_unstamped"), _twist, _drive),
-    CommandTopic(_FLOAT, ONE_BY_ONE, _inputs, _number, _set_signal),
+    CommandTopic(_FLOAT, ONE_BY_ONE, _inputs, _data, _set_signal),
 )

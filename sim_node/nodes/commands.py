@@ -90,7 +90,7 @@ class CommandSink:
         now_ns = self._clock_ns or (lambda: loop.simulation.time_ns)
         self._subscriptions = CommandSubscriptions(self._node, loop, self._drain, now_ns)
         self._connect(loop.simulation.world)
-        self._renew(loop.simulation.world)
+        self._subscriptions.renew(lambda: self._subscribe(loop.simulation.world))
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Follow a change of the world, in the executor's thread."""
@@ -107,7 +107,7 @@ class CommandSink:
 
     def _connect(self, world: World) -> None:
         """Connect what commands the parts of a world, in the loop's thread or before that starts."""
-        self._commanders = (
+        self._commanders: tuple[JointCommander | Commander, ...] = (
             *([self.joints] if world.joint_commands else []),
             *([self.bodies] if world.body_commands or world.vehicle_commands else []),
         )
@@ -122,12 +122,9 @@ class CommandSink:
     def _follow(self, world: World) -> None:
         """Renew the topics. Nobody waits for it, and the executor's thread must go on."""
         try:
-            self._renew(world)
+            self._subscriptions.renew(lambda: self._subscribe(world))
         except Exception as error:
             self._node.get_logger().error(f"commands do not follow the change of the world: {error}")
-
-    def _renew(self, world: World) -> None:
-        self._subscriptions.renew(lambda: self._subscribe(world))
 
     def _subscribe(self, world: World) -> None:
         for row in COMMAND_TOPICS:

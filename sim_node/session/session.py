@@ -116,6 +116,7 @@ class Session:
         self._loop: Loop | None = None
         self._started, self._closed = False, False
         self._opened: ExitStack | None = None
+        self.quit: Callable[[], None] = lambda: self.loop.post(self.loop.stop)
 
     def __repr__(self) -> str:
         name = self._given.name if isinstance(self._given, World) else str(self._given)
@@ -199,9 +200,13 @@ class Session:
             self.entities = EntityRequests(loop, self._publishing.prefix)
             resources = Resources(simulation.world, self._allow)
             self.structure = StructureRequests(loop, self.entities, resources, self._instances)
-            self.quit = lambda: loop.post(loop.stop)
-            despawn, seed = self.structure.despawn, lambda: self.seed
-            run = RunRequests(loop, self.entities, despawn=despawn, seed=seed, quit=lambda: self.quit())
+            run = RunRequests(
+                loop,
+                self.entities,
+                despawn=self.structure.despawn,
+                seed=lambda: self.seed,
+                quit=lambda: self.quit(),
+            )
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for sink in view:
                 sink.steer(loop, self.requests)

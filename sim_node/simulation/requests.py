@@ -87,13 +87,7 @@ Words = Annotated[list[str], WordsOf()]
 File = Annotated[str, FileOf()]
 Content = Annotated[str, ContentOf()]
 _HOLDS: Mapping[Any, Plain] = {str: Text(), bool: Flag(), int: Whole(), float: Number()}
-_NEEDED: Mapping[Any, str] = {
-    str: "a text",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    list[str]: "a list of words",
-}
+_NEEDED = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,7 @@ class Argument:
 
     @property
     def _needed(self) -> str:
-        return self.holds.meaning if isinstance(self.holds, Floats) else _NEEDED[self.kind]
+        return self.holds.meaning if isinstance(self.holds, Floats) else _NEEDED.get(self.kind, "a list of words")
 
 
 @dataclass(frozen=True)
