@@ -32,7 +32,6 @@ class SimulationRequests:
 
     Attributes:
         interfaces: The services of simulation_interfaces; None if its messages are not installed.
-        close: Waits for the request under way; those after it get no answer.
     """
 
     def __init__(self, node: Node, session: Session, stamp: Callable[[int], int], prefix: str) -> None:
@@ -52,9 +51,14 @@ class SimulationRequests:
         def requests() -> Requests:
             return Requests(**vars(context), stamp=stamp, offered=set(), wake=wake, preparing=preparing)
 
-        preparing = Preparing(node)
+        self._preparing = preparing = Preparing(node)
         bare = {name: partial(carry_out, context, name, {}) for name, each in REQUESTS.items() if each.is_bare}
         serve(node, loop, bare)
-        self.close = preparing.close
         serve_changes(node, context, preparing)
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)
+
+    def close(self) -> None:
+        """Wait for the request under way; those after it get no answer."""
+        self._preparing.close()
+        if self.interfaces is not None:
+            self.interfaces.close()
