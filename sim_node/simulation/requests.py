@@ -71,6 +71,12 @@ class PoseFloats(Floats):
 class WordsOf(Plain):
     """Words, which people write with spaces."""
 
+    def settled(self, found: Any, owner: str, key: str) -> list[str]:
+        """Return the words. Raises ValueError for anything else."""
+        if not all(isinstance(each, str) for each in found):
+            raise ValueError(f"{found} is not a list of words")
+        return list(found)
+
 
 class FileOf(Text):
     """A file for the run to read: a path, a URI or a shipped name. The argument `text`, its content, may replace it."""

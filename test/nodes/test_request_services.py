@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_requests_are_services(node: SimulationNode) -> None:
     executor = SingleThreadedExecutor()
     executor.add_node(node)
 
-    def answer(kind: type, name: str, of: object) -> object:
+    def answer(kind: Any, name: str, of: Any) -> Any:
         client = node.create_client(kind, name)
         reply = client.call_async(of)
         executor.spin_until_future_complete(reply)
@@ -85,10 +86,11 @@ def test_requests_are_services(node: SimulationNode) -> None:
     assert triggered("pause")[0]
     marked = "['a', 'b'] at [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0] of 2 m"
     assert change(verb="mark", what=["a", "b"], at=[1.0, 2.0, 3.0], size=2) == (True, marked)
-    refused = {
+    refused: dict[str, dict[str, Any]] = {
         "verb 'mrk'; allowed: ": {"verb": "mrk"},
         "mark needs what": {"verb": "mark"},
         "what: 'a' is not a list of words": {"verb": "mark", "what": "a"},
+        "what: [1.0] is not a list of words": {"verb": "mark", "what": [1.0]},
         "mark has no 'sze'; did you mean size? (allowed: what, at, size)": {"verb": "mark", "what": ["a"], "sze": 1.0},
         "size: 'large' is not a number": {"verb": "mark", "what": ["a"], "size": "large"},
         "size: nan is out of range; allowed: any finite number": {"verb": "mark", "what": ["a"], "size": float("nan")},
