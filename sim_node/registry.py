@@ -72,6 +72,13 @@ class Registry(Mapping[K, T], Generic[K, T]):
         """Return whether an entry is shipped. Raises KeyError."""
         return _rank(self.module_of(name), self._shipped) is not None
 
+    def shipped(self) -> dict[K, T]:
+        """Return the shipped entries, without looking for plug-ins."""
+        self._load_shipped()
+        return {
+            name: entry for name, (module, entry) in self._entries.items() if _rank(module, self._shipped) is not None
+        }
+
     def added(self, name: K) -> bool:
         """Return whether a name is registered so far, without importing anything: for code that adds entries."""
         return name in self._entries

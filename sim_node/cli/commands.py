@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from sim_node.plugins import Plugin, PluginFault, error_line, extensions, offered
 from sim_node.registry import Registry
+from sim_node.simulation.requests import REQUESTS
 
 _EXTENSIONS = {point.name: point.module for point in extensions("sim_node.commands")}
 # As help has them.
@@ -21,14 +22,16 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "run": ("run", "replay", "record", "bridge", "autopilot"),
     "see": ("view", "render", "rviz", "tree", "lookup"),
     "use a running graph": ("topics", "echo", "pub", "call", "teleop"),
-    "change a running world": ("spawn", "remove", "attach", "detach", "set"),
+    "ask a running simulation": tuple(REQUESTS.shipped()),
     "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf"),
     "read bags": ("info", "plot", "export", "diff", "repair"),
     "extensions": tuple(_EXTENSIONS),
     "set up": ("doctor", "build", "completion"),
 }
+_REQUESTS = "sim_node.cli.requests"
 # The modules of the shipped words.
-SHIPPED = {word: _EXTENSIONS.get(word, f"sim_node.cli.{word}") for words in GROUPS.values() for word in words}
+SHIPPED = {word: f"sim_node.cli.{word}" for words in GROUPS.values() for word in words}
+SHIPPED |= _EXTENSIONS | dict.fromkeys(REQUESTS.shipped(), _REQUESTS)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Commands(Registry[str, Command]):
 
     def words(self) -> tuple[str, ...]:
         """Return the words of all subcommands, without importing one."""
-        return (*SHIPPED, *dict.fromkeys(point.name for point in self._points() if point.name not in SHIPPED))
+        return tuple(dict.fromkeys((*SHIPPED, *(point.name for point in self._points()), *REQUESTS)))
 
     def find(self, word: str) -> Command | None:
         """Return the subcommand for a word, importing no other; None if there is none.
@@ -80,6 +83,8 @@ class Commands(Registry[str, Command]):
                 raise PluginFault(f"plug-in {point} cannot be loaded: {reason}") from error
             if not self.added(word):
                 raise PluginFault(f"plug-in {point} adds no command {word!r}, although its entry point has that name")
+        elif word in REQUESTS:
+            importlib.import_module(_REQUESTS)
         else:
             return None
         return self._entries[word][1]
@@ -89,6 +94,8 @@ class Commands(Registry[str, Command]):
 
         Raises PluginFault for a command of another package that cannot be loaded.
         """
+        if word in REQUESTS.shipped():
+            return REQUESTS.shipped()[word].summary
         if word not in SHIPPED:
             found = self.find(word)
             return "" if found is None else found.summary
@@ -108,7 +115,7 @@ class Commands(Registry[str, Command]):
         return offered().get(self.group, ())
 
 
-COMMANDS = Commands("command", shipped=tuple(SHIPPED.values()), group="sim_node.commands")
+COMMANDS = Commands("command", shipped=tuple(dict.fromkeys(SHIPPED.values())), group="sim_node.commands")
 R = TypeVar("R", bound=Callable[[argparse.Namespace], int])
 
 

@@ -61,6 +61,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "sim_node.run_sources": ("sim_node.cli.run:RUN_SOURCES",),
     "sim_node.runs": ("sim_node.session.run_parts:RUN_PARTS",),
+    "sim_node.requests": ("sim_node.simulation.requests:REQUESTS",),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
     "sim_node.sensor_views": ("sim_node.viewing.browser.sensor_views:VIEWS",),
     "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),

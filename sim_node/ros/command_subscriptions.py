@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ from sim_node.ros.publishers import profile, publishers_of
 from sim_node.simulation import Loop
 from sim_node.simulation.brought import CommandRefused
 from sim_node.text import MAX_LINE, shown
-from sim_node.world import World
 
 
 class CommandSubscriptions:
@@ -115,44 +113,3 @@ class CommandSubscriptions:
     def _apply(self) -> None:
         self._woken = False
         self._drain()
-
-
-class CommandTopics(ABC):
-    """The command topics of one kind of parts of a world, which follow its changes.
-
-    Args:
-        node: Whose topics they are.
-        loop: The run. A command acts before its next step.
-        prefix: Prefix of topics and frames.
-        clock_ns: Returns the time by which the run stamps its messages (ns); None for simulation time.
-    """
-
-    def __init__(self, node: Node, loop: Loop, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
-        self.node, self.loop, self.prefix = node, loop, prefix
-        self._wall_ns = clock_ns
-        self.subscriptions = CommandSubscriptions(node, loop, self.drain, clock_ns or (lambda: loop.simulation.time_ns))
-
-    @property
-    def topics(self) -> list[str]:
-        """The names of the topics and actions."""
-        return self.subscriptions.topics
-
-    def renew(self, world: World) -> None:
-        """Subscribe to the commands of a world, and to no others. Call it in the executor's thread.
-
-        Args:
-            world: The world.
-        """
-        self.subscriptions.renew(lambda: self.subscribe(world))
-
-    def run_time_ns(self, stamp_ns: int) -> int:
-        """Return the simulation time of a stamp."""
-        return stamp_ns if self._wall_ns is None else self.loop.simulation.time_ns + stamp_ns - self._wall_ns()
-
-    @abstractmethod
-    def subscribe(self, world: World) -> None:
-        """Subscribe with `subscriptions` to all commands of a world."""
-
-    @abstractmethod
-    def drain(self) -> None:
-        """Apply what was brought, in the loop's thread."""

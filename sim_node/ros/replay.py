@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -175,7 +176,12 @@ class ReplayNode(LoopNode):
             "seek": lambda: player.seek(round(self.get_parameter("position").value * 1e9)),
             "stop": player.end,
         }
-        serve(self, player, player.status, actions)
+
+        def then_status(act: Callable[[], object]) -> str:
+            act()
+            return player.status()
+
+        serve(self, player, {name: partial(then_status, act) for name, act in actions.items()})
 
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""

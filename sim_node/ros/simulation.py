@@ -23,7 +23,6 @@ from sim_node.ros.publishers import Publishers, typed
 from sim_node.ros.recording import recording_faults, recording_settings, serve_snapshot
 from sim_node.ros.simulation_requests import SimulationRequests
 from sim_node.ros.spin import LoopNode
-from sim_node.ros.triggers import serve
 from sim_node.session import Publishing, Session
 from sim_node.session.run_parts import RUN_PARTS
 from sim_node.simulation import Loop, Sink, Snapshot
@@ -241,10 +240,6 @@ class SimulationNode(LoopNode):
         if session.recorder is not None and session.recorder.settings.snapshot_ns:
             serve_snapshot(self, session.recorder)
         self.add_on_set_parameters_callback(self._change)
-        loop = self.loop
-        actions: dict[str, Callable[[], object]] = {"pause": loop.pause, "resume": loop.resume, "step": loop.step}
-        actions["reset"] = lambda: loop.reset(self.get_parameter("seed").value)
-        serve(self, loop, self._state, actions)
         # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, session, stamp)
@@ -254,10 +249,6 @@ class SimulationNode(LoopNode):
             prefix, use_sim_time = values["frame_prefix"], not self._wall_stamps
             self.beside = bridges_for(self.world, prefix, use_sim_time=use_sim_time)
 
-    def _state(self) -> str:
-        state = "paused" if self.loop.paused else "running"
-        return f"{state} at {self.loop.simulation.time_ns / 1e9:.9g} s"
-
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""
         for parameter in parameters:
@@ -266,6 +257,7 @@ class SimulationNode(LoopNode):
                     successful=False, reason="clock: stamps are wall time (stamp: wall), so there is no /clock"
                 )
         apply: dict[str, Callable[[Any], None]] = {
+            "seed": lambda value: setattr(self.session, "seed", value),
             "publish_rate": self.loop.set_publish_rate,
             "real_time_factor": self.loop.set_real_time_factor,
             "clock": lambda value: self.loop.call(lambda: setattr(self.clock_sink, "enabled", value)),

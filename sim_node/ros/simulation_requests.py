@@ -1,8 +1,9 @@
-"""What answers requests to a simulation node: simulation_interfaces, and `sim_node spawn` and its siblings."""
+"""What answers requests to a simulation node: its own services, and those of simulation_interfaces."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -12,8 +13,9 @@ from sim_node.ros.orders import Orders
 from sim_node.ros.preparing import Preparing
 from sim_node.ros.simulation_interfaces.services import Requests
 from sim_node.ros.simulation_interfaces.serving import SimulationInterfaces, serve_simulation_interfaces
+from sim_node.ros.triggers import serve
 from sim_node.session import Session
-from sim_node.session.run_requests import RunRequests
+from sim_node.simulation.requests import REQUESTS, carry_out
 
 # How long a node that is asked to quit goes on: DDS does not report when a reply has arrived.
 QUITTING_S = 1.0
@@ -30,35 +32,33 @@ class SimulationRequests:
 
     Attributes:
         interfaces: The services of simulation_interfaces; None if its messages are not installed.
-        close: Waits for the request under way; those after it get no answer.
     """
 
     def __init__(self, node: Node, session: Session, stamp: Callable[[int], int], prefix: str) -> None:
-        loop, entities, structure = session.loop, session.entities, session.structure
-        orders = Orders(node)
+        context, loop, orders = session.requests, session.loop, Orders(node)
 
         def stop_later() -> None:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
             node.create_timer(QUITTING_S, lambda: loop.post(loop.stop), clock=clock)
 
-        run = RunRequests(
-            loop,
-            entities,
-            reset=lambda: loop.reset(node.get_parameter("seed").value),
-            rewind=lambda: loop.restart(node.get_parameter("seed").value),
-            despawn=structure.despawn,
-            # Once the executor has sent the reply, which the process must outlive.
-            quit=lambda: orders.add(stop_later),
-        )
+        # Once the executor has sent the reply, which the process must outlive.
+        session.quit = lambda: orders.add(stop_later)
 
         def wake() -> None:
             if node.executor is not None:
                 node.executor.wake()
 
         def requests() -> Requests:
-            return Requests(entities, run, structure, loop, stamp, set(), wake, preparing)
+            return Requests(**vars(context), stamp=stamp, offered=set(), wake=wake, preparing=preparing)
 
-        preparing = Preparing(node)
-        self.close = preparing.close
-        serve_changes(node, structure, preparing)
+        self._preparing = preparing = Preparing(node)
+        bare = {name: partial(carry_out, context, name, {}) for name, each in REQUESTS.items() if each.is_bare}
+        serve(node, loop, bare)
+        serve_changes(node, context, preparing)
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)
+
+    def close(self) -> None:
+        """Wait for the request under way; those after it get no answer."""
+        self._preparing.close()
+        if self.interfaces is not None:
+            self.interfaces.close()

@@ -21,25 +21,17 @@ class Calls(Protocol):
         """Run it, and return its result or raise its exception."""
 
 
-def serve(node: Node, loop: Calls, state: Callable[[], str], actions: Mapping[str, Callable[[], object]]) -> None:
-    """Offer a std_srvs/Trigger service ~/NAME for each action. Its reply has the state, or the reason of a refusal."""
+def serve(node: Node, loop: Calls, actions: Mapping[str, Callable[[], str]]) -> None:
+    """Offer a std_srvs/Trigger service ~/NAME for each action. Its reply is what that returns, or why it is refused."""
     for name, action in actions.items():
-        node.create_service(Trigger, f"~/{name}", partial(_answer, loop, state, action))
+        node.create_service(Trigger, f"~/{name}", partial(_answer, loop, action))
 
 
 def _answer(
-    loop: Calls,
-    state: Callable[[], str],
-    action: Callable[[], object],
-    request: Trigger.Request,
-    response: Trigger.Response,
+    loop: Calls, action: Callable[[], str], request: Trigger.Request, response: Trigger.Response
 ) -> Trigger.Response:
-    def act() -> str:
-        action()
-        return state()
-
     try:
-        response.message, response.success = loop.call(act), True
+        response.message, response.success = loop.call(action), True
     except Exception as failure:  # a failure of the loop is raised by its stop, too
         response.message, response.success = str(blamed(failure) or failure), False
     return response

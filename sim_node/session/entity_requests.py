@@ -248,6 +248,10 @@ class EntityRequests:
         known = [*frames.names, *entities]
         raise Rejected("INVALID_POSE", f"no frame or entity {shown(name)!r}{did_you_mean(name, known)}")
 
+    def frame_of(self, name: str) -> str:
+        """Return the frame of this name, or the canonical link of an entity. Raises Rejected (INVALID_POSE)."""
+        return self._loop.simulation.frames.names[self.frame_row(name)]
+
     def placed(
         self, frame: str, pose: tuple[npt.ArrayLike, npt.ArrayLike], twist: npt.ArrayLike = (0.0,) * 6
     ) -> FrameState:

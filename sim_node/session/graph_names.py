@@ -17,6 +17,7 @@ from sim_node.messages.odometry import odometry_topics
 from sim_node.messages.sensor_topics import sensor_messages
 from sim_node.messages.signal_sink import output_topics
 from sim_node.session.run_parts import RUN_PARTS
+from sim_node.simulation.requests import REQUESTS
 from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
 from sim_node.viewing.robots import robots_of
 from sim_node.world import World, lay_out
@@ -28,7 +29,6 @@ from sim_node.world.signals import NamedSignal
 NODE = "simulation"
 # Topics and services of the simulation node itself.
 _NODE_TOPICS = ("/tf", "/tf_static", "/clock", "/diagnostics", MARKERS.name.replace("~", f"/{NODE}"))
-_NODE_SERVICES = tuple(f"/{NODE}/{name}" for name in ("pause", "resume", "reset", "step", "snapshot"))
 
 
 class GraphName(NamedTuple):
@@ -67,8 +67,8 @@ def graph_names(world: World) -> Iterator[GraphName]:
     """
     for name in _NODE_TOPICS:
         yield GraphName(name, "topic", "", "the simulation", NO_PLACE)
-    for name in _NODE_SERVICES:
-        yield GraphName(name, "service", "", "the simulation", NO_PLACE)
+    for name in ("change", "snapshot", *(name for name, each in REQUESTS.items() if each.is_bare)):
+        yield GraphName(f"/{NODE}/{name}", "service", "", "the simulation", NO_PLACE)
     vehicles = {vehicle.name: vehicle.place for vehicle in world.vehicles}
     carriers = vehicles | {base.name: base.place for base in world.of(Base)}
     for robot in robots_of(world, lay_out(world).frames):

@@ -46,9 +46,8 @@ class RunRequests:
     Args:
         loop: The run.
         entities: Its entities.
-        reset: Goes back to the start, as the run's owner does it.
         despawn: Removes everything that was added to the run. Called from the loop.
-        rewind: Goes back to the start, but keeps what was added. Called from the loop.
+        seed: Returns the seed from the next reset on.
         quit: Ends the program, once the reply is sent.
     """
 
@@ -57,15 +56,14 @@ class RunRequests:
         loop: Loop,
         entities: EntityRequests,
         *,
-        reset: Callable[[], None],
         despawn: Callable[[], None],
-        rewind: Callable[[], None],
+        seed: Callable[[], int],
         quit: Callable[[], None],
     ) -> None:
         self._loop, self._entities = loop, entities
-        self._reset, self._despawn, self._quit = reset, despawn, quit
+        self._despawn, self._seed, self._quit = despawn, seed, quit
         self._again = {
-            Scope.TIME | Scope.STATE: rewind,
+            Scope.TIME | Scope.STATE: lambda: loop.restart(seed()),
             Scope.TIME: loop.reset_time,
             Scope.STATE: loop.reset_state,
         }
@@ -180,9 +178,7 @@ class RunRequests:
 
         def advance() -> int:
             nonlocal done
-            self._entities.need_world()
-            if not self._loop.paused:
-                raise Rejected("OPERATION_FAILED", "the simulation is running; pause it to step")
+            self.check_paused()
             count = min(part, steps - done)
             try:
                 self._loop.step(count)
@@ -208,7 +204,7 @@ class RunRequests:
         self._entities.spawned.clear()
         self._entities.infos.clear()
         self._paused_at_start = False
-        self._reset()
+        self._loop.reset(self._seed())
 
     def _state(self) -> RunState:
         if self._quitting:

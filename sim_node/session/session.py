@@ -15,12 +15,13 @@ from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_
 from sim_node.mavlink.ports import Instances
 from sim_node.messages.topic import Outlet, Tee
 from sim_node.recording.settings import Settings
-from sim_node.session.editing import RunEditor
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
+from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources
 from sim_node.session.run_parts import RUN_PARTS
+from sim_node.session.run_requests import RunRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.simulation.programs import Supervisor
@@ -68,6 +69,11 @@ class Session:
         publishing: How messages are laid out, and where they go besides the recording.
         report: Called with messages for the user; by default they go to the logger `sim_node` as INFO.
         warn: Called with warnings for the user; by default they go to the logger `sim_node` as WARNING.
+
+    Attributes:
+        seed: The seed from the next reset on.
+        requests: What carries out requests to an open session, such as `requests.ask("spawn", file="iris")`.
+        quit: Ends the run on request; by default at once.
     """
 
     def __init__(
@@ -112,6 +118,7 @@ class Session:
         self._loop: Loop | None = None
         self._started, self._closed = False, False
         self._opened: ExitStack | None = None
+        self.quit: Callable[[], None] = lambda: self.loop.post(self.loop.stop)
 
     def __repr__(self) -> str:
         name = self._given.name if isinstance(self._given, World) else str(self._given)
@@ -195,8 +202,16 @@ class Session:
             self.entities = EntityRequests(loop, self._publishing.prefix)
             resources = Resources(simulation.world, self._allow)
             self.structure = StructureRequests(loop, self.entities, resources, self._instances)
+            run = RunRequests(
+                loop,
+                self.entities,
+                despawn=self.structure.despawn,
+                seed=lambda: self.seed,
+                quit=lambda: self.quit(),
+            )
+            self.requests = RequestContext(self.entities, run, self.structure, loop)
             for sink in view:
-                sink.steer(loop, RunEditor(loop, self.entities, self.structure))
+                sink.steer(loop, self.requests)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
             if self._processes is not None:
                 self.programs = supervised(self.world, self._processes, self._report)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -106,7 +106,7 @@ class StructureRequests:
                     self._loop.call(partial(self._entities.spawned.update, {full: uri or "text"}))
                     return full
 
-        return self._verb(act)
+        return self.changing(act)
 
     def delete(self, name: str) -> None:
         """Remove an entity, with all that hangs on it. Raises Rejected (NOT_FOUND, OPERATION_FAILED)."""
@@ -118,7 +118,7 @@ class StructureRequests:
             # Its topmost frames: what hangs on them goes with them.
             tops = [names[row] for row in entity.rows if int(simulation.frames.parents[row]) not in rows]
             after = _without(simulation.world, [name] if name in self._entities.spawned else tops)
-            self._verb(lambda: self._loop.change(after))
+            self.changing(lambda: self._loop.change(after))
             self._entities.spawned.pop(name, None)
             self._entities.infos.pop(name, None)
 
@@ -132,53 +132,6 @@ class StructureRequests:
                 self.delete(name)
 
         self._loop.call(act)
-
-    def attach(self, name: str, parent: str, pose: Sequence[float] | None = None) -> None:
-        """Fix what floats free to a frame.
-
-        Args:
-            name: An entity, or a body.
-            parent: The frame, or an entity, whose canonical link it is then.
-            pose: Its pose (7,) in the frame, m; None keeps it where it is.
-
-        Raises:
-            Rejected: It cannot be attached (OPERATION_FAILED), or there is no such frame (NOT_FOUND).
-        """
-        self._verb(lambda: self._loop.attach(self._frame(name), self._frame(parent), pose))
-
-    def detach(self, name: str) -> None:
-        """Let what is attached float free. Raises Rejected."""
-        self._verb(lambda: self._loop.detach(self._frame(name)))
-
-    def place(self, name: str, frame: str, pose: Sequence[float] | None, twist: Sequence[float] | None) -> None:
-        """Set the pose, the twist or both of an entity, in a frame.
-
-        Args:
-            name: The entity.
-            frame: The frame; empty for the fixed frame.
-            pose: Pose (7,), m; None keeps the present one.
-            twist: Twist (6,), m/s and rad/s; None keeps the present one, or stops what is placed.
-
-        Raises:
-            Rejected: As in `EntityRequests.set_state`.
-        """
-
-        stopped = twist or (None if pose is None else (0.0,) * 6)
-        self._entities.set_state(name, frame, None if pose is None else (pose[:3], pose[3:]), stopped)
-
-    def set_numbers(self, values: Mapping[str, float]) -> None:
-        """Set positions of joints, by their names, and numbers of the world, by key paths. Raises Rejected."""
-
-        def act() -> None:
-            known = self._loop.simulation.joints
-            joints = {name: value for name, value in values.items() if name in known}
-            paths = {name: value for name, value in values.items() if name not in joints}
-            if paths:
-                self._loop.set_numbers(paths)
-            if joints:
-                self._loop.set_joint_positions(joints)
-
-        self._verb(lambda: self._loop.call(act))
 
     def current(self) -> tuple[str, str]:
         """Return the name and the URI of the world; the URI is empty for one that was not read from a file."""
@@ -206,7 +159,7 @@ class StructureRequests:
                 run.entered()
                 return world.name, uri_of(world)
 
-            after = self._verb(lambda: self._loop.prepare_load(world))
+            after = self.changing(lambda: self._loop.prepare_load(world))
             return self._loop.call(lambda: act(after))
 
     def unload(self, run: RunRequests) -> None:
@@ -217,14 +170,14 @@ class StructureRequests:
                 raise Rejected("NO_WORLD_LOADED", "there is no world")
             now = self._loop.simulation.world
             empty = World("empty", fixed_frame=now.fixed_frame, origin=now.origin, time=now.time)
-            self._enter(self._verb(lambda: self._loop.prepare_load(empty)))
+            self._enter(self.changing(lambda: self._loop.prepare_load(empty)))
             run.entered(unloaded=True)
 
         self._loop.call(act)
 
     def _enter(self, after: Generation) -> None:
         """Let another world be the one of the run, paused at its start."""
-        self._verb(lambda: self._loop.enter_loaded(after))
+        self.changing(lambda: self._loop.enter_loaded(after))
         self._loop.pause()
         self._entities.spawned.clear()
         self._entities.infos.clear()
@@ -254,12 +207,8 @@ class StructureRequests:
             number += 1
         return f"{name}_{number}"
 
-    def _frame(self, name: str) -> str:
-        """Return the frame of this name, or the canonical link of an entity. Raises Rejected (INVALID_POSE)."""
-        return self._loop.simulation.frames.names[self._entities.frame_row(name)]
-
-    def _verb(self, act: Callable[[], T]) -> T:
-        """Change the run, and return what the function does. Raises Rejected."""
+    def changing(self, act: Callable[[], T]) -> T:
+        """Change the run, and return what a function does. Raises Rejected (OPERATION_FAILED) for what it refuses."""
         try:
             return act()
         except (WorldError, Refused, RunFailed, PortInUse, ValueError, KeyError) as error:

@@ -245,8 +245,8 @@ def _change(rng: Random) -> list[Any]:
             {"verb": "remove", "name": "extra" if rng.random() < 0.95 else name()},
             {"verb": "attach", "name": name(), "parent": name()},
             {"verb": "detach", "name": name()},
-            {"verb": "set", "name": name(), "pose": pose, "twist": numbers(6)},
-            {"verb": "set", rng.choice(("door", f"bodies[{name()}].geometry[0].mass")): numbers(1)[0]},
+            {"verb": "set", "what": [name()], "pose": pose, "twist": numbers(6)},
+            {"verb": "set", "what": [f"{rng.choice(('door', f'bodies[{name()}].geometry[0].mass'))}={numbers(1)[0]}"]},
         )
     )
     return [Parameter(key, value=value).to_parameter_msg() for key, value in values.items()]

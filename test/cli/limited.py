@@ -44,7 +44,9 @@ def started(row: int, words: list[str], folder: Path, most: int) -> tuple[int, i
 
 def run(folder: Path, most: int) -> None:
     """Read the rows, and write row and exit code of each. Those that run until then are stopped at their first line."""
-    for name in (*(f"sim_node.cli.{word}" for word in SHIPPED), *_LATER):
+    for word in SHIPPED:
+        COMMANDS.find(word)
+    for name in _LATER:
         importlib.import_module(name)
     waiting = list(enumerate(json.load(sys.stdin)))
     running: dict[int, tuple[int, int, bool]] = {}

@@ -105,7 +105,7 @@ def test_bash_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         assert ran.stderr == ""
         return ran.stdout.split()
 
-    assert completed("sim_node", "re") == ["replay", "record", "render", "remove", "repair"]
+    assert completed("sim_node", "re") == ["replay", "record", "render", "remove", "resume", "reset", "repair"]
     assert set(completed("sim_node", "")) >= set(SHIPPED)
     assert completed("sim_node", "run", "or") == ["orbit", "orchard.yaml"]
     assert completed("sim_node", "replay", "--sp") == ["--speed"]
@@ -124,7 +124,7 @@ def test_fish_completes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         ran = subprocess.run(["fish", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
         return [row.partition("\t")[0] for row in ran.stdout.splitlines()]
 
-    assert set(completed("sim_node re")) == {"replay", "record", "render", "remove", "repair"}
+    assert set(completed("sim_node re")) == {"replay", "record", "render", "remove", "resume", "reset", "repair"}
     assert set(completed("sim_node run or")) == {"orbit", "orchard.yaml"}
     assert completed("sim_node replay --sp") == ["--speed"]
 

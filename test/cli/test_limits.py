@@ -19,6 +19,7 @@ from waiting import PATIENCE
 from sim_node.cli.commands import SHIPPED
 from sim_node.cli.main import main
 from sim_node.cli.views import opened
+from sim_node.simulation.requests import REQUESTS
 from sim_node.viewing.ports import DEFAULT_PORT, HOST
 
 # What each command does with few files, in a folder with the bag `b`.
@@ -45,6 +46,12 @@ WORDS = {
     "attach": "attach crate map",
     "detach": "detach crate",
     "set": "set door=1",
+    "pause": "pause",
+    "resume": "resume",
+    "step": "step 2",
+    "reset": "reset time",
+    "load": "load orbit",
+    "unload": "unload",
     "new": "new world mine",
     "worlds": "worlds",
     "check": "check orbit",
@@ -65,7 +72,7 @@ WORDS = {
 # What joins a graph is refused before it waits or aborts.
 GRAPH = {
     *("replay", "record", "bridge", "topics", "echo", "pub", "call", "teleop", "mcp"),
-    *("spawn", "remove", "attach", "detach", "set"),
+    *REQUESTS.shipped(),
 }
 # What they refuse has nothing to do with limits.
 REFUSED = {"teleop", "build"}

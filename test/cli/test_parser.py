@@ -77,6 +77,8 @@ def test_an_unknown_option_is_named_with_the_nearest(command: str, capsys: pytes
 def _given(action: argparse.Action) -> list[str]:
     if action.option_strings:
         return words(action)
+    if action.nargs == "?":
+        return []
     return [str(next(iter(action.choices)))] if action.choices else ["x"]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from sim_node.cli.commands import COMMANDS
 from sim_node.cli.main import main
+from sim_node.simulation.requests import REQUESTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulation-interfaces.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `([^`]+)`(?: \(action\))? \| (.+) \|$", PAGE, re.MULTILINE))
@@ -27,7 +28,7 @@ def test_every_service_and_no_other_is_on_the_page() -> None:
 
 def test_the_commands_on_the_page_are_understood() -> None:
     commands = [name.split()[1:] for name in ROWS if name.startswith("sim_node ")]
-    assert {words[0] for words in commands} == {"spawn", "remove", "attach", "detach", "set"}
+    assert {words[0] for words in commands} == {*REQUESTS.shipped()}
     for word, *rest in commands:
         command = COMMANDS.find(word)
         assert command is not None
@@ -41,8 +42,8 @@ def test_the_commands_on_the_page_are_understood() -> None:
     [
         (["spawn", "box.yaml", "--pose", "1,2"], "X,Y,Z in m"),
         (["spawn", "box.yaml", "--pose", "0,0,0,0,0,0,0.5"], "norm is 0.5"),
-        (["set", "box1"], "KEY=VALUE, or NAME with --pose"),
-        (["set", "a", "b", "--pose", "0,0,0"], "one entity goes with --pose"),
+        (["set", "box1"], "KEY=VALUE, or NAME with pose"),
+        (["set", "a", "b", "--pose", "0,0,0"], "one entity goes with pose"),
         (["set", "joint=much"], "'much' is not a number"),
         (["set", "box1", "--twist", "nan,0,0,0,0,0"], "VX,VY,VZ"),
     ],

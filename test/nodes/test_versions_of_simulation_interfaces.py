@@ -90,9 +90,7 @@ def requests(ros_domain: int) -> Iterator[Requests]:
     structure = StructureRequests(
         loop, entities, Resources(loop.simulation.world), Instances(lambda line: None, bridged=False)
     )
-    run = RunRequests(
-        loop, entities, reset=loop.reset, rewind=loop.restart, despawn=structure.despawn, quit=lambda: None
-    )
+    run = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: 0, quit=lambda: None)
     yield Requests(entities, run, structure, loop, lambda time_ns: time_ns, set(), lambda: None, preparing)
     preparing.close()
     loop.stop()

@@ -28,6 +28,7 @@ from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.graph_names import graph_names
+from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources, uri_of
 from sim_node.session.run_requests import RunRequests, RunState
 from sim_node.session.structure_requests import StructureRequests
@@ -62,6 +63,7 @@ class Run(SimpleNamespace):
     entities: EntityRequests
     structure: StructureRequests
     run: RunRequests
+    requests: RequestContext
     quits: list[bool]
 
 
@@ -72,15 +74,9 @@ def run_of(world: str, *, prefix: str = "", folder: Path | None = None) -> Run:
     resources = Resources(simulation.world, [folder] if folder else [])
     structure = StructureRequests(loop, entities, resources, Instances(lambda line: None, bridged=False))
     quits: list[bool] = []
-    run = RunRequests(
-        loop,
-        entities,
-        reset=loop.reset,
-        rewind=loop.restart,
-        despawn=structure.despawn,
-        quit=lambda: quits.append(True),
-    )
-    return Run(simulation=simulation, loop=loop, entities=entities, structure=structure, run=run, quits=quits)
+    run = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: 0, quit=lambda: quits.append(True))
+    requests = RequestContext(entities, run, structure, loop)
+    return Run(**vars(requests), simulation=simulation, requests=requests, quits=quits)
 
 
 @pytest.fixture
@@ -215,7 +211,7 @@ def test_a_twist_that_no_step_survives_is_undone(twist: list[float], message: st
         yard.entities.set_state("crate", "", ((1, 2, 3), UNTURNED), twist)
     assert refusal.value.code == "OPERATION_FAILED"
     with pytest.raises(Rejected, match=message):
-        yard.structure.place("crate", "", None, twist)
+        yard.requests.ask("set", what=["crate"], twist=twist)
     assert yard.simulation.state == before
     yard.loop.step(10)
     assert np.isfinite(yard.simulation.snapshot().poses).all()
@@ -486,14 +482,14 @@ def test_a_change_that_comes_first_lets_a_preparation_begin_again(yard: Run, mon
 
 def test_attach_and_detach(yard: Run) -> None:
     yard.structure.spawn("box1", text=BOX, pose=((1, 2, 7), UNTURNED))
-    yard.structure.attach("box1", "crate")
+    yard.requests.ask("attach", name="box1", parent="crate")
     assert yard.simulation.frames.lookup(yard.simulation.snapshot().poses, "crate", "box1/body")[2] == pytest.approx(4)
-    yard.structure.detach("box1")
+    yard.requests.ask("detach", name="box1")
     assert yard.entities.info("box1").tags == ("spawned", "body")
-    assert rejected(lambda: yard.structure.attach("shuttle", "crate")).startswith("OPERATION_FAILED")
-    yard.structure.set_numbers({"bench/door": 0.5})
+    assert rejected(lambda: yard.requests.ask("attach", name="shuttle", parent="crate")).startswith("OPERATION_FAILED")
+    yard.requests.ask("set", what=["bench/door=0.5"])
     assert yard.simulation.joints["bench/door"].position[0] == pytest.approx(0.5)
-    assert rejected(lambda: yard.structure.set_numbers({"bench/dor": 0.5})).startswith("OPERATION_FAILED")
+    assert rejected(lambda: yard.requests.ask("set", what=["bench/dor=0.5"])).startswith("OPERATION_FAILED")
 
 
 def test_a_loaded_world_runs_as_if_it_had_been_the_first() -> None:

@@ -98,16 +98,16 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
         home = await truth(client)
         written = await answer(client, "write_world", file="crate.yaml", text=CRATE)
         assert written == {"file": "crate.yaml", "bytes": len(CRATE)}
-        spawned = await answer(client, "spawn", file="crate.yaml", x=30.0, z=0.5)
+        spawned = await answer(client, "spawn", file="crate.yaml", pose=[30.0, 0.0, 0.5])
         assert spawned["message"] == "spawned crate"
         # By a name that list_worlds has.
         for name, x in (("gripper", 40.0), ("double_pendulum", 50.0)):
-            shipped = await answer(client, "spawn", file=name, name=f"my_{name}", x=x, z=5.0)
+            shipped = await answer(client, "spawn", file=name, name=f"my_{name}", pose=[x, 0.0, 5.0])
             assert shipped["message"] == f"spawned my_{name}"
         with anyio.fail_after(PATIENCE_S):
             while (await client.call_tool("query_tf_tree", {"target": "map", "source": "crate/crate"})).is_error:
                 pass
-        placed = await answer(client, "set_entity", name="crate", x=0.0, y=40.0, z=0.5)
+        placed = await answer(client, "set", what=["crate"], pose=[0.0, 40.0, 0.5])
         assert placed["message"] == "set crate"
         assert (await answer(client, "remove", name="crate"))["message"] == "removed crate"
         assert "crate" in await refusal(client, "remove", name="crate")
@@ -233,8 +233,8 @@ def test_a_thousand_calls(tmp_path: Path, ros_domain: int) -> None:
         ("read_topic", {"topic": "/clock"}, True),
         ("read_topic", {"topic": "/clock", "count": 0}, False),
         ("read_topic", {"topic": "not a topic"}, False),
-        ("simulation", {"action": "state"}, True),
-        ("simulation", {"action": "explode"}, False),
+        ("simulation", {}, True),
+        ("reset", {"scope": "space"}, False),
         ("flight_goto", {"x": 1.0, "y": 1.0, "z": 1.0}, False),
         ("bag_info", {"bag": "../.."}, False),
         ("check_world", {"world": "/etc/passwd"}, False),

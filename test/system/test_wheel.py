@@ -16,6 +16,7 @@ from claims import free_domain
 from waiting import PATIENCE
 
 from sim_node.cli.commands import SHIPPED
+from sim_node.simulation.requests import REQUESTS
 
 pytestmark = pytest.mark.wheel
 ROOT = Path(__file__).parents[2]
@@ -66,11 +67,7 @@ SAME_NEEDS = {
     "pub",
     "call",
     "teleop",
-    "spawn",
-    "remove",
-    "attach",
-    "detach",
-    "set",
+    *REQUESTS.shipped(),
 }
 BEGUN_ONLY = {"view", "autopilot"}
 

@@ -70,10 +70,10 @@ def test_the_world_of_a_node_is_changed(tmp_path: Path) -> None:
             ears.spin_until(arrived, what=f"box1/body in {moving[-1:]}")
 
         comes_to(lambda x, y, z: (x, y, z) == (3.0, 0.0, 0.0))
-        assert change(ears, verb="set", name="box1", pose=[5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]) == (True, "set box1")
+        assert change(ears, verb="set", what=["box1"], pose=[5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]) == (True, "set box1")
         comes_to(lambda x, y, z: (x, y, z) == (5.0, 0.0, 0.0))
         assert change(ears, verb="attach", name="box1", parent="arm") == (True, "attached box1 to arm")
-        assert change(ears, verb="set", arm=0.5) == (True, "set arm")
+        assert change(ears, verb="set", what=["arm=0.5"]) == (True, "set arm")
         assert change(ears, verb="detach", name="box1/body") == (True, "detached box1/body")
         comes_to(lambda x, y, z: y > 2.0)  # it was turned with the arm: 5 m times the sine of 0.5
         refused = [
@@ -82,9 +82,9 @@ def test_the_world_of_a_node_is_changed(tmp_path: Path) -> None:
             change(ears, verb="remove", name="box9"),
             change(ears, verb="spawn", nam="x"),
             change(ears, verb="attach", name="arm", parent="crane"),
-            change(ears, verb="set", name="box1", pose=[1.0, 2.0]),
-            change(ears, verb="set", arms=0.5),
-            change(ears, verb="spawn", uri="/etc/passwd", name="x"),
+            change(ears, verb="set", what=["box1"], pose=[1.0, 2.0]),
+            change(ears, verb="set", what=["arms=0.5"]),
+            change(ears, verb="spawn", file="/etc/passwd", name="x"),
         ]
         assert not any(done for done, _ in refused)
         assert [reason.partition(";")[0] for _, reason in refused[:4]] == [
@@ -119,10 +119,10 @@ def test_a_vehicle_with_an_autopilot_joins_is_bridged_and_leaves(tmp_path: Path)
     (tmp_path / "px4.yaml").write_text(SCOUT.format(instance=0).replace("mavlink_builtin", "px4"))
     with program(sim_node("run", tmp_path / "field.yaml", "--speed", "2")) as node, listener() as ears:
         node.wait_for("stop         Ctrl-C")
-        assert change(ears, verb="spawn", uri=str(tmp_path / "scout.yaml"), name="one") == (True, "spawned one")
+        assert change(ears, verb="spawn", file=str(tmp_path / "scout.yaml"), name="one") == (True, "spawned one")
         poses = ears.subscribe(PoseStamped, "/one/scout/local_position/pose", qos_profile_sensor_data)
         ears.spin_until(lambda: poses and poses[-1][1].pose.position.z > 2.5, what="it takes off to 3 m")
-        code, said = change(ears, verb="spawn", uri=str(tmp_path / "px4.yaml"), name="two")
+        code, said = change(ears, verb="spawn", file=str(tmp_path / "px4.yaml"), name="two")
         assert not code
         assert "mavlink_builtin that the run starts" in said
         assert change(ears, verb="remove", name="one") == (True, "removed one")

@@ -83,13 +83,13 @@ def test_arguments_that_do_not_exist_or_do_not_fit_are_refused_in_one_line(tmp_p
         ("check_wrld", {}),
         ("check_world", {"wrld": "orbit"}),
         ("flight_goto", {"x": "far", "y": 0.0}),
-        ("simulation", {"action": "stop"}),
+        ("reset", {"scope": "space"}),
     )
     assert found == [
         "no tool check_wrld; did you mean check_world?",
         "check_world has no argument wrld; did you mean world? (known: world)",
         "x: input should be a valid number, unable to parse string as a number; z: field required",
-        "action: input should be 'state', 'pause', 'resume', 'step' or 'reset'",
+        "scope: input should be 'all', 'time', 'state' or 'spawned'",
     ]
 
 

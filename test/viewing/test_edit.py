@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,10 @@ from waiting import until
 
 from sim_node import Session, loads
 from sim_node.session.entities import Filters
+from sim_node.session.requests import RequestContext
+from sim_node.simulation.requests import REQUESTS, request
 from sim_node.viewing.browser.edit import HANDLES
+from sim_node.world.quantities import Whole
 
 YARD = """
 world: yard
@@ -61,13 +64,50 @@ def test_a_body_is_dragged(run: Session) -> None:
 def test_a_vehicle_is_added_and_what_is_refused_is_shown(run: Session) -> None:
     assert run.viewer is not None
     with opened(run.viewer.url) as page:
-        choose(page, "Resource", "package://sim_node/config/models/arm.urdf")
+        choose(page, "File", "package://sim_node/config/models/arm.urdf")
         choose(page, "Name", "arm")
-        choose(page, "Position", "7, 0, 0")
-        choose(page, "World", "Add")
+        choose(page, "Pose", "7, 0, 0")
+        choose(page, "World", "Ask")
         until(lambda: run.entities.names(Filters("^arm$")), "what was added")
         np.testing.assert_allclose(run.entities.state("arm")[0].pose[0, :3], [7, 0, 0], atol=1e-12)
-        choose(page, "Resource", "/etc/passwd")
-        choose(page, "World", "Add")
+        choose(page, "File", "/etc/passwd")
+        choose(page, "World", "Ask")
         page.until(lambda page: any("outside the folders" in str(message) for message in page.messages))
         assert len(run.entities.names(Filters())) == 3
+
+
+def greet(context: RequestContext, /, who: str, *, times: Annotated[int, Whole(1, 3)] = 1, loud: bool = False) -> str:
+    """Greet somebody.
+
+    Args:
+        context: The run.
+        who: Who is greeted.
+        times: How often.
+        loud: Whether all hear it.
+    """
+    return " ".join(["HELLO" if loud else "hello"] * times + [who])
+
+
+def test_a_request_that_is_added_has_a_form() -> None:
+    with REQUESTS.extended({}):
+        request("greet")(greet)
+        with Session(loads(YARD), view=0, paused=True) as session:
+            session.start()
+            assert session.viewer is not None
+            with opened(session.viewer.url) as page:
+
+                def is_told(text: str) -> None:
+                    choose(page, "World", "Ask")
+                    page.until(lambda page: any(text in str(message) for message in page.messages))
+
+                choose(page, "Request", "greet")
+                assert page.element("Times")["props"]["hint"] == "how often, 1 to 3"
+                is_told("greet needs who")
+                choose(page, "Who", "Ann")
+                choose(page, "Times", "4")
+                is_told("4 is out of range; allowed: 1 to 3")
+                choose(page, "Times", "2")
+                page.send(
+                    {"type": "GuiUpdateMessage", "uuid": page.element("Loud")["uuid"], "updates": {"value": True}}
+                )
+                is_told("HELLO HELLO Ann")

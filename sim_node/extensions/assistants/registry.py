@@ -54,7 +54,7 @@ TOOLS: Registry[str, Tool] = Registry(
     "tool",
     shipped=tuple(
         f"sim_node.extensions.assistants.{module}"
-        for module in ("transforms", "topics", "flight", "control", "entities", "worlds", "files", "bags")
+        for module in ("transforms", "topics", "flight", "requests", "worlds", "files", "bags")
     ),
     group="sim_node.tools",
 )

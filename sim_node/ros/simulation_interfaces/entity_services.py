@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Vector3
 
-from sim_node.ros.simulation_interfaces.services import Requests, service
+from sim_node.ros.publishers import message_class
+from sim_node.ros.simulation_interfaces.services import PACKAGE, Requests, service
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import BoundsType
 from sim_node.simulation.sensors.truth import FrameState
@@ -27,7 +28,7 @@ def get_entities_states(requests: Requests, request: Any, response: Any) -> None
     names, states, time_ns = requests.entities.states(filters_of(request.filters))
     response.entities = names
     for row in range(len(names)):
-        state = _entity_state()
+        state = message_class(f"{PACKAGE}/EntityState")()
         fill_state(state, requests, states, row, time_ns)
         response.states.append(state)
 
@@ -135,16 +136,8 @@ def set_bounds(message: Any, bounds: tuple[FloatArray, FloatArray] | None) -> No
     message.points = [] if bounds is None else [Vector3(x=x, y=y, z=z) for x, y, z in map(FloatArray.tolist, bounds)]
 
 
-def _entity_state() -> Any:
-    from simulation_interfaces.msg import EntityState
-
-    return EntityState()
-
-
 def _named_pose(pose: Any) -> Any:
-    from simulation_interfaces.msg import NamedPose
-
-    message = NamedPose(name=pose.name, description=pose.description, tags=list(pose.tags))
+    message = message_class(f"{PACKAGE}/NamedPose")(name=pose.name, description=pose.description, tags=list(pose.tags))
     fill_pose(message.pose, pose.pose)
     return message
 

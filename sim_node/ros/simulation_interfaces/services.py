@@ -12,10 +12,8 @@ from rclpy.task import Future
 from sim_node.plugins import blamed
 from sim_node.ros.preparing import Preparing
 from sim_node.session.entities import Rejected
-from sim_node.session.entity_requests import EntityRequests
-from sim_node.session.run_requests import RunRequests
-from sim_node.session.structure_requests import StructureRequests
-from sim_node.simulation import Loop, Refused
+from sim_node.session.requests import RequestContext
+from sim_node.simulation import Refused
 from sim_node.text import MAX_LINE, shown
 
 PACKAGE = "simulation_interfaces"
@@ -23,24 +21,16 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Requests:
+class Requests(RequestContext):
     """What answers the services of a node.
 
     Attributes:
-        entities: Requests about entities.
-        run: Requests about the run.
-        structure: Requests that change the world.
-        loop: The run.
         stamp: Returns the stamp (ns) of messages for a simulation time (ns).
         offered: The services and actions that are offered, by their types.
         wake: Lets the executor look at what has become ready.
         preparing: Carries out what takes long.
     """
 
-    entities: EntityRequests
-    run: RunRequests
-    structure: StructureRequests
-    loop: Loop
     stamp: Callable[[int], int]
     offered: set[str]
     wake: Callable[[], None]

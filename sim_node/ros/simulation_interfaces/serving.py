@@ -45,6 +45,11 @@ class SimulationInterfaces:
                 self._serve(type_name, kind, each.answer)
         self._steps = run_services.serve_steps(node, requests, self.path("SimulateSteps"), self._group)
 
+    def close(self) -> None:
+        """End the action, which the node does not end with its services."""
+        if self._steps is not None:
+            self._steps.destroy()
+
     def path(self, type_name: str) -> str:
         """Return the name of the service of a type, with the prefix."""
         return f"{self._prefix}/{name_of(type_name)}"

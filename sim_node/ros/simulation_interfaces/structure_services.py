@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
+from sim_node.ros.publishers import message_class
 from sim_node.ros.simulation_interfaces.entity_services import pose_of
-from sim_node.ros.simulation_interfaces.services import Requests, service, set_result
+from sim_node.ros.simulation_interfaces.services import PACKAGE, Requests, service, set_result
 from sim_node.session.entities import Rejected
 from sim_node.session.resources import Listed
 from sim_node.simulation import Refused
@@ -21,11 +22,9 @@ async def spawn_entity(requests: Requests, request: Any, response: Any) -> None:
 @service("SpawnEntities", "SPAWNING_ENTITIES")
 async def spawn_entities(requests: Requests, request: Any, response: Any) -> None:
     """Add several entities, as far as each can be added."""
-    from simulation_interfaces.msg import SpawnResult
-
     failed = 0
     for each in request.spawn_requests:
-        result = SpawnResult()
+        result = message_class(f"{PACKAGE}/SpawnResult")()
         try:
             result.entity_name = await _spawn(requests, each)
         except (Rejected, Refused) as rejected:
@@ -47,11 +46,9 @@ async def delete_entity(requests: Requests, request: Any, response: Any) -> None
 @service("GetSpawnables", "SPAWNABLES")
 def get_spawnables(requests: Requests, request: Any, response: Any) -> None:
     """Return what can be spawned."""
-    from simulation_interfaces.msg import Spawnable
-
     found, unknown = requests.structure.resources.spawnables(request.sources)
     for each in found:
-        message = Spawnable(description=each.description)
+        message = message_class(f"{PACKAGE}/Spawnable")(description=each.description)
         _resource(message, "entity_resource").uri = each.uri
         response.spawnables.append(message)
     if unknown:
@@ -122,9 +119,7 @@ def _resource(message: Any, field: str) -> Any:
 
 
 def _world(listed: Listed) -> Any:
-    from simulation_interfaces.msg import WorldResource
-
-    message = WorldResource(name=listed.name, description=listed.description)
+    message = message_class(f"{PACKAGE}/WorldResource")(name=listed.name, description=listed.description)
     message.world_resource.uri = listed.uri
     return message
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sim_node.plugins import blamed
 from sim_node.simulation import Loop, Refused
 from sim_node.simulation.physics.handles import VehicleHandle
 from sim_node.simulation.physics.joint_handles import JointHandle
+from sim_node.viewing.browser.answering import answer
 from sim_node.world.bases import Base
 from sim_node.world.bodies import Body
 
@@ -142,7 +142,7 @@ class DriveTab:
         # What each page drives.
         self._pages: dict[int, set[str]] = {}
         stop = self._gui.add_button("Stop", color="red", hint="vehicles brake, joints stay where they are")
-        stop.on_click(lambda event: _ask(event, self._stop))
+        stop.on_click(lambda event: answer(event, self._stop))
         self._folder: Any = None
         self._sliders: dict[str, list[Any]] = {}
         self._moved: dict[str, Any] = {}
@@ -183,7 +183,7 @@ class DriveTab:
             driven = self._pages.setdefault(event.client_id, set())
             (driven.add if any(values.values()) else driven.discard)(name)
             ahead, left, up, turn = (values.get(axis, 0.0) for axis in ("ahead", "left", "up", "turn"))
-            _ask(event, lambda: self._steering.drive(name, ahead, left, up, turn))
+            answer(event, lambda: self._steering.drive(name, ahead, left, up, turn))
 
         for slider in sliders.values():
             slider.on_update(drive)
@@ -196,7 +196,7 @@ class DriveTab:
 
     def _move(self, event: Any, name: str, slider: Any) -> None:
         if event.client_id is not None:
-            _ask(event, lambda: self._steering.move(name, slider.value))
+            answer(event, lambda: self._steering.move(name, slider.value))
 
     def _left(self, client: int) -> None:
         """Stop what a page drove that is gone."""
@@ -218,11 +218,3 @@ class DriveTab:
             if name in self._moved:
                 slider = self._moved[name]
                 slider.value = min(max(each.now, slider.min), slider.max)
-
-
-def _ask(event: Any, act: Any) -> None:
-    try:
-        act()
-    except Exception as refusal:  # of the loop; shown to whoever asked
-        if event.client is not None:
-            event.client.add_notification("Not done", str(blamed(refusal) or refusal), auto_close_seconds=5.0)

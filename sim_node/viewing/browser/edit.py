@@ -1,43 +1,33 @@
-"""A tab that changes the world: adds resources, and moves bodies that float free by handles in the scene."""
+"""A tab that makes requests to a run, by a form for each, and moves bodies that float free by handles in the scene."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from threading import RLock
 from typing import Any, Protocol
 
 import numpy as np
 
-from sim_node.plugins import blamed
+from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.look import NOTHING
 from sim_node.viewing.browser.scene import ROOT, Scene
+from sim_node.world.quantities import Word
 
 HANDLES = f"{ROOT}/handles"
 # Quaternions [x y z w] of viser's [w x y z].
 _XYZW = [1, 2, 3, 0]
-_ADD = "Add"
+_ASK = "Ask"
 
 
 class Editor(Protocol):
     """Changes the world of a run. Its methods may be called from any thread, and raise what they refuse."""
 
-    def add(self, uri: str, name: str, position: Sequence[float]) -> str:
-        """Add a resource.
-
-        Args:
-            uri: A file, a package:// URI, or the name of a shipped vehicle.
-            name: Its name; empty for that of the resource.
-            position: Where it is put (3,) in the fixed frame, m.
-
-        Returns:
-            The name that it has.
-        """
-
-    def place(self, frame: str, pose: FloatArray) -> None:
-        """Put a body that floats free at a pose (7,) in the fixed frame, at rest."""
+    def ask(self, name: str, /, **given: Any) -> str:
+        """Make a request; see `sim_node.simulation.requests`. Returns what it did."""
 
     def loose(self) -> Sequence[str]:
         """Return the frames of the bodies that float free. Does not wait for the run."""
@@ -56,15 +46,17 @@ class Edit:
     def __init__(self, server: Any, scene: Scene, lock: RLock, editor: Editor) -> None:
         self._server, self._scene, self._lock, self._editor = server, scene, lock, editor
         gui = server.gui
-        self._uri = gui.add_text("Resource", "", hint="a file, a package:// URI, or a shipped vehicle such as iris")
-        self._name = gui.add_text("Name", "", hint="of what is added; empty for that of the resource")
-        self._position = gui.add_text("Position", "0, 0, 1", hint="x, y, z in the fixed frame, m")
-        self._button = gui.add_button_group("World", (_ADD,))
+        self._request = gui.add_dropdown("Request", tuple(REQUESTS), hint="what is asked of the run")
+        self._form = gui.add_folder("Arguments")
+        self._fields: list[tuple[Argument, Any]] = []
+        self._button = gui.add_button_group("World", (_ASK,))
         self._moved = gui.add_dropdown("Move", (NOTHING, *editor.loose()), hint="shows handles to drag it by")
-        self._button.on_click(lambda event: _told(event, self._add))
+        self._request.on_update(lambda event: self._show_form())
+        self._button.on_click(lambda event: answer(event, self._ask))
         self._moved.on_update(self._choose)
         self._handles: Any = None
         self._dragging = False
+        self._show_form()
 
     def change(self) -> None:
         """Follow a change of the scene: the body that is moved stays chosen if it is still there."""
@@ -80,14 +72,23 @@ class Edit:
             pose = in_root[self._scene.frames.index(self._moved.value)]
             self._handles.position, self._handles.wxyz = pose[:3], pose[WXYZ]
 
-    def _add(self) -> str:
-        try:
-            position = [float(part) for part in self._position.value.split(",")]
-        except ValueError:
-            position = []
-        if len(position) != 3:
-            raise ValueError(f"position {self._position.value!r}: three numbers are needed, as in 0, 0, 1")
-        return f"added {self._editor.add(self._uri.value.strip(), self._name.value.strip(), position)}"
+    def _show_form(self) -> None:
+        """Show a field for each argument of the chosen request."""
+        request, gui = REQUESTS[self._request.value], self._server.gui
+        for _, field in self._fields:
+            field.remove()
+        shown = [each for each in request.arguments if not isinstance(each.holds, ContentOf)]
+        with self._form:
+            self._fields = [(each, _field(gui, each)) for each in shown]
+
+    def _ask(self) -> str:
+        request, given = REQUESTS[self._request.value], dict[str, Any]()
+        for each, field in self._fields:
+            if isinstance(field.value, bool):
+                given[each.name] = field.value
+            elif text := field.value.strip():
+                given[each.name] = each.read(text)
+        return self._editor.ask(request.name, **given)
 
     def _choose(self, event: Any) -> None:
         with self._lock:
@@ -110,7 +111,7 @@ class Edit:
         turn = quaternions.normalise(np.asarray(event.target.wxyz, dtype=np.float64)[_XYZW])
         pose = np.concatenate([np.asarray(event.target.position, dtype=np.float64), turn])
         frame = self._moved.value
-        _told(event, lambda: self._editor.place(frame, pose))
+        answer(event, lambda: self._editor.ask("set", what=[frame], pose=pose.tolist()))
 
     def _remove(self) -> None:
         if self._handles is not None:
@@ -118,12 +119,12 @@ class Edit:
         self._handles, self._dragging = None, False
 
 
-def _told(event: Any, act: Callable[[], str | None]) -> None:
-    """Do something, and show what was done or refused to whoever asked."""
-    title, text = "Done", None
-    try:
-        text = act()
-    except Exception as refusal:
-        title, text = "Not done", str(blamed(refusal) or refusal)
-    if text and event.client is not None:
-        event.client.add_notification(title, text, auto_close_seconds=5.0)
+def _field(gui: Any, argument: Argument) -> Any:
+    """Add the field of an argument."""
+    label, default = argument.name.replace("_", " ").capitalize(), argument.default
+    if argument.kind is bool:
+        return gui.add_checkbox(label, default, hint=argument.about)
+    if isinstance(argument.holds, Word):
+        return gui.add_dropdown(label, tuple(argument.holds.allowed), default, hint=argument.about)
+    text = "" if default in (None, NEEDED) else str(default)
+    return gui.add_text(label, text, hint=argument.about)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.plugins import blamed
 from sim_node.simulation.sensors import SensorType, groups_of
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.scene import Scene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.browser.transport import SPEEDS, Transport
@@ -116,7 +116,7 @@ class Controls:
         self._speed = gui.add_dropdown("Speed", tuple(speeds), initial_value=now)
         self._speed.on_update(
             lambda event: (
-                _ask(event, lambda: transport.set_speed(speeds[self._speed.value]))
+                answer(event, lambda: transport.set_speed(speeds[self._speed.value]))
                 if event.client_id is not None
                 else None
             )
@@ -145,19 +145,11 @@ class Controls:
         transport = self._transport
         if event.client_id is not None and transport is not None:
             self._placed = wanted = self._slider.value
-            _ask(event, lambda: transport.seek(round((self._start + wanted) * 1e9)))
+            answer(event, lambda: transport.seek(round((self._start + wanted) * 1e9)))
 
     async def _pressed(self, event: Any) -> None:
         """Do what a button says. A page's next message waits for it, so that what is pressed is done in that order."""
-        await asyncio.to_thread(_ask, event, getattr(self._transport, _BUTTONS[self._buttons.value]))
-
-
-def _ask(event: Any, action: Callable[[], None]) -> None:
-    try:
-        action()
-    except Exception as refusal:  # errors of the loop are shown to whoever asked
-        if event.client is not None:
-            event.client.add_notification("Not done", str(blamed(refusal) or refusal), auto_close_seconds=5.0)
+        await asyncio.to_thread(answer, event, getattr(self._transport, _BUTTONS[self._buttons.value]))
 
 
 # Maximum number of lines of the hierarchy.

@@ -1,0 +1,207 @@
+"""The table of command topics: type, name, quality of service, what they command, conversion and action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from sim_node.messages.sensor_topics import topic_of
+from sim_node.messages.signal_sink import signal_topic
+from sim_node.messages.topic import SENSOR_DATA, Qos
+from sim_node.simulation.brought import CommandRefused
+from sim_node.simulation.commander import checked_attitude, checked_thrust
+from sim_node.simulation.joint_setpoints import Setpoint, setpoints_of
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import shown
+from sim_node.world import JointCommands, World
+from sim_node.world.bases import Base
+from sim_node.world.bounds import fault
+from sim_node.world.signals import NamedSignal
+
+if TYPE_CHECKING:
+    from sim_node.ros.commands import CommandSink
+
+# None of a few commands may be lost. Setpoints are streams, for which publishers may be best effort or reliable.
+ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA
+
+
+# A topic, what its messages command as the functions of the row know it, and how long a command holds (s, 0 for ever).
+Target = tuple[str, Any, float]
+
+
+class CommandTopic(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        type: package/msg/Name of the messages.
+        qos: Quality of service of the subscription.
+        targets: Yields what is commanded in a world.
+        convert: Returns the command of a message for a part. Raises CommandRefused.
+        act: Brings a command for a part. Raises CommandRefused.
+    """
+
+    type: str
+    qos: Qos
+    targets: Callable[[CommandSink, World], Iterable[Target]]
+    convert: Callable[[CommandSink, Any, Any], Any]
+    act: Callable[[CommandSink, Any, Any], object]
+
+
+def _joint_groups(sink: CommandSink, world: World) -> Iterator[Target]:
+    for group in world.of(JointCommands):
+        if "joint_state" in group.accept:
+            yield (f"{sink.prefix}{group.name}/joint_commands".lstrip("/"), group.name, group.timeout)
+
+
+def _joints(kind: str, name: str, sink: CommandSink, world: World) -> Iterator[Target]:
+    for group in world.of(JointCommands):
+        for joint, kinds in sink.joints.groups.get(group.name, {}).items() if "float64" in group.accept else ():
+            if kind in kinds:
+                yield (topic_of(sink.prefix + joint, name), (group.name, joint, kind), group.timeout)
+
+
+def _bodies(sink: CommandSink, world: World) -> Iterator[Target]:
+    for each in world.body_commands:
+        yield (topic_of(sink.prefix + each.body, "wrench"), each.body, each.duration)
+
+
+def _multirotors(kind: str, name: str, sink: CommandSink, world: World) -> Iterator[Target]:
+    for each in world.vehicle_commands:
+        if kind in each.accept:
+            yield (topic_of(sink.prefix + each.vehicle, name), each.vehicle, each.timeout)
+
+
+def _bases(kind: str, name: str, sink: CommandSink, world: World) -> Iterator[Target]:
+    for base in world.of(Base):
+        if base.cmd_vel == kind:
+            yield (topic_of(sink.prefix + base.name, name), base, base.timeout)
+
+
+def _inputs(sink: CommandSink, world: World) -> Iterator[Target]:
+    for signal in world.of(NamedSignal):
+        if signal.input:
+            yield (signal_topic(signal, sink.prefix), signal.name, 0.0)
+
+
+def _data(sink: CommandSink, part: Any, message: Any) -> Any:
+    return message.data
+
+
+def _joint_state(sink: CommandSink, group: str, message: Any) -> list[Setpoint]:
+    given = {"position": message.position, "velocity": message.velocity, "effort": message.effort}
+    return setpoints_of(sink.joints.groups.get(group, {}), message.name, given)
+
+
+def _setpoint(sink: CommandSink, part: tuple[str, str, str], message: Any) -> list[Setpoint]:
+    group, joint, kind = part
+    return setpoints_of(sink.joints.groups.get(group, {}), [joint], {kind: [message.data]})
+
+
+def _wrench(sink: CommandSink, body: str, message: Any) -> tuple[str, FloatArray]:
+    force, torque = message.wrench.force, message.wrench.torque
+    return _frame(sink, message), np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+
+
+def _attitude(sink: CommandSink, vehicle: str, message: Any) -> FloatArray:
+    frame, fixed = _frame(sink, message), sink.loop.simulation.world.fixed_frame
+    if frame not in ("", fixed):
+        raise CommandRefused(f"the frame is {shown(frame)}; an attitude is in the fixed frame {fixed}")
+    q = message.pose.orientation
+    return checked_attitude(np.array([q.x, q.y, q.z, q.w]))
+
+
+def _frame(sink: CommandSink, message: Any) -> str:
+    """Return the name in the world of a message's frame."""
+    name: str = message.header.frame_id
+    return name if name in sink.loop.simulation.frames.names else name.removeprefix(sink.prefix)
+
+
+def _twist(sink: CommandSink, base: Base, message: Any) -> tuple[float, float, float]:
+    command = message.linear.x, message.linear.y, message.angular.z
+    if wrong := fault("cmd_vel", command):
+        raise CommandRefused(f"the twist {list(command)} {wrong}")
+    return command
+
+
+def _stamped_twist(sink: CommandSink, base: Base, message: Any) -> tuple[float, float, float]:
+    frame, allowed = message.header.frame_id, ("", base.body, sink.prefix + base.body)
+    if frame not in allowed:
+        raise CommandRefused(f"the frame is {shown(frame)}; a twist is along the axes of {allowed[-1]}")
+    return _twist(sink, base, message.twist)
+
+
+def _post(sink: CommandSink, part: Any, setpoints: list[Setpoint]) -> None:
+    sink.joints.post(setpoints)
+
+
+def _push(sink: CommandSink, body: str, command: tuple[str, FloatArray]) -> None:
+    sink.bodies.push(body, *command)
+
+
+def _spin(sink: CommandSink, vehicle: str, speeds: Sequence[float]) -> None:
+    sink.bodies.spin(vehicle, np.array(speeds))
+
+
+def _turn(sink: CommandSink, vehicle: str, attitude: FloatArray) -> None:
+    sink.pair_of(vehicle).put_first(attitude, sink.loop.simulation.time_ns)
+    _fly(sink, vehicle)
+
+
+def _lift(sink: CommandSink, vehicle: str, thrust: float) -> None:
+    sink.pair_of(vehicle).put_second(checked_thrust(thrust), sink.loop.simulation.time_ns)
+    _fly(sink, vehicle)
+
+
+def _fly(sink: CommandSink, vehicle: str) -> None:
+    """Follow the newest attitude with the newest thrust. Raises CommandRefused."""
+    try:
+        attitude, thrust, age_s = sink.pair_of(vehicle).complete(sink.loop.simulation.time_ns)
+    except ValueError as missing:
+        raise CommandRefused(str(missing)) from None
+    sink.bodies.turn(vehicle, attitude, thrust, age_s)
+
+
+def _drive(sink: CommandSink, base: Base, command: tuple[float, float, float]) -> None:
+    def act() -> None:
+        handle = sink.loop.simulation.vehicles.get(base.name)
+        if handle is not None:  # else a change has removed it
+            sink.trials.apply(base.name, max(map(abs, command)), partial(handle.cmd_vel, *command))
+
+    sink.newest.put(f"base {base.name}", act)
+
+
+def _set_signal(sink: CommandSink, name: str, value: float) -> None:
+    handle = sink.loop.simulation.signals.get(name)
+    if handle is None:  # a change has removed it
+        return
+    if (wrong := handle.fault(value)) is not None:
+        raise CommandRefused(wrong)
+
+    def act() -> None:
+        if (now := sink.loop.simulation.signals.get(name)) is not None:
+            sink.trials.apply(f"the signal {name}", abs(value), lambda: setattr(now, "value", value))
+
+    sink.newest.put(f"signal {name}", act)
+
+
+_FLOAT, _FLOATS = "std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray"
+_POSE, _TWIST, _STAMPED = (f"geometry_msgs/msg/{name}" for name in ("PoseStamped", "Twist", "TwistStamped"))
+COMMAND_TOPICS = (
+    CommandTopic("sensor_msgs/msg/JointState", STREAM, _joint_groups, _joint_state, _post),
+    CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "effort", "cmd_effort"), _setpoint, _post),
+    CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "position", "cmd_pos"), _setpoint, _post),
+    CommandTopic(_FLOAT, ONE_BY_ONE, partial(_joints, "velocity", "cmd_vel"), _setpoint, _post),
+    CommandTopic("geometry_msgs/msg/WrenchStamped", ONE_BY_ONE, _bodies, _wrench, _push),
+    CommandTopic(_FLOATS, STREAM, partial(_multirotors, "rotor_speeds", "command/motor_speed"), _data, _spin),
+    CommandTopic(_POSE, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/attitude"), _attitude, _turn),
+    CommandTopic(_FLOAT, STREAM, partial(_multirotors, "attitude", "setpoint_attitude/thrust"), _data, _lift),
+    # A base takes both types of twists, one of them as cmd_vel.
+    CommandTopic(_TWIST, STREAM, partial(_bases, "twist", "cmd_vel"), _twist, _drive),
+    CommandTopic(_STAMPED, STREAM, partial(_bases, "twist", "cmd_vel_stamped"), _stamped_twist, _drive),
+    CommandTopic(_STAMPED, STREAM, partial(_bases, "twist_stamped", "cmd_vel"), _stamped_twist, _drive),
+    CommandTopic(_TWIST, STREAM, partial(_bases, "twist_stamped", "cmd_vel_unstamped"), _twist, _drive),
+    CommandTopic(_FLOAT, ONE_BY_ONE, _inputs, _data, _set_signal),
+)

@@ -1,0 +1,263 @@
+"""Requests to a run, each declared once: services, commands, tools and the viewer's forms follow from the declaration.
+
+    @request("attach")
+    def attach(context: RequestContext, /, name: str, parent: str, *, pose: Pose | None = None) -> str:
+        \"\"\"Fix a body that floats free to a frame.
+
+        Args:
+            context: The run.
+            name: A body that floats free.
+            parent: A frame.
+            pose: Its pose in the frame.
+        \"\"\"
+
+The signature has the arguments, their types and defaults; those before the asterisk are positional on the command line.
+The docstring says what the request does, and what each argument is. The function returns a line about what it did.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+import numpy as np
+
+from sim_node.registry import Registry, calling_module
+from sim_node.text import did_you_mean, shown
+from sim_node.world.quantities import Flag, Number, Plain, Text, Whole, Word
+from sim_node.world.readers.numbers import from_euler
+
+F = TypeVar("F", bound=Callable[..., str])
+Check = Callable[[Mapping[str, Any]], object]
+# In place of the default of an argument that must be given.
+NEEDED: Any = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Floats(Plain):
+    """A list of finite numbers, of one of several lengths, which people write with commas."""
+
+    counts: tuple[int, ...]
+    meaning: str
+
+    def settled(self, found: Any, owner: str, key: str) -> list[float]:
+        """Return the numbers. Raises ValueError for others than are needed."""
+        are_finite = all(isinstance(each, int | float) and math.isfinite(each) for each in found)
+        if len(found) not in self.counts or not are_finite:
+            raise ValueError(f"{found} is not {self.meaning}")
+        return list(map(float, found))
+
+
+class PoseFloats(Floats):
+    """A position, or one with roll, pitch and yaw in degrees, or with a quaternion [x y z w]."""
+
+    def settled(self, found: Any, owner: str, key: str) -> list[float]:
+        """Return position and unit quaternion (7,). Raises ValueError."""
+        given = super().settled(found, owner, key)
+        if len(given) == 6:
+            return [*given[:3], *from_euler(np.radians(given[3:])).tolist()]
+        turn = given[3:] or [0.0, 0.0, 0.0, 1.0]
+        length = math.hypot(*turn)
+        if abs(length - 1.0) > 0.01:
+            raise ValueError(f"{found}: the quaternion's norm is {length:.6g}, a rotation needs 1")
+        return [*given[:3], *(part / length for part in turn)]
+
+
+class WordsOf(Plain):
+    """Words, which people write with spaces."""
+
+    def settled(self, found: Any, owner: str, key: str) -> list[str]:
+        """Return the words. Raises ValueError for anything else."""
+        if not all(isinstance(each, str) for each in found):
+            raise ValueError(f"{found} is not a list of words")
+        return list(found)
+
+
+class FileOf(Text):
+    """A file for the run to read: a path, a URI or a shipped name. The argument `text`, its content, may replace it."""
+
+
+class ContentOf(Text):
+    """The content of a file, which programs give in place of the file."""
+
+
+_POSE = "X,Y,Z in m; X,Y,Z,ROLL,PITCH,YAW with degrees; or X,Y,Z,QX,QY,QZ,QW"
+Pose = Annotated[list[float], PoseFloats((3, 6, 7), _POSE)]
+Twist = Annotated[list[float], Floats((6,), "VX,VY,VZ,WX,WY,WZ in m/s and rad/s")]
+Words = Annotated[list[str], WordsOf()]
+File = Annotated[str, FileOf()]
+Content = Annotated[str, ContentOf()]
+_HOLDS: Mapping[Any, Plain] = {str: Text(), bool: Flag(), int: Whole(), float: Number()}
+_NEEDED = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a request.
+
+    Attributes:
+        name: Its name.
+        kind: Its type: str, bool, int, float, list[float] or list[str].
+        holds: What it may be.
+        about: What it is.
+        default: Its default; NEEDED if it must be given.
+        is_positional: Whether it is given by its position on the command line.
+    """
+
+    name: str
+    kind: Any
+    holds: Plain
+    about: str
+    default: Any
+    is_positional: bool
+
+    def read(self, text: str) -> Any:
+        """Return the value that a person has written. Raises ValueError."""
+        if self.kind == list[str]:
+            return text.split()
+        try:
+            found = list(map(float, text.split(","))) if self.kind == list[float] else self.kind(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not {self._needed}") from None
+        return self.checked(found)
+
+    def checked(self, value: Any) -> Any:
+        """Return a value as the request takes it. Raises ValueError for another type, or one out of range."""
+        is_list = typing.get_origin(self.kind) is list
+        if is_list and not isinstance(value, str | bool | int | float):
+            return self.holds.settled(list(value), "", self.name)  # arrays come as arrays
+        if self.kind is float and type(value) is int:
+            value = float(value)
+        if is_list or type(value) is not self.kind:
+            raise ValueError(f"{value!r:.60} is not {self._needed}")
+        for _, fault in self.holds.faults(value):
+            raise ValueError(fault)
+        return value
+
+    @property
+    def _needed(self) -> str:
+        return self.holds.meaning if isinstance(self.holds, Floats) else _NEEDED.get(self.kind, "a list of words")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request.
+
+    Attributes:
+        name: Its name.
+        run: Carries it out: takes the context of a run and the arguments, and returns what it did.
+        summary: What it does, in one line.
+        note: What else there is to know.
+        arguments: Its arguments.
+        check: Checks arguments that need one another; raises ValueError.
+    """
+
+    name: str
+    run: Callable[..., str]
+    summary: str
+    note: str
+    arguments: tuple[Argument, ...]
+    check: Check
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it can be made without arguments."""
+        return not any(each.default is NEEDED or isinstance(each.holds, FileOf) for each in self.arguments)
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments as the function takes them. Raises ValueError."""
+        known, found = {each.name: each for each in self.arguments}, {}
+        for each in self.arguments:
+            if each.default is NEEDED and given.get(each.name) in (None, "", []):
+                raise ValueError(f"{self.name} needs {each.name}")
+        for name, value in given.items():
+            if name not in known:
+                allowed = ", ".join(known) or "nothing"
+                raise ValueError(f"{self.name} has no {shown(name)!r}{did_you_mean(name, known)} (allowed: {allowed})")
+            try:
+                found[name] = known[name].checked(value)
+            except ValueError as error:
+                raise ValueError(f"{shown(name)}: {error}") from None
+        self.check(found)
+        return found
+
+
+def _declared(name: str, function: Callable[..., str], check: Check) -> Request:
+    """Return what a function declares."""
+    text, _, rest = (inspect.getdoc(function) or "").partition("\n\nArgs:\n")
+    section = rest.partition("\n\n")[0]
+    abouts = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", section, re.MULTILINE))
+    hints = typing.get_type_hints(function, include_extras=True)
+    _, *own = inspect.signature(function).parameters.values()
+    arguments = tuple(_argument(each, hints[each.name], abouts.get(each.name, "")) for each in own)
+    summary, _, note = text.partition("\n")
+    return Request(name, function, summary, " ".join(note.split()), arguments, check)
+
+
+def _argument(parameter: inspect.Parameter, hint: Any, about: str) -> Argument:
+    """Return what a parameter of a function declares."""
+    # Of `Pose | None`, what it is if it is given.
+    hint = next((each for each in typing.get_args(hint) if typing.get_origin(each) is Annotated), hint)
+    kind, holds = typing.get_args(hint)[:2] if typing.get_origin(hint) is Annotated else (hint, _HOLDS.get(hint))
+    if typing.get_origin(hint) is Literal:
+        kind, holds = str, Word(typing.get_args(hint))
+    if not about or holds is None:
+        raise TypeError(f"argument {parameter.name}: a type that requests have and a line of docstring are needed")
+    about = " ".join(about.split()).rstrip(".")
+    about = about[0].lower() + about[1:] if about[1:2].islower() or about[1:2] == " " else about
+    if isinstance(holds, Floats):
+        about += f": {holds.meaning}"
+    elif isinstance(holds, Number) and math.isfinite(holds.high):
+        about += f", {holds.allowed()}"
+    is_positional = parameter.kind is not parameter.KEYWORD_ONLY
+    return Argument(parameter.name, kind, holds, about, parameter.default, is_positional)
+
+
+REQUESTS: Registry[str, Request] = Registry(
+    "request", shipped=("sim_node.session.requests",), group="sim_node.requests"
+)
+
+
+def request(name: str, check: Check = lambda given: None) -> Callable[[F], F]:
+    """Register a function as a request.
+
+    Args:
+        name: Its name, which is the verb of ~/change, the subcommand and the name of the tool.
+        check: Checks arguments that need one another; raises ValueError.
+
+    Returns:
+        The decorator.
+    """
+
+    def enter(function: F) -> F:
+        REQUESTS.add(name, module=calling_module())(_declared(name, function, check))
+        return function
+
+    return enter
+
+
+def carry_out(context: object, name: str, given: Mapping[str, Any]) -> str:
+    """Carry out a request.
+
+    Args:
+        context: The run; see `sim_node.session.requests.RequestContext`.
+        name: The request.
+        given: Its arguments.
+
+    Returns:
+        What it did.
+
+    Raises:
+        ValueError: There is no such request, or its arguments are wrong; and what the request raises.
+    """
+    if name not in REQUESTS:
+        raise ValueError(f"verb {shown(name)!r}; allowed: {', '.join(REQUESTS)}{did_you_mean(name, REQUESTS)}")
+    entry = REQUESTS[name]
+    done = entry.run(context, **entry.checked(given))
+    REQUESTS.expect(name, done, str, "a text")
+    return done

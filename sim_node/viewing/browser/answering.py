@@ -1,0 +1,21 @@
+"""Answers a person at the page: what was done, or why it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sim_node.plugins import blamed
+
+SHOWN_S = 5.0
+
+
+def answer(event: Any, act: Callable[[], object]) -> None:
+    """Do something, and show a text that it returns, or why it is refused, to whoever asked."""
+    title = "Done"
+    try:
+        text = act()
+    except Exception as refusal:  # of the run
+        title, text = "Not done", str(blamed(refusal) or refusal)
+    if isinstance(text, str) and event.client is not None:
+        event.client.add_notification(title, text, auto_close_seconds=SHOWN_S)
