@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +68,8 @@ def mujoco_fault() -> str:
 class _Glfw(ModuleType):
     """Stands for the module glfw, and imports it when it is first used.
 
-    MuJoCo imports it for windows that it seldom opens. That costs 0.2 s: glfw starts a Python for each of its libraries,
-    only to read its version, and cffi makes a parser of C.
+    MuJoCo imports it for windows that are seldom opened. That takes 0.2 s: glfw starts a Python for each library that
+    it finds, only to read its version, and cffi makes a parser of C.
     """
 
     def __getattr__(self, name: str) -> object:
@@ -81,7 +80,7 @@ class _Glfw(ModuleType):
 
 @contextmanager
 def _glfw_when_used() -> Iterator[None]:
-    """Let MuJoCo have glfw when it first uses it, unless MUJOCO_GL chooses it, for whether it works is then said now."""
+    """Let MuJoCo's import end without glfw; but if MUJOCO_GL is set, whether its back end works is seen now."""
     if "glfw" in sys.modules or os.environ.get(VARIABLE):
         yield
         return
