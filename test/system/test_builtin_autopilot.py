@@ -14,10 +14,11 @@ import psutil
 import pytest
 from claims import free_instance
 from diagnostic_msgs.msg import DiagnosticStatus
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import Imu

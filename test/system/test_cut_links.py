@@ -16,9 +16,10 @@ import psutil
 import pytest
 from claims import free_instance, free_port
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from waiting import PATIENCE
 

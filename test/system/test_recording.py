@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 import rclpy.qos as ros_qos
+from forked_programs import program
 from listening import listener
 from mcap.reader import make_reader
 from on_disk import on_disk
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.serialization import deserialize_message
 from recordings import EXCERPT
 from rosbags.rosbag2 import Reader
