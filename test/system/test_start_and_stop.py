@@ -23,7 +23,7 @@ from waiting import PATIENCE, until, until_ended
 from sim_node.nodes import executables
 
 # Seeded, so that a failure can be looked at again. From the first line of the command on, while it imports, until well
-# into the run. test_interrupt and test_interrupted try hundreds of moments in one process; the night has more here, too.
+# into the run. One moment for each signal here, for test_interrupted tries more in one process; three in the night.
 MOMENTS = random.Random(7)
 CASES = [
     pytest.param(number, MOMENTS.uniform(0.0, 2.25), marks=[pytest.mark.nightly] * (count > 0))
