@@ -29,9 +29,11 @@ test: .venv/.ready-for-tests
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types imports kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-# What runs the same code as make test: the other rows of its matrices, such as all shipped worlds, and long soaks.
+# What runs the same code as make test: the other rows of its matrices, such as all shipped worlds,
+# long soaks, and more examples of hypothesis.
 test-nightly: .venv/.ready-for-tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m nightly $(ARGS)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis $(ARGS)
 
 # What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.
 test-ros: .venv/.ready-for-tests

@@ -34,9 +34,12 @@ hypothesis.settings.register_profile(
     "project",
     deadline=None,
     derandomize=True,
+    max_examples=50,
     print_blob=True,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
+# What make test-nightly runs: other examples each night, and more.
+hypothesis.settings.register_profile("nightly", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 

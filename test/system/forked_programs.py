@@ -134,3 +134,9 @@ def program(command: Sequence[str | Path], **environment: str) -> Iterator[Progr
     """A program that is gone at the end, however the test ends."""
     with ended_after(ForkedProgram(command, **environment)) as running:
         yield running
+
+
+def finished(command: Sequence[str | Path]) -> tuple[int, str]:
+    """Run a program to its end. Return its exit code and its output."""
+    with program(command) as running:
+        return running.wait(), running.output
