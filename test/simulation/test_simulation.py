@@ -273,7 +273,7 @@ def test_same_world_and_seed_same_bytes_in_every_process(names: Sequence[str]) -
     with subprocess.Popen(
         [sys.executable, "-c", program],
         cwd=Path(__file__).parent,
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        env={**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
     ) as other:
