@@ -14,7 +14,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup dist docs test test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench stress pictures doctor lock changelog clean always
+.PHONY: run setup dist docs test test-nightly test-ros test-peers test-wheel test-times test-coverage lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 # With the viewer, whose address is printed first, unless ARGS has --no-view, or --view with a port.
 run: .venv/.ready
@@ -28,6 +28,12 @@ doctor: .venv/.ready
 test: .venv/.ready-for-tests
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types imports kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+# What runs the same code as make test: the other rows of its matrices, such as all shipped worlds,
+# long soaks, and more examples of hypothesis.
+test-nightly: .venv/.ready-for-tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m nightly $(ARGS)
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis $(ARGS)
 
 # What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.
 test-ros: .venv/.ready-for-tests

@@ -21,7 +21,7 @@ ROSDEP_KEYS = {
     "trimesh": "python3-trimesh-pip",
     "xacro": "xacro",
 }
-# Distributions whose names differ from the module's.
+# Distributions that bring a module, where their names differ from the module's.
 _DISTRIBUTIONS = {
     "serial": "pyserial",
     "PIL": "pillow",
@@ -29,6 +29,10 @@ _DISTRIBUTIONS = {
     "collada": "pycollada",
     "rerun": "rerun-sdk",
     "foxglove": "foxglove-sdk",
+    "yaml": "pyyaml",
+    **dict.fromkeys(("anyio", "pydantic", "starlette", "uvicorn"), "mcp"),
+    **dict.fromkeys(("lz4", "zstandard"), "mcap"),
+    **dict.fromkeys(("rich", "websockets"), "viser"),
 }
 # Message packages that PyPI lacks, which `sim_node build` builds.
 _BUILT = ("tf2_msgs", "simulation_interfaces")
@@ -39,7 +43,7 @@ WRONG_VERSIONS = {
     }
 }
 # Packages of ROS 2 whose names do not show it.
-_ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "tf2_py", "tf2_ros")
+_ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "rosidl_parser", "tf2_py", "tf2_ros")
 _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
 # Programs whose package has another name.
 _PROGRAM_PACKAGES = {"ros2": "ros2cli"}

@@ -34,9 +34,12 @@ hypothesis.settings.register_profile(
     "project",
     deadline=None,
     derandomize=True,
+    max_examples=50,
     print_blob=True,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
+# What make test-nightly runs: other examples each night, and more.
+hypothesis.settings.register_profile("nightly", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 
@@ -54,13 +57,14 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 # Markers of tests that `make test` skips, and why.
 ASKED_FOR = {
+    "nightly": "runs again what another test runs, for longer or for more cases",
     "peers": "needs other programs than set-up fetches",
     "wheel": "downloads packages into environments of its own",
 }
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skips what needs others' programs unless it is asked for, and says so; mixes what waits into what computes."""
+    """Skips what is run only when asked for, and says so; mixes what waits into what computes."""
     mix(items)
     for marker, reason in ASKED_FOR.items():
         if marker not in config.getoption("markexpr"):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
+from importlib.metadata import metadata, requires
 from pathlib import Path
 
 import pytest
 from waiting import PATIENCE
 
+import sim_node
 from sim_node.packages import ROSDEP_KEYS, how_to_install, missing_message, missing_program
+
+PACKAGE = Path(sim_node.__file__).parent
 
 ROOT = Path(__file__).parents[1]
 # Runs a node's executable where importing a module fails as if its package were not there.
@@ -55,6 +61,37 @@ def test_the_line_installs_into_the_python_that_lacks_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
     assert "rosdep install --from-paths src --ignore-src -y" in missing_message("pymavlink")
     assert missing_message("fastcrc").endswith("PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install 'fastcrc>=0.3'")
+
+
+def test_every_module_that_is_imported_is_installed_by_a_package_that_sim_node_requires(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not by its own name, if something else brings it: `pip install anyio` would not give anybody `sim_node mcp`."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
+    required = {re.split(r"[^\w.-]", each)[0].lower() for each in requires("sim_node") or ()}
+    extras = {f"sim_node[{extra}]" for extra in metadata("sim_node").get_all("Provides-Extra") or ()}
+    wanted = {}
+    for module in sorted(imported_modules()):
+        install = re.search(r"pip install '?([\w.\[\]-]+)", how_to_install(ImportError(name=module)))
+        assert install, module
+        wanted[module] = install[1].lower()
+    lacking = {module: name for module, name in wanted.items() if name not in required | extras}
+    assert lacking == {}
+    assert wanted["anyio"] == wanted["mcp"] == "sim_node[mcp]"
+    assert wanted["yaml"] == "pyyaml"
+
+
+def imported_modules() -> set[str]:
+    """The modules of others that sim_node imports when it runs, wherever it does."""
+    found = set()
+    sources = (path for path in PACKAGE.rglob("*.py") if "templates" not in path.parts)
+    for node in (node for path in sources for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    # For type checkers alone.
+    return found - set(sys.stdlib_module_names) - {"sim_node", "typing_extensions"}
 
 
 def test_without_any_ros_rclpy_is_what_is_missing() -> None:

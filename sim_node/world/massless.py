@@ -34,7 +34,6 @@ def undefined_joints(model: MjModel, qpos: FloatArray, carriers: Sequence[int]) 
         For each direction, the carrier's joint that takes most part in it; empty if all motions are defined.
     """
     import mujoco
-    from scipy.linalg import eigh
 
     if not len(carriers) or not model.nv:
         return []
@@ -43,7 +42,10 @@ def undefined_joints(model: MjModel, qpos: FloatArray, carriers: Sequence[int]) 
     heavy.body_inertia[carriers] = 1.0
     # What the model derives from them: bodies of one joint have a constant of their own.
     mujoco.mj_setConst(heavy, mujoco.MjData(heavy))
-    values, vectors = eigh(_mass_matrix(model, qpos), _mass_matrix(heavy, qpos))
+    # By the Cholesky factor of the heavy one, for scipy.linalg takes longer to import than a world to load.
+    root = np.linalg.inv(np.linalg.cholesky(_mass_matrix(heavy, qpos)))
+    values, vectors = np.linalg.eigh(root @ _mass_matrix(model, qpos) @ root.T)
+    vectors = root.T @ vectors
     own = np.isin(model.dof_bodyid, carriers)
     found = (int(np.argmax(np.abs(vectors[:, k]) * own)) for k in np.flatnonzero(values < _DEFINED).tolist())
     return list(dict.fromkeys(int(model.dof_jntid[dof]) for dof in found))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 # MuJoCo draws groups 0 to 2.
 HIDDEN_GROUP = 3
 VARIABLE = "MUJOCO_GL"
-GLFW = "PYGLFW_LIBRARY"
 # OpenGL back ends without a window and with one, and the packages of Debian and Ubuntu for them.
 OPENGL = {"egl": "libegl1 libgl1-mesa-dri libopengl0", "osmesa": "libosmesa6", "glfw": "libglfw3"}
 ALLOWED = f"{', '.join(OPENGL)}, off (no rendering), or unset"
@@ -49,7 +49,7 @@ def mujoco_fault() -> str:
     Call it before the first import.
     """
     try:
-        with _glfw_named():
+        with _glfw_when_used():
             import mujoco
     except ImportError as error:
         return f"which cannot be imported: {how_to_install(error)}"
@@ -64,24 +64,31 @@ def mujoco_fault() -> str:
     return f"but {wrong}" if wrong else ""
 
 
-@contextmanager
-def _glfw_named() -> Iterator[None]:
-    """Name the library that comes with the package glfw, which MuJoCo imports.
+class _Glfw(ModuleType):
+    """Stands for the module glfw, and imports it when it is first used.
 
-    Otherwise glfw starts a Python for each library that it finds, only to read its version: 0.07 s at each start.
+    MuJoCo imports it for windows that are seldom opened. That takes 0.2 s: glfw starts a Python for each library that
+    it finds, only to read its version, and cffi makes a parser of C.
     """
-    found = None if GLFW in os.environ or "mujoco" in sys.modules else importlib.util.find_spec("glfw")
-    session = "wayland" if os.environ.get("XDG_SESSION_TYPE") == "wayland" else "x11"
-    chosen = os.environ.get(f"{GLFW}_VARIANT", session).lower()
-    library = Path(found.origin).parent / chosen / "libglfw.so" if found and found.origin else None
-    if library is None or not library.is_file():
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # asked by the import system
+            raise AttributeError(name)
+        return getattr(importlib.import_module("glfw"), name)
+
+
+@contextmanager
+def _glfw_when_used() -> Iterator[None]:
+    """Let MuJoCo's import end without glfw; but if MUJOCO_GL is set, whether its back end works is seen now."""
+    if "glfw" in sys.modules or os.environ.get(VARIABLE):
         yield
         return
-    os.environ[GLFW] = str(library)
+    stand_in = sys.modules["glfw"] = _Glfw("glfw")
     try:
         yield
     finally:
-        del os.environ[GLFW]
+        if sys.modules.get("glfw") is stand_in:
+            del sys.modules["glfw"]
 
 
 def need_mujoco(source: str) -> None:

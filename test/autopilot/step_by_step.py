@@ -41,7 +41,8 @@ class Flown:
     """A vehicle of the world `guided` and its flight."""
 
     def __init__(self, parameters: VehicleParameters, dialect: Dialect = PX4) -> None:
-        self.simulation = Simulation(load("guided"), sensors=False)
+        # A timestep for each step: four would take twice as long, and show the same.
+        self.simulation = Simulation(load("guided").with_values({"physics.timestep": 0.004}), sensors=False)
         self.said: list[str] = []
         self.flight = self._flight(parameters, dialect)
         self._motors = self.simulation.vehicles["drone"].command

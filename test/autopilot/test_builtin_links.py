@@ -338,22 +338,25 @@ def by_hand(run: Run, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def test_a_link_that_is_cut_fifty_times_changes_nothing(run: Callable[..., Run]) -> None:
+@pytest.mark.parametrize("cuts", [8, pytest.param(50, marks=pytest.mark.nightly)])
+def test_a_link_that_is_cut_changes_nothing(cuts: int, run: Callable[..., Run]) -> None:
     """The flight is the very same as over a link that holds: the simulation waits, no step is missed or made twice."""
-    steady = run().path(6.0)
+    seconds = 2.0 + 0.08 * cuts
+    steady = run().path(seconds)
     broken = run(start=False)
     relay = Relay(SIMULATOR_PORT + broken.instance)
     process = by_hand(broken, "--sim", f"tcp:127.0.0.1:{relay.port}")
     try:
-        cut_at = set(np.random.default_rng(1).choice(np.arange(300, 1400), 50, replace=False).tolist())
+        steps = np.arange(300, round(250 * seconds) - 100)
+        cut_at = set(np.random.default_rng(1).choice(steps, cuts, replace=False).tolist())
 
         def cut(step: int) -> None:
             if step in cut_at:
                 relay.cut() if step % 2 else relay.cut_under_way()
 
-        flown = broken.path(6.0, cut)
-        assert relay.cuts == 50
-        assert broken.peer.wait.lost == 50
+        flown = broken.path(seconds, cut)
+        assert relay.cuts == cuts
+        assert broken.peer.wait.lost == cuts
         np.testing.assert_array_equal(flown, steady)
     finally:
         process.terminate()
@@ -434,6 +437,8 @@ def test_a_process_without_its_simulation_ends() -> None:
     process.stdout.close()
 
 
+# Three rounds of 48 s; test_builtin_flight flies missions in this process.
+@pytest.mark.nightly
 def test_the_default_world_flies_by_all_its_waypoints_and_on() -> None:
     """Within the radius that each waypoint gives, in the air until the end, and round again."""
     world = load("guided")

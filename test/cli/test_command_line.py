@@ -155,6 +155,8 @@ def test_a_new_world_runs_as_it_is(
     assert path.read_bytes() == before
 
 
+# Of pip's ten seconds; test_contributing and test_plugin_page import such packages.
+@pytest.mark.nightly
 def test_a_new_plugin_installs_and_passes_its_test(tmp_path: Path) -> None:
     """By pip, into a folder of its own."""
     assert main(["new", "plugin", "kite_sensors", "-o", str(tmp_path)]) == 0

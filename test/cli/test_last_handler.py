@@ -22,7 +22,7 @@ def run(words: str, redirection: str = "", unbuffered: str = "") -> subprocess.C
     return subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, env=environment, timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("words", ["check orbit", "tree orbit", "run orbit --no-ros --speed max --duration 1"])
 def test_a_full_disk_behind_standard_output(words: str, unbuffered: str) -> None:
     ran = run(words, "> /dev/full", unbuffered)

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -78,13 +79,20 @@ GRAPH = {
 REFUSED = {"teleop", "build"}
 
 
-def test_few_files_are_named_on_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command that is registered; whether it works with so little, or says what it lacks."""
+# Those that open most; the night has each command that is registered.
+OPENING = ("run", "replay", "bridge", "view", "render", "echo", "mcp", "check", "info", "export")
+
+
+@pytest.mark.parametrize("commands", [OPENING, pytest.param([*WORDS], marks=pytest.mark.nightly)], ids=["usual", "all"])
+def test_few_files_are_named_on_one_line(
+    commands: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it works with so little, or says what it lacks."""
     assert WORDS.keys() == set(SHIPPED)
     monkeypatch.chdir(tmp_path)
     assert main([*WORDS["run"].split(), "--record", "b"]) == 0
     (tmp_path / "errors").mkdir()
-    rows = [text.split() for text in WORDS.values()]
+    rows = [WORDS[command].split() for command in commands]
     program = [sys.executable, str(Path(__file__).with_name("limited.py")), "errors", "24"]
     ran = subprocess.run(program, input=json.dumps(rows), stdout=subprocess.PIPE, text=True, timeout=PATIENCE)
     codes = dict(map(json.loads, ran.stdout.splitlines()))

@@ -65,7 +65,7 @@ def script(tmp_path: Path) -> Path:
 def run(script: Path, *before: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*before, sys.executable, str(script)],
-        env={**os.environ, **environment},
+        env={**os.environ, "NUMBA_OPT": "0", **environment},  # it compiles sooner
         capture_output=True,
         text=True,
         check=False,
@@ -94,7 +94,7 @@ def test_the_user_s_cache_folder_stands_in_for_a_read_only_source(script: Path, 
     assert list((tmp_path / "cache").rglob("*.nbc"))
 
 
-@pytest.mark.parametrize("kept", [0, 20])
+@pytest.mark.parametrize("kept", [20, pytest.param(0, marks=pytest.mark.nightly)])
 def test_damaged_machine_code_is_compiled_anew(script: Path, kept: int) -> None:
     run(script)
     for path in (script.parent / "__pycache__").glob("*.nb?"):
@@ -168,7 +168,10 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("options", "named"), [("", "from algebra import SHIFT"), ('inline="always"', "")])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [("", "from algebra import SHIFT"), pytest.param('inline="always"', "", marks=pytest.mark.nightly)],
+)
 def test_code_is_compiled_anew_when_a_file_it_is_made_of_changes(tmp_path: Path, options: str, named: str) -> None:
     """Of kernels that are called, through others too, and of constants; as long as nothing changes it is kept."""
     user, algebra = tmp_path / "user.py", tmp_path / "algebra.py"

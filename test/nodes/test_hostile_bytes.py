@@ -30,7 +30,7 @@ from sim_node.ros.tf2 import Buffer, TransformListener
 from sim_node.ros.tf_statistics import TfStatistics
 from sim_node.spatial.tree import TransformTree
 
-MUTANTS = 20_000
+MUTANTS = 6_000
 
 
 def message(*children: str, x: float = 1.0, seconds: int = 1) -> bytes:

@@ -16,7 +16,7 @@ from sim_node.world import Body, Geometry, loads
 AIR = """
 world: air
 time: {step: 0.004}
-physics: {timestep: 0.001}
+physics: {timestep: 0.004}
 bodies:
   - {name: ground, geometry: [{plane: true}]}
 """

@@ -28,7 +28,7 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         for number, path in enumerate((os.devnull, order["out"], order["err"])):
-            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), number)
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
         os.chdir(order["folder"])
         os.environ.clear()
         os.environ.update(order["environment"])

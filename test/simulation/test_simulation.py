@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nightly import rows
 
 from sim_node.simulation import Simulation, Snapshot, State
 from sim_node.simulation.sensors import groups_of
@@ -27,6 +28,8 @@ from sim_node.world.locate import shipped_worlds
 SECOND = 1_000_000_000
 MS = 1_000_000
 WORLDS = shipped_worlds()
+# Every engine, kind of sensor and force is in these; the nightly tests run all worlds.
+USUAL = ("arm_on_cart", "buoys", "formation", "four_bar", "lidar_room", "orbit", "quadrotor")
 
 
 def pose(x: float) -> FloatArray:
@@ -236,7 +239,7 @@ def digests(simulation: Simulation, strides: Sequence[int] = STEPS) -> list[str]
     return found
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", rows(WORLDS, USUAL))
 def test_a_reset_run_is_the_first_run_and_another_seed_another(name: str) -> None:
     """The poses are of this world, so a longer run is another one. Seeds matter where there are sensors."""
     simulation = Simulation(shipped(name), 5)
@@ -250,28 +253,31 @@ def test_a_reset_run_is_the_first_run_and_another_seed_another(name: str) -> Non
     simulation.close()
 
 
-def beginnings() -> list[str]:
-    """The digest of a short run of each shipped world."""
+def beginnings(*names: str) -> list[str]:
+    """The digest of a short run of each of some worlds."""
     found = []
-    for name in WORLDS:
+    for name in names:
         simulation = Simulation(shipped(name), 5)
         found += digests(simulation, [1, 29])
         simulation.close()
     return found
 
 
-def test_same_world_and_seed_same_bytes_in_every_process() -> None:
+@pytest.mark.parametrize(
+    "names", [pytest.param(USUAL, id="usual"), pytest.param([*WORLDS], marks=pytest.mark.nightly, id="all")]
+)
+def test_same_world_and_seed_same_bytes_in_every_process(names: Sequence[str]) -> None:
     """Whatever the seed of Python's string hashes."""
-    program = "from test_simulation import *; print(*beginnings())"
+    program = f"from test_simulation import *; print(*beginnings{(*names,)})"
     # Not the seed of this process, which is random, or 0 under xdist.
     with subprocess.Popen(
         [sys.executable, "-c", program],
         cwd=Path(__file__).parent,
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        env={**os.environ, "PYTHONHASHSEED": "4711", "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,
     ) as other:
-        mine = beginnings()
+        mine = beginnings(*names)
         theirs, _ = other.communicate()
     assert theirs.split() == mine
 
@@ -299,7 +305,7 @@ def later(simulation: Simulation, strides: Sequence[int]) -> tuple[list[tuple[An
 STRIDES = st.lists(st.integers(0, 40), max_size=3)
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", rows(WORLDS, USUAL))
 def test_a_restored_run_gives_the_same_bytes(name: str) -> None:
     """Poses, noise, late readings and schedules: through pickle, in the same run and in one that was elsewhere."""
     # Reset for each example: to open cameras takes seconds.

@@ -1,4 +1,4 @@
-"""A short share of `make stress`: kept seeds and some hundred inputs for each door, always the same."""
+"""A short share of `make stress`: kept seeds and some inputs for each door, always the same."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from stress.doors.builtin import Running
 from stress.feeding import feed, made
 from stress.keeping import SEEDS, kept
 
-# So many each that hardly one takes more than a second; the full numbers are in stress/doors.
+# So few that hardly one takes half a second; the full numbers are in stress/doors.
 SHARE = {
-    "worlds": 40,
-    "csv": 120,
-    "x_xy": 40,
-    "mjcf": 40,
-    "urdf": 40,
-    "openplx": 40,
-    "missions": 300,
-    "tlogs": 150,
+    "worlds": 15,
+    "csv": 40,
+    "x_xy": 15,
+    "mjcf": 15,
+    "urdf": 15,
+    "openplx": 15,
+    "missions": 100,
+    "tlogs": 50,
     "mcap": 25,
     "sqlite": 30,
-    "tf": 2000,
-    "sensors": 500,
-    "bridge": 4000,
-    "builtin_ground": 1000,
-    "builtin_ground_px4": 1000,
-    "builtin_simulator": 1000,
-    "px4": 6000,
-    "ardupilot": 10_000,
-    "viewer": 1000,
-    "node": 400,
+    "tf": 800,
+    "sensors": 200,
+    "bridge": 1500,
+    "builtin_ground": 400,
+    "builtin_ground_px4": 400,
+    "builtin_simulator": 400,
+    "px4": 2500,
+    "ardupilot": 4000,
+    "viewer": 400,
+    "node": 100,
 }
 # Doors whose inputs are only sent: whether they were of use shows in `settle`.
 SENT = {"bridge", "builtin_ground", "builtin_ground_px4", "builtin_simulator", "px4", "ardupilot"}

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Protocol
 
 from waiting import PATIENCE
 
@@ -19,23 +20,42 @@ SIM_NODE = Path(sys.executable).parent / "sim_node"
 EXECUTABLE = Path(__file__).parents[2] / "scripts" / "simulation"
 
 
+class Started(Protocol):
+    """What tests use of subprocess.Popen."""
+
+    pid: int
+    stdout: IO[str] | None
+    returncode: int | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
+
 class Program:
     """A running program; its output is collected line by line."""
 
     def __init__(self, command: Sequence[str | Path], **environment: str) -> None:
         self.lines: list[str] = []
         self._grew = threading.Condition()
-        self.process = subprocess.Popen(
-            [str(part) for part in command],
+        everything = {**os.environ, "PYTHONUNBUFFERED": "1", **environment}
+        self.process = self.start([str(part) for part in command], everything)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def start(self, command: Sequence[str], environment: dict[str, str]) -> Started:
+        """Start it in a session of its own; it writes to one pipe."""
+        process: Started = subprocess.Popen(
+            command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            env=environment,
             start_new_session=True,
         )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        return process
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -73,7 +93,13 @@ class Program:
 @contextmanager
 def program(command: Sequence[str | Path], **environment: str) -> Iterator[Program]:
     """A program that is gone at the end, however the test ends."""
-    running = Program(command, **environment)
+    with ended_after(Program(command, **environment)) as running:
+        yield running
+
+
+@contextmanager
+def ended_after(running: Program) -> Iterator[Program]:
+    """Kill a program that has not ended by itself."""
     try:
         yield running
     finally:

@@ -14,8 +14,9 @@ import pytest
 import rclpy.qos as ros_qos
 from claims import free_instance
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from forked_programs import program
 from listening import listener
-from processes import program, sim_node
+from processes import sim_node
 
 WORLD = """\
 time: {{step: 0.002}}

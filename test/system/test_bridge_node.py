@@ -18,12 +18,13 @@ import numpy as np
 import pytest
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3Stamped
 from in_process import exit_code
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
 from peer import COPTER_MODES, CoSimulator, peer
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy

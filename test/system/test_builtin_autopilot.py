@@ -14,10 +14,11 @@ import psutil
 import pytest
 from claims import free_instance
 from diagnostic_msgs.msg import DiagnosticStatus
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import Imu
@@ -192,7 +193,7 @@ def test_every_topic_has_one_publisher_and_is_known_from_the_world(tmp_path: Pat
 
 @pytest.mark.usefixtures("ros_domain")
 def test_killed_in_flight_it_is_back_and_lands(tmp_path: Path) -> None:
-    with drone(tmp_path, "--speed", "2") as (node, flown, _):
+    with drone(tmp_path, "--speed", "4") as (node, flown, _):
         ears = flown.ears
         assert ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=True)).success
         flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=3.0))

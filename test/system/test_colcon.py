@@ -9,11 +9,13 @@ import pytest
 import rclpy.qos as ros_qos
 from installing import ROOT, WAYS, Installation, copy_sources, install, own_path, run, venv_command
 from listening import listener
+from nightly import rows
 from processes import program
 from tf2_msgs.msg import TFMessage
 
 
-@pytest.fixture(scope="module", params=WAYS)
+# The night also has a symbolic link to the sources, and pip, which make test-wheel uses too.
+@pytest.fixture(scope="module", params=rows(WAYS, usual=("colcon",)))
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installation:
     return install(request.param, tmp_path_factory.mktemp("ws"))
 

@@ -12,9 +12,10 @@ import pytest
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from listening import Listener, listener
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from std_msgs.msg import Float64, Float64MultiArray
 from tf2_msgs.msg import TFMessage
 

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from forked_programs import program
 from geometry_msgs.msg import Twist, TwistStamped
 from listening import listener
 from nav_msgs.msg import Odometry
-from processes import program, sim_node
+from processes import sim_node
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from waiting import PATIENCE

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forked_programs import program
 from listening import listener
-from processes import program, sim_node
+from processes import sim_node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 

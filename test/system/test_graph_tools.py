@@ -12,9 +12,10 @@ import yaml
 
 pytest.importorskip("rclpy", reason="needs rclpy")
 
+from forked_programs import program
 from geometry_msgs.msg import PointStamped, Twist
 from listening import Listener, listener
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import rclpy.qos as ros_qos
+from forked_programs import program
 from listening import Listener, listener
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from scipy.interpolate import CubicHermiteSpline
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64

@@ -69,7 +69,7 @@ async def refusal(client: Client, tool: str, **arguments: Any) -> str:
 async def until_vehicle(client: Client) -> None:
     with anyio.fail_after(PATIENCE_S):
         while (await client.call_tool("telemetry", {})).is_error:
-            pass
+            await anyio.sleep(0.1)
 
 
 async def truth(client: Client) -> list[float]:
@@ -106,7 +106,7 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
             assert shipped["message"] == f"spawned my_{name}"
         with anyio.fail_after(PATIENCE_S):
             while (await client.call_tool("query_tf_tree", {"target": "map", "source": "crate/crate"})).is_error:
-                pass
+                await anyio.sleep(0.1)
         placed = await answer(client, "set", what=["crate"], pose=[0.0, 40.0, 0.5])
         assert placed["message"] == "set crate"
         assert (await answer(client, "remove", name="crate"))["message"] == "removed crate"
@@ -124,7 +124,7 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
         assert (await answer(client, "flight_command", command="takeoff", height=3.0))["status"] == "accepted"
         with anyio.fail_after(PATIENCE_S):
             while (await truth(client))[2] < home[2] + 2.5:
-                pass
+                await anyio.sleep(0.1)
         parts: list[float] = []
 
         async def progress(part: float, total: float | None, text: str | None) -> None:
@@ -147,7 +147,7 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
             await client.call_tool("flight_goto", {"x": -40.0, "y": 2.0, "z": 4.0})
         with anyio.fail_after(PATIENCE_S):  # the vehicle stops
             while abs((await answer(client, "telemetry"))["speed"]) > 0.3:
-                pass
+                await anyio.sleep(0.1)
         assert (await truth(client))[0] > -30.0
 
         begun.extend(simulations())
@@ -155,7 +155,7 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
         begun[0].kill()
         with anyio.fail_after(PATIENCE_S):
             while not (await client.call_tool("telemetry", {})).is_error:
-                pass
+                await anyio.sleep(0.1)
         assert "has ended, with exit code -9" in await refusal(client, "flight_command", command="land")
 
     served(folder, str(world), "--allow-flight", act=act)
@@ -205,7 +205,7 @@ def test_two_clients_over_http_and_a_token(tmp_path: Path, ros_domain: int, monk
             ):
                 with anyio.fail_after(PATIENCE_S):
                     while (await one.call_tool("query_tf_tree", {})).is_error:
-                        pass
+                        await anyio.sleep(0.1)
                 found: list[dict[str, Any]] = []
 
                 async def ask(client: Client) -> None:
@@ -244,7 +244,7 @@ def test_a_thousand_calls(tmp_path: Path, ros_domain: int) -> None:
     async def act(client: Client) -> None:
         with anyio.fail_after(PATIENCE_S):
             while (await client.call_tool("query_tf_tree", {})).is_error:
-                pass
+                await anyio.sleep(0.1)
 
         async def some(first: int) -> None:
             for number in range(first, 1000, 4):

@@ -8,15 +8,18 @@ import socket
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
+from forked import Forks, forks
+from forked_programs import program
 from listening import listener
 from page import opened
-from plugins import CONVEYOR, HALL, SITE, command, conveyor, python
-from processes import program, sim_node
+from plugins import CONVEYOR, HALL, SITE, conveyor
+from processes import sim_node
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from rosbags.rosbag2 import Reader
@@ -51,10 +54,27 @@ def hall(tmp_path: Path) -> Path:
     return path
 
 
+FORKED: list[Forks] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked() -> Iterator[None]:
+    with forks() as made:
+        FORKED.append(made)
+        yield
+        FORKED.clear()
+
+
 def in_python(folder: Path, code: str) -> None:
-    """Run Python in a process that finds the plug-in from its start."""
-    done = python(folder, "-c", IMPORTS + textwrap.dedent(code))
-    assert done.returncode == 0, done.stderr
+    """Run Python in a process that finds the plug-in before any other module is looked for."""
+    ended, errors = FORKED[0].python(folder, IMPORTS + textwrap.dedent(code), site=SITE)
+    assert ended == 0, errors
+
+
+def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run sim_node to its end in a folder, where the plug-in is installed."""
+    code, errors = FORKED[0].run(folder, *words, site=SITE)
+    return subprocess.CompletedProcess(words, code, (folder / "out").read_text(), errors)
 
 
 def distance(seconds: float) -> float:

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy.qos as ros_qos
+from forked_programs import program
 from geometry_msgs.msg import InertiaStamped, TwistStamped
 from installing import ROOT, own_path
 from listening import listener
-from processes import EXECUTABLE, Program, program, sim_node
+from processes import EXECUTABLE, Program, sim_node
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 from waiting import until

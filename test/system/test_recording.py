@@ -5,24 +5,23 @@ from __future__ import annotations
 import itertools
 import signal
 import struct
-import subprocess
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import rclpy.qos as ros_qos
+from forked_programs import finished, program
 from listening import listener
 from mcap.reader import make_reader
 from on_disk import on_disk
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.serialization import deserialize_message
 from recordings import EXCERPT
 from rosbags.rosbag2 import Reader
 from std_msgs.msg import Int64, String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
-from waiting import PATIENCE
 
 from sim_node.recording.opening import open_bag
 
@@ -48,9 +47,9 @@ def test_a_node_and_a_run_without_ros_record_the_same(tmp_path: Path) -> None:
     """The bytes of every message of two simulated seconds, topic by topic."""
     for how, folder in (["--no-ros"], "alone"), ([], "node"):
         command = sim_node("run", "quadrotor", "--speed", "max", "--duration", "2", "--record", tmp_path / folder, *how)
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-        assert ran.returncode == 0, ran.stderr
-        assert f"messages to {tmp_path / folder}" in ran.stdout
+        code, output = finished(command)
+        assert code == 0, output
+        assert f"messages to {tmp_path / folder}" in output
     alone, node = by_topic(tmp_path / "alone"), by_topic(tmp_path / "node")
     assert {"/clock", "/tf", "/tf_static", "/drone/imu/data_raw", "/drone/truth/odom"} <= set(alone)
     assert alone == node
@@ -79,10 +78,10 @@ def test_what_is_received_is_what_is_recorded(tmp_path: Path, messages: str) -> 
 def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> None:
     (tmp_path / "precious").write_text("x")
     command = sim_node("run", "orbit", "--duration", "1", "--record", tmp_path, *how)
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert ran.returncode == 2
-    assert "exists; a recording needs a new folder" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    code, output = finished(command)
+    assert code == 2
+    assert "exists; a recording needs a new folder" in output
+    assert "Traceback" not in output
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
 
 
@@ -97,8 +96,8 @@ def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> No
 )
 def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], message: str) -> None:
     given = [str(tmp_path / "bag") if each == "DIR" else each for each in arguments]
-    ran = subprocess.run(sim_node("run", "orbit", "--no-ros", *given), capture_output=True, text=True, timeout=PATIENCE)
-    assert (ran.returncode, message in ran.stderr) == (2, True), ran.stderr
+    code, output = finished(sim_node("run", "orbit", "--no-ros", *given))
+    assert (code, message in output) == (2, True), output
     assert not (tmp_path / "bag").exists()
 
 
@@ -107,10 +106,10 @@ def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], messag
 def test_a_misspelt_topic_of_a_run_is_refused(tmp_path: Path, how: list[str]) -> None:
     command = sim_node("run", "orbit", "--duration", "1", "--speed", "max", "--record", tmp_path / "bag", *how)
     command += ["--topics", "/tff", "/tf*"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert ran.returncode == 2, ran.stderr
-    assert ran.stderr.count("no topic matches") == 1
-    assert f"{tmp_path / 'bag'}: no topic matches /tff; did you mean /tf?" in ran.stderr
+    code, output = finished(command)
+    assert code == 2, output
+    assert output.count("no topic matches") == 1
+    assert f"{tmp_path / 'bag'}: no topic matches /tff; did you mean /tf?" in output
     assert not (tmp_path / "bag").exists()
 
 
@@ -152,9 +151,9 @@ def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
 def test_a_run_ends_with_its_recording_where_asked(tmp_path: Path) -> None:
     command = sim_node("run", "quadrotor", "--no-ros", "--speed", "max", "--record", tmp_path / "bag")
     command += ["--max-disk", "0.3", "--when-full", "end"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert ran.returncode == 1
-    assert ran.stderr.count("recording stopped: the bag has reached its limit of 300000 bytes") == 1
+    code, output = finished(command)
+    assert code == 1
+    assert output.count("recording stopped: the bag has reached its limit of 300000 bytes") == 1
     assert sum(path.stat().st_size for path in (tmp_path / "bag").iterdir()) <= 300_000
     with Reader(tmp_path / "bag") as reader:
         assert reader.message_count > 100
@@ -164,8 +163,8 @@ def test_a_run_ends_with_its_recording_where_asked(tmp_path: Path) -> None:
 def test_telemetry_is_recorded_by_the_bridge(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     command = sim_node("bridge", "--tlog", EXCERPT, "--speed", "max", "--ros-args", "-p", f"record:={folder}")
-    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE)
-    assert ran.returncode == 0, ran.stderr
+    code, output = finished(command)
+    assert code == 0, output
     with Reader(folder) as reader:
         found = {each.topic: each.msgtype for each in reader.connections if each.msgcount}
     assert found["/vehicle1/imu/data"] == "sensor_msgs/msg/Imu"
@@ -207,8 +206,8 @@ def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
 
 
 def test_live_is_asked_for_by_name(tmp_path: Path) -> None:
-    ran = subprocess.run(sim_node("record", tmp_path / "bag"), capture_output=True, text=True, timeout=PATIENCE)
-    assert (ran.returncode, "record requires --live" in ran.stderr) == (2, True)
+    code, output = finished(sim_node("record", tmp_path / "bag"))
+    assert (code, "record requires --live" in output) == (2, True)
 
 
 @pytest.mark.usefixtures("ros_domain")

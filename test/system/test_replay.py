@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from in_process import exit_code
 from listening import Listener, listener
 from on_disk import on_disk
-from processes import SIM_NODE, Program, handles, program, sim_node
+from processes import SIM_NODE, Program, handles, sim_node
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -386,7 +388,7 @@ MOMENTS = random.Random(11)
     "how", [["--loop"], ["--loop", "--rate", "max"], ["--step", "--clock"], ["--wait", "/pose"]], ids=" ".join
 )
 def test_a_signal_at_any_moment_ends_it(flight: Path, how: list[str], number: int) -> None:
-    with program(sim_node("replay", flight, *how)) as running:
+    with processes.program(sim_node("replay", flight, *how)) as running:
         until(lambda: handles(running.process.pid, number), "Python has started, and our handlers are there")
         time.sleep(MOMENTS.uniform(0.0, 2.75))  # the moment is the point of the test
         code = running.stop(number)

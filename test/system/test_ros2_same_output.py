@@ -6,9 +6,10 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
+from forked_programs import program
 from installing import own_path
 from listening import Listener, listener
-from processes import program, sim_node
+from processes import sim_node
 
 pytest.importorskip("rclpy", reason="needs rclpy")
 

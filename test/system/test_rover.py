@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from claims import free_instance
 from diagnostic_msgs.msg import DiagnosticStatus
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from listening import listener
 from nav_msgs.msg import Odometry
-from processes import program, sim_node
+from processes import sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger

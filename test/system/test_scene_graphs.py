@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forked_programs import program
 from listening import listener
 from page import Page, opened
-from processes import SIM_NODE, program
+from processes import SIM_NODE
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage

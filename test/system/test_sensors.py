@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy.qos as ros_qos
+from forked_programs import program
 from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
 from listening import listener
 from nav_msgs.msg import Odometry
-from processes import program, sim_node
+from processes import sim_node
 from sensor_msgs.msg import (
     CameraInfo,
     FluidPressure,

@@ -12,10 +12,11 @@ import pytest
 import rclpy
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticStatus
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from peer import HOME, CoSimulator, peer
-from processes import program, sim_node
+from processes import sim_node
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Float64, String

@@ -14,9 +14,10 @@ import pytest
 
 pytest.importorskip("simulation_interfaces.srv", reason="needs its messages: sim_node build simulation_interfaces")
 
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped, Vector3
 from listening import Listener, listener
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from rclpy.action import ActionClient
 from simulation_interfaces.action import SimulateSteps
 from simulation_interfaces.msg import (

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy.qos as ros_qos
+from forked_programs import program
 from listening import listener
-from processes import program, sim_node
+from processes import sim_node
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock

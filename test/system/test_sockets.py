@@ -14,7 +14,8 @@ from typing import NamedTuple
 import psutil
 import pytest
 from claims import DDS_PORTS, FIRST_DDS_PORT, free_instance, free_port
-from processes import Program, program, sim_node
+from forked_programs import program
+from processes import Program, sim_node
 from waiting import until
 
 from sim_node.cli.commands import SHIPPED

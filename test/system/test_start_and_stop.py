@@ -23,9 +23,13 @@ from waiting import PATIENCE, until, until_ended
 from sim_node.ros import executables
 
 # Seeded, so that a failure can be looked at again. From the first line of the command on, while it imports, until well
-# into the run.
+# into the run. One moment for each signal here, for test_interrupted tries more in one process; three in the night.
 MOMENTS = random.Random(7)
-CASES = [(number, MOMENTS.uniform(0.0, 2.25)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(3)]
+CASES = [
+    pytest.param(number, MOMENTS.uniform(0.0, 2.25), marks=[pytest.mark.nightly] * (count > 0))
+    for number in (signal.SIGINT, signal.SIGTERM)
+    for count in range(3)
+]
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import rclpy
+from forked_programs import program
 from geometry_msgs.msg import TransformStamped
 from listening import Listener, listener
-from processes import program, sim_node
+from processes import sim_node
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.time import Time

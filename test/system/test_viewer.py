@@ -15,8 +15,9 @@ from urllib.parse import urlparse
 import numpy as np
 import psutil
 import pytest
+from forked_programs import program
 from PIL import Image
-from processes import Program, program, sim_node
+from processes import Program, sim_node
 from robot_topics import transforms, written
 from waiting import PATIENCE, until_ended
 

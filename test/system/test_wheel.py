@@ -18,7 +18,8 @@ from waiting import PATIENCE
 from sim_node.cli.commands import SHIPPED
 from sim_node.simulation.requests import REQUESTS
 
-pytestmark = pytest.mark.wheel
+# To make an environment and compile its kernels takes long on a busy machine.
+pytestmark = [pytest.mark.wheel, pytest.mark.timeout(7200)]
 ROOT = Path(__file__).parents[2]
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
 SCRIPT = "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n"

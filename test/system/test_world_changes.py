@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("rclpy", reason="needs rclpy")
 
 from claims import free_instance
+from forked_programs import program
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
-from processes import program, sim_node
+from processes import sim_node
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import qos_profile_sensor_data

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from mujoco_schema import Choice
+from nightly import rows
 
 from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.world import World, WorldError, lay_out, load, loads
@@ -200,7 +201,13 @@ def choices_of(section: str) -> tuple[list[Choice], list[str]]:
     return [*found.values(), *by_class], others
 
 
-@pytest.mark.parametrize("section", sorted(SECTIONS.keys() - {"default", "keyframe"}))
+# The sections with most attributes, which take the most time, are left to the night: all are read by the same code.
+NIGHTLY = {"actuator", "asset", "body", "sensor"}
+
+
+@pytest.mark.parametrize(
+    "section", rows(sections := sorted(SECTIONS.keys() - {"default", "keyframe"}), usual={*sections} - NIGHTLY)
+)
 def test_whatever_mujoco_knows_counts_or_is_reported(section: str, path: Path) -> None:
     """The schema is MuJoCo's own, and so is what each attribute changes: the arrays of the compiled model."""
     choices, others = choices_of(section)
