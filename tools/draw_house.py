@@ -26,14 +26,16 @@ def floors() -> list[list[str]]:
     """The rooms of each floor, from the top: the contract that `make imports` holds."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(each["layers"] for each in contracts if each["type"] == "layers")
-    rooms = [re.findall(r"sim_node\.(\w+)", layer) for layer in layers]
-    return [[room for room in floor if (ROOT / "sim_node" / room).is_dir()] for floor in rooms]
+    floors = [re.findall(r"sim_node\.(\w+)", layer) for layer in layers]
+    rooms = [[room for room in floor if (ROOT / "sim_node" / room).is_dir()] for floor in floors]
+    above = [f"extensions.{path.parent.name}" for path in sorted((ROOT / "sim_node").glob("extensions/*/__init__.py"))]
+    return [above if floor == ["extensions"] else floor for floor in rooms if floor]
 
 
 def lines_of(room: str) -> int:
     """Lines of code of a room, without blanks and comments."""
     found = 0
-    for path in (ROOT / "sim_node" / room).rglob("*.py"):
+    for path in (ROOT / "sim_node" / room.replace(".", "/")).rglob("*.py"):
         tokens = tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
         found += len({token.start[0] for token in tokens if token.type not in _SKIPPED})
     return found
@@ -52,12 +54,13 @@ def main() -> None:
         x = 500 - (sum(widths.values()) + GAP * (len(rooms) - 1)) / 2
         for room, size in sizes.items():
             places[room] = (x, y, widths[room])
+            colour = "#f6f1e6" if "." in room else "#eef3f8"
             parts.append(
-                f'<rect x="{x:.1f}" y="{y}" width="{widths[room]:.1f}" height="{ROOM}" rx="6" fill="#eef3f8" '
+                f'<rect x="{x:.1f}" y="{y}" width="{widths[room]:.1f}" height="{ROOM}" rx="6" fill="{colour}" '
                 f'stroke="{svg.FAINT}"/>'
             )
             middle = x + widths[room] / 2
-            parts.append(svg.text(middle, y + 18, room, anchor="middle", bold=True))
+            parts.append(svg.text(middle, y + 18, room.rpartition(".")[2], anchor="middle", bold=True))
             parts.append(svg.text(middle, y + 33, f"{size / 1000:.1f} k lines", "#66788a", "middle"))
             x += widths[room] + GAP
     arrows = []
@@ -69,7 +72,9 @@ def main() -> None:
                 start, end = (x + width / 2, y + ROOM), (left + breadth / 2, below)
                 if below > y:
                     arrows.append(svg.line([start, end], "#c9d4df", 1))
-    title = svg.text(500, 24, "Rooms import only from lower floors", anchor="middle", bold=True)
+    title = svg.text(
+        500, 24, "Rooms import only from lower floors; extensions, above, import the core", anchor="middle", bold=True
+    )
     svg.write_page(
         path, "The rooms of sim_node on their floors, with what imports what", "\n".join([title, *arrows, *parts])
     )

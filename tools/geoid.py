@@ -17,7 +17,7 @@ import egm96  # type: ignore[import-not-found, unused-ignore]
 import numpy as np
 
 STEP = 0.25  # degrees
-OUT = Path(__file__).parents[1] / "sim_node" / "frames" / "egm96_15.npz"
+OUT = Path(__file__).parents[1] / "sim_node" / "spatial" / "frames" / "egm96_15.npz"
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ PACKAGES = (
     *("builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "nav_msgs", "rosgraph_msgs", "sensor_msgs"),
     *("std_msgs", "tf2_msgs", "visualization_msgs"),
 )
-OUT = Path(__file__).parents[1] / "sim_node" / "wire" / "standard_messages.txt"
+OUT = Path(__file__).parents[1] / "sim_node" / "messages" / "standard_messages.txt"
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from sim_node.world import (
     WorldWarning,
     load,
 )
+from sim_node.world.bodies import Marker
 
 CUBE = (
     "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1)) + "f 1 2 4\nf 1 3 4\nf 5 6 8\nf 1 5 6\n"
@@ -104,11 +105,11 @@ def test_a_world_with_other_values_is_recorded_as_it_is(tmp_path: Path) -> None:
 def test_a_world_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     world = World(
         "w",
-        bodies=(Body("b", "map", anchor=np.array([1.0, 0.0, 0.0])),),
+        bodies=(Body("b", "map", marker=Marker("omc", 1)),),
         frames=(StaticFrame("a", "b", np.array([0.0] * 6 + [1.0])),),
     )
     with pytest.warns(
-        WorldWarning, match=r"world 'w' is not recorded: bodies\[0\]\.anchor: a world file cannot express anchor"
+        WorldWarning, match=r"world 'w' is not recorded: bodies\[0\]\.marker: a world file cannot express marker"
     ):
         (about,) = attachments_of(world, 0, False)
-    assert json.loads(about.data)["unwritten"] == ["bodies[0].anchor: a world file cannot express anchor"]
+    assert json.loads(about.data)["unwritten"] == ["bodies[0].marker: a world file cannot express marker"]

@@ -13,7 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.schema import SCHEMAS
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 def add_resources(server: MCPServer[Any]) -> None:

@@ -22,7 +22,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.world.problems import RunFailed, Where, WorldError
 
 _NEEDED = "a world in Python ends with world.run(system, sim_time_step=...)"
-_PACKAGE = Path(__file__).resolve().parents[1]
+_PACKAGE = Path(__file__).resolve().parents[2]
 _LIBRARIES = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib"))
 _INSTALLED = ("site-packages", "dist-packages")
 

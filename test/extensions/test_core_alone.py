@@ -1,0 +1,99 @@
+"""The core without its extensions: all taken away at once, and each alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from waiting import PATIENCE
+
+import sim_node
+
+ROOT = Path(sim_node.__file__).parent
+EXTENSIONS = sorted(path.parent.name for path in ROOT.glob("extensions/*/__init__.py"))
+# Rooms of the core, whose tests need no extension.
+TESTS = ("assembly", "control", "frames", "geometry", "physics", "sensors", "simulation", "tree", "wire")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sim_node
+for found in pkgutil.walk_packages(sim_node.__path__, "sim_node.", lambda name: None):
+    if not found.name.startswith(("sim_node.extensions", "sim_node.__main__")):
+        importlib.import_module(found.name)
+"""
+USE = """
+import sys
+from sim_node.cli.main import main
+for words in {orders}:
+    code = main(words)
+    assert code == 0, (words, code)
+"""
+
+
+def without(tmp_path: Path, *gone: str) -> dict[str, str]:
+    """Return the environment of a tree without some extensions, and without their entry points."""
+    shutil.copytree(ROOT, tmp_path / "sim_node", copy_function=os.link)  # with compiled kernels
+    for name in ("config", "package.xml"):
+        (tmp_path / name).symlink_to(ROOT.parent / name)
+    for name in gone:
+        shutil.rmtree(tmp_path / "sim_node" / "extensions" / name)
+    metadata = tmp_path / "sim_node-0.1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sim_node\nVersion: 0.1.0\n")
+    installed = subprocess.check_output(
+        [
+            sys.executable,
+            "-c",
+            "import importlib.metadata as m; print(m.distribution('sim_node').read_text('entry_points.txt'))",
+        ],
+        text=True,
+    )
+    kept = [line for line in installed.splitlines() if not any(f".extensions.{name}" in line for name in gone)]
+    (metadata / "entry_points.txt").write_text("\n".join(kept))
+    return {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+
+def run(environment: dict[str, str], code: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_room_of_the_core_is_imported_and_used_without_any_extension(tmp_path: Path) -> None:
+    environment = without(tmp_path, *EXTENSIONS)
+    run(environment, IMPORT_ALL, tmp_path)
+    bag = str(tmp_path / "bag")
+    orders = [
+        ["check", "quadrotor", "lidar_room", "arm"],
+        ["run", "quadrotor", "--no-ros", "--speed", "max", "--duration", "0.2", "--record", bag],
+        ["info", bag],
+        ["doctor"],
+    ]
+    printed = run(environment, USE.format(orders=orders), tmp_path)
+    assert "quadrotor: valid" in printed
+    assert "plug-ins" not in printed, "the shipped entry points of extensions are not those of others"
+    refused = subprocess.run(
+        [sys.executable, "-m", "sim_node", "check", "a.openplx"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", [*EXTENSIONS, "all"])
+def test_the_tests_of_the_core_pass_without_an_extension(name: str, tmp_path: Path) -> None:
+    environment = without(tmp_path, *(EXTENSIONS if name == "all" else [name]))
+    folders = [str(ROOT.parent / "test" / folder) for folder in TESTS]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", *folders], env=environment, cwd=ROOT.parent, check=False
+    )
+    assert done.returncode == 0
