@@ -88,7 +88,7 @@ def graph_names(world: World) -> Iterator[GraphName]:
         yield GraphName(f"/{topic.name}", "topic", topic.type, f"the signal {signal.name}", signal.place)
     for part in RUN_PARTS.values():
         for topic, owner, place in part.topics(world):
-            yield GraphName(topic.name, "topic", topic.type, owner, place)
+            yield GraphName(f"/{topic.name.lstrip('/')}", "topic", topic.type, owner, place)
     for instance, name in flown_by_builtin(world).items():
         yield from _bridged(instance, name, carriers[name])
 
@@ -102,7 +102,7 @@ def _bridged(instance: int, vehicle: str, place: Place) -> Iterator[GraphName]:
     except ImportError:
         return  # without pymavlink there is no bridge
     for topic in telemetry:
-        yield GraphName(topic.name, "topic", topic.type, owner, place)
+        yield GraphName(f"/{topic.name.lstrip('/')}", "topic", topic.type, owner, place)
     for name in (RESULTS, WAYPOINTS):
         yield GraphName(f"/{namespace}/{name}", "topic", "", owner, place)
     for name in SERVICES:

@@ -604,6 +604,59 @@ with Session(world(text), paused=True) as session:
     assert session.simulation.bodies["ball"].twist.tolist() == [0.0, 0.0, 2.5, 0.0, 0.0, 0.0]
 """,
     ),
+    "sinks, topics and files of runs, or what ends one": Example(
+        """
+from sim_node.messages.encoding import encode
+from sim_node.messages.topic import Qos, Topic
+from sim_node.session.run_parts import RUN_PARTS, OwnedTopic, RunPart
+from sim_node.world.problems import NO_PLACE
+TOPIC = Topic("moment", "std_msgs/msg/Float64", Qos(depth=10))
+class Clock:
+    def __init__(self, outlet):
+        self.send = outlet.advertise(TOPIC)
+    def open(self, world, frames):
+        pass
+    def write(self, snapshot):
+        self.send(snapshot.time_ns, encode("std_msgs/msg/Float64", {"data": snapshot.time_ns * 1e-9}))
+    def close(self):
+        pass
+class Moments(RunPart):
+    noun = "moments"
+    def sinks(self, target):
+        return [Clock(target.outlet)]
+    def topics(self, world, prefix=""):
+        return [OwnedTopic(TOPIC, "the clock", NO_PLACE)]
+RUN_PARTS.add("moments")(Moments())
+""",
+        """
+from sim_node import open_bag
+from sim_node.session import Session
+from sim_node.session.graph_names import graph_names
+of = world("frames: []\\ntime: {step: 0.1}")
+with Session(of, record="bag", publish_rate=10.0, real_time_factor=0.0) as session:
+    session.run(0.3)
+with open_bag("bag") as bag:
+    assert abs(bag.columns("/moment")["data"] - [0.0, 0.1, 0.2, 0.3]).max() < 1e-12
+assert "/moment" in [each.name for each in graph_names(of)]
+""",
+    ),
+    "options of `sim_node run` that say what to run": Example(
+        """
+from sim_node.cli.run import RUN_SOURCES, RunSource
+from sim_node.world import World
+def add_arguments(parser):
+    parser.add_argument("--empty", metavar="NAME", help="an empty world")
+def empty(arguments):
+    return None if arguments.empty is None else World(arguments.empty)
+RUN_SOURCES.add("empty worlds")(RunSource(add_arguments, empty))
+""",
+        """
+from sim_node.cli.main import main
+words = ["run", "--empty", "hall", "--no-ros", "--duration", "0.1", "--speed", "max", "--record", "bag"]
+assert main(words) == 0
+assert "hall" in Path("bag/metadata.yaml").read_text()
+""",
+    ),
     "a tool for AI assistants": Example(
         """
 from typing import Annotated
