@@ -57,7 +57,7 @@ def test_a_name_given_twice_is_refused_with_both_files() -> None:
     class Other:
         pass
 
-    with pytest.raises(ValueError, match=r"sensor 'imu': both sim_node\.sensors\.imu and .*test_types"):
+    with pytest.raises(ValueError, match=r"sensor 'imu': both sim_node\.simulation\.sensors\.imu and .*test_types"):
         sensor("imu")(Other)
 
 
