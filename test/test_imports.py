@@ -21,7 +21,9 @@ WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
 BUILTIN = "sim_node.autopilots.builtin"
 # Circles of types that are left: a kind of part knows the World that has it; missions, failsafes and what answers
 # messages act on the flight, or on the autopilot, of which they are parts.
+# The rows of command topics act on the sink that subscribes to them.
 PARTS_OF = {
+    "sim_node.ros.commands": ["sim_node.ros.command_topics"],
     "sim_node.world.model": ["sim_node.world.part"],
     f"{BUILTIN}.flight": [f"{BUILTIN}.failsafe", f"{BUILTIN}.mission"],
     f"{BUILTIN}.autopilot": [
