@@ -46,7 +46,8 @@ import sim_node.extensions.elodin as el
 el.dataclass, el.Annotated
 print([name for name in ("jax", "numpy", "polars", "mujoco", "sim_node.session") if name in sys.modules])
 el.World
-print([name for name in ("polars", "mujoco", "sim_node.session.session", "sim_node.simulation") if name in sys.modules])
+runs = ("polars", "mujoco", "sim_node.session.session", "sim_node.simulation.loop")
+print([name for name in runs if name in sys.modules])
 """
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n[]\n"
 
