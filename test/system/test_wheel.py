@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from claims import free_domain
+from installing import copy_sources
 from waiting import PATIENCE
 
 from sim_node.cli.commands import SHIPPED
@@ -20,7 +21,6 @@ from sim_node.simulation.requests import REQUESTS
 
 # To make an environment and compile its kernels takes long on a busy machine.
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(7200)]
-ROOT = Path(__file__).parents[2]
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
 SCRIPT = "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n"
 # Each command as it is run, and the extras that it needs, in the order in which it misses them. They run in this order,
@@ -86,7 +86,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-build-isolation",
         "-w",
         str(folder),
-        str(ROOT),
+        # A build in place packs what former builds left in build/, such as modules that have moved.
+        str(copy_sources(folder / "sources")),
     ]
     subprocess.run(words, check=True, timeout=PATIENCE)
     return next(folder.glob("*.whl"))
