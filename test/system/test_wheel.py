@@ -23,11 +23,13 @@ from sim_node.simulation.requests import REQUESTS
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(7200)]
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
 SCRIPT = "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n"
+MODEL = "Yard is Physics3D.System:\n    ball is Physics3D.Bodies.RigidBody\n"
 # Each command as it is run, and the extras that it needs, in the order in which it misses them; of A|B either, and a
 # message names A. They run in this order, in one folder.
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("worlds", ""),
     ("check orbit", ""),
+    ("check ball.openplx", ""),
     ("schema", ""),
     ("new world yard", ""),
     ("run guided --no-ros --duration 0.5 --speed max --record bag", ""),
@@ -49,6 +51,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("convert 1,2,3 --from NED --to ENU", ""),
     ("urdf arm -o arm.urdf", ""),
     ("scene orbit -o scene.json", ""),
+    ("check scene.json", ""),
     ("completion bash", ""),
     ("run script.py --no-ros --duration 0.1 --speed max", "elodin"),
     ("sweep double_pendulum --runs 2 --duration 0.1 -o sweep", "learn|elodin"),
@@ -106,6 +109,7 @@ def test_every_command_with_one_extra(extra: str, wheel: Path, tmp_path: Path) -
     wanted = f"{wheel}[{extra}]" if extra else str(wheel)
     subprocess.run([python, "-m", "pip", "install", "-q", wanted], check=True, env=environment)
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    (tmp_path / "ball.openplx").write_text(MODEL, encoding="utf-8")
     faults = []
     for words, needs in COMMANDS:
         ran = subprocess.run(
