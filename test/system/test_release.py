@@ -9,7 +9,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-import setuptools  # noqa: F401  (it brings distutils, on each Python)
 import yaml
 from packaging.requirements import Requirement
 from test_setup import bootstrap_name, imported
@@ -95,6 +94,7 @@ def test_bags_belong_to_the_core() -> None:
 
 def test_every_file_of_a_package_is_in_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
+    importlib.import_module("setuptools")  # It brings distutils, on each Python.
     distribution = importlib.import_module("distutils.core").run_setup("setup.py", stop_after="init")
     build = distribution.get_command_obj("build_py")
     build.ensure_finalized()
