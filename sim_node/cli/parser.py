@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -58,6 +59,7 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse all arguments: nothing is left over."""
         found, left = super().parse_known_args(self._ended(list(args or ())), namespace)
+        left = [word for word in left if word != "--"]
         if left:
             word = left[0].partition("=")[0]
             if word.startswith("-"):
@@ -92,18 +94,26 @@ class Parser(argparse.ArgumentParser):
         return f" ({'; '.join(consumed)}: write positional arguments first, or after --)" if consumed else ""
 
     def _ended(self, words: list[str]) -> list[str]:
-        """Return the words with the option in front of each word of its list, as in --topics=/a --topics=/b."""
+        """Return the options, each in front of each word of its list, as in --topics=/a --topics=/b; then positionals.
+
+        An option between positionals makes argparse take those after it as left out, if they may be.
+        """
+        if any(action.nargs in (argparse.PARSER, argparse.REMAINDER) for action in self._actions):
+            return words
         self._consumed.clear()
         ended: list[str] = []
+        positionals: list[str] = []
         at = 0
-        while at < len(words):
+        while at < len(words) and words[at] != "--":
             word = words[at]
-            if word == "--":
-                return ended + words[at:]
             action = self._option_string_actions.get(word)
             at += 1
             if not isinstance(action, (_List, _Optional)):
-                ended.append(word)
+                (positionals if self._parse_optional(word) is None else ended).append(word)
+                end = at + (_most_words(action.nargs) if action is not None else 0)
+                while at < min(end, len(words)) and self._parse_optional(words[at]) is None:
+                    ended.append(words[at])
+                    at += 1
                 continue
             consumed: list[str] = []
             limit = 1 if isinstance(action, _Optional) else len(words)
@@ -115,7 +125,13 @@ class Parser(argparse.ArgumentParser):
             self._consumed.setdefault(word, []).extend(consumed)
             # argparse reports an option that lacks a required word.
             ended += [f"{word}={each}" for each in consumed] or [word if action.nargs == "+" else f"{word}="]
-        return ended
+        positionals += words[at + 1 :]
+        return [*ended, "--", *positionals] if positionals else ended
+
+
+def _most_words(nargs: int | str | None) -> int:
+    """Return how many words an option takes at most."""
+    return nargs if isinstance(nargs, int) else 1 if nargs in (None, "?") else sys.maxsize
 
 
 def formerly(container: argparse._ActionsContainer, action: argparse.Action, *names: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -114,6 +115,24 @@ def test_a_positional_is_found_wherever_it_stands(
     assert parser.parse_args([*repeated, world]).topics == first
 
 
+@given(st.permutations([["--at", "-1"], ["--live"], ["--size", "1", "2"], ["-o=c"], ["orbit"], ["bag"], ["-2,3"]]))
+def test_options_stand_before_after_and_between_positionals(groups: list[list[str]]) -> None:
+    parser = Parser()
+    parser._negative_number_matcher = re.compile(r"-\d")
+    for name in ("world", "bag"):
+        parser.add_argument(name, nargs="?")
+    parser.add_argument("more", nargs="*")
+    parser.add_argument("--at", type=float)
+    parser.add_argument("--live", action="store_true")
+    parser.add_argument("--size", nargs=2)
+    parser.add_argument("-o")
+    found = parser.parse_args([word for group in groups for word in group])
+    places = [group[0] for group in groups if group[0] in ("orbit", "bag", "-2,3")]
+    assert [found.world, found.bag, *found.more] == places
+    assert (found.at, found.live, found.size, found.o) == (-1, True, ["1", "2"], "c")
+    assert parser.parse_args(["orbit", "--live", "--", "--bag"]).bag == "--bag"
+
+
 def test_a_list_may_be_empty_where_that_means_something() -> None:
     parser = Parser()
     add_list(parser, "--wait", "T", is_topic_pattern, empty=True)
@@ -139,6 +158,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["view", "orbit", "--live", "--paused"], "--paused requires a bag"),
         (["view", "orbit", "--live", "--foxglove"], "a page of several sources does not support --foxglove"),
         (["view", "orbit", "arm"], "one WORLD and one BAG together, found two worlds: 'orbit' and 'arm'"),
+        (["view", "orbit", "--live", "nowhere"], "nowhere: does not exist"),
         (["view", "orbit", "nowhere"], "nowhere: does not exist"),
         (["view", "orbt", "--live"], "no world 'orbt'; did you mean orbit?"),
         (["view", "--foxglove", "--schematic", "x.kdl"], "--foxglove does not support --schematic"),
@@ -173,6 +193,8 @@ def test_what_has_no_effect_is_reported(
         (["record", "--live", "/tmp/bag"], "required: DIR (--live took /tmp/bag: write positional arguments first, or"),
         (["render", "-o", "x.png", "--frames", "a", "orbit"], "required: WORLD (--frames took a, orbit: write"),
         (["run", "--view", "99999", "orbit"], "'99999' is not a port"),
+        (["view", "orbit", "--port"], "argument --port: expected one argument"),
+        (["doctor", "--", "extra"], "unexpected argument 'extra'"),
         (["run", "--topics"], "argument --topics: expected at least one argument"),
     ],
 )

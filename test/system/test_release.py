@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 from importlib import metadata
@@ -89,6 +90,26 @@ def test_bags_belong_to_the_core() -> None:
     by_module = metadata.packages_distributions()
     for module in imported(ROOT / "sim_node" / "recording") - options - {"sim_node"}:
         assert installed & {name.lower() for name in by_module[module]}, module
+
+
+def test_every_file_of_a_package_is_in_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    importlib.import_module("setuptools")  # It brings distutils, on each Python.
+    distribution = importlib.import_module("distutils.core").run_setup("setup.py", stop_after="init")
+    build = distribution.get_command_obj("build_py")
+    build.ensure_finalized()
+    packed = {ROOT / folder / name for _, folder, _, names in build.data_files for name in names}
+    packed |= {ROOT / file for _, _, file in build.find_all_modules()}
+    assert {path for path in tracked() if path.is_relative_to(ROOT / "sim_node")} <= packed
+
+
+def test_every_entry_point_is_a_module_or_an_object() -> None:
+    """Entry points in setup.py name modules by text, which a move of a module does not change."""
+    points = [point for point in metadata.distribution("sim_node").entry_points if point.group != "console_scripts"]
+    assert {point.group for point in points} >= {"sim_node.readers", "sim_node.commands", "sim_node.registries"}
+    for point in points:
+        assert importlib.util.find_spec(point.module) is not None, point
+        assert not point.attr or point.load() is not None
 
 
 @pytest.mark.peers
