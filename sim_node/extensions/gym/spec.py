@@ -8,28 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.extensions.gym import spec_values as values
 from sim_node.extensions.gym.draws import Draw
 from sim_node.extensions.gym.expressions import Expression, ExpressionError
 from sim_node.extensions.gym.interface import Action, Signal
 from sim_node.extensions.gym.route import ROUTE_SIGNALS, Route
-from sim_node.extensions.gym.spec_values import (
-    EXPRESSION,
-    PIXELS,
-    Bounds,
-    Term,
-    by_name,
-    read_action,
-    read_draw,
-    read_observation,
-    read_reward,
-    read_signal,
-    read_world,
-)
 from sim_node.world import World
 from sim_node.world.declared import Nested, declared, given, places_of
 from sim_node.world.problems import Place, Problem, WorldError
-from sim_node.world.quantities import Flag, Number, Other, PartOf, Text
-from sim_node.world.readers import keys
+from sim_node.world.quantities import Flag, Number, PartOf, Text
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_values import Table
 
@@ -38,34 +25,28 @@ from sim_node.world.readers.yaml_values import Table
 class Spec:
     """An environment: an agent's action and its observation are numbers of actions and signals, one after the other."""
 
-    world: World | str | Path = given(
-        Other(keys.text, read_world), "A World, a path, a package:// URI, or the name of a shipped world"
-    )
+    world: World | str | Path = given(values.WORLD, "A World, a path, a package:// URI, or the name of a shipped world")
     # Its period must be a whole number of the world's steps.
     rate: float = given(Number(), "Actions per simulated second", "Hz")
-    actions: Mapping[str, Action] = given(by_name(read_action), "The actions by name")
+    actions: Mapping[str, Action] = given(values.ACTIONS, "The actions by name")
     # For each a limit to which it is clipped: the absolute value, or low and high; None for none.
-    observation: Mapping[str, Bounds] = given(
-        Other(lambda about: keys.ANYTHING, read_observation), "Signals and actions"
-    )
-    reward: Mapping[str, Term] = given(
-        Other(lambda about: keys.ANYTHING, read_reward), "Terms by name, which are added up"
-    )
-    signals: Mapping[str, Signal] = given(by_name(read_signal), "The signals by name", default_factory=dict)
-    termination: Term | None = given(EXPRESSION, "When an episode ends: a condition", default=None)
-    # It is reported as info["is_success"].
-    success: Term | None = given(EXPRESSION, "When an episode is successful: a condition that ends it", default=None)
+    observation: Mapping[str, values.Bounds] = given(values.OBSERVATION, "Names of signals and actions, with limits")
+    reward: Mapping[str, values.Term] = given(values.REWARD, "Terms by name, which are added up")
+    signals: Mapping[str, Signal] = given(values.SIGNALS, "The signals by name", default_factory=dict)
+    termination: values.Term | None = given(values.EXPRESSION, "Condition that ends an episode", default=None)
+    # It also ends the episode, and is reported as info["is_success"].
+    success: values.Term | None = given(values.EXPRESSION, "Condition of success", default=None)
     duration: float = given(Number(), "Simulated time after which an episode is truncated", "s", default=10.0)
     # By key path, as in `World.with_values`: distributions such as "uniform(1, 2)", see `draw_of`.
     variations: Mapping[str, str | float | Draw] = given(
-        by_name(read_draw), "Numbers of the world that are drawn at each reset", key="vary", default_factory=dict
+        values.DRAWS, "Numbers of the world that are drawn at each reset", key="vary", default_factory=dict
     )
     route: Route | None = given(PartOf(Route), "Goals to reach", default=None)
     normalised: bool = given(Flag(), "Whether actions are -1 to 1, and scaled to their ranges", default=True)
     diverged: float = given(Number(), "Reward of a step in which the simulation diverges, the last one", default=0.0)
     camera: str = given(Text(), "The view, as in `RenderRequest`", default="")
     follow: str = given(Text(), "Frame that the camera moves with", default="")
-    size: tuple[int, int] = given(PIXELS, "Width and height of pictures", "pixels", default=(640, 480))
+    size: tuple[int, int] = given(values.PIXELS, "Width and height of pictures", "pixels", default=(640, 480))
     name: str = given(Text(), "The name", key="environment", default="environment")
     places: Mapping[str, Place] = places_of()
 

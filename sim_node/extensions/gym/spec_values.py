@@ -34,17 +34,17 @@ Function = Callable[[Mapping[str, Quantity]], float]
 # A term or condition: an expression, or in Python a function.
 Term = str | Function
 Bounds = float | tuple[float, float] | None
-SIGNALS: dict[str, type] = {
+_SIGNALS: dict[str, type] = {
     "frame": FrameSignal,
     "joint": JointSignal,
     "sensor": SensorSignal,
     "vehicle": VehicleSignal,
     "column": ColumnSignal,
 }
-ACTIONS: dict[str, type] = {"joint": JointAction, "body": BodyAction, "vehicle": VehicleAction}
+_ACTIONS: dict[str, type] = {"joint": JointAction, "body": BodyAction, "vehicle": VehicleAction}
 
 
-def by_name(read_entry: Callable[[str, Value], Any]) -> Other:
+def _by_name(read_entry: Callable[[str, Value], Any]) -> Other:
     """Return what a field holds that is a mapping of names to values; entries with faults are left out."""
 
     def entries(value: Value) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def by_name(read_entry: Callable[[str, Value], Any]) -> Other:
     return Other(lambda about: keys.by_name(about, keys.ANYTHING), entries)
 
 
-def read_world(value: Value) -> Any:
+def _world(value: Value) -> Any:
     """Read the world that a spec names: a file beside it, else a shipped one."""
     errors = len(value.report.errors)
     name = value.text()
@@ -76,14 +76,14 @@ def read_world(value: Value) -> Any:
     return BAD
 
 
-def read_signal(name: str, value: Value) -> Any:
+def _signal(name: str, value: Value) -> Any:
     """Read a signal: an expression, or a mapping whose first key is its kind."""
-    return value.node.text if isinstance(value.node, Scalar) else _of_kind(value, SIGNALS)
+    return value.node.text if isinstance(value.node, Scalar) else _of_kind(value, _SIGNALS)
 
 
-def read_action(name: str, value: Value) -> Any:
+def _action(name: str, value: Value) -> Any:
     """Read an action."""
-    return _of_kind(value, ACTIONS)
+    return _of_kind(value, _ACTIONS)
 
 
 def _of_kind(value: Value, kinds: Mapping[str, type]) -> Any:
@@ -100,7 +100,7 @@ def _of_kind(value: Value, kinds: Mapping[str, type]) -> Any:
     return BAD
 
 
-def read_observation(value: Value) -> dict[str, Bounds]:
+def _observation(value: Value) -> dict[str, Bounds]:
     """Read names, or a mapping of names to limits."""
     if not isinstance(value.node, MappingNode):
         return dict.fromkeys(each.text() for each in value.items())
@@ -116,7 +116,7 @@ def _bounds(value: Value) -> Bounds:
     return None if numbers is None else (numbers[0], numbers[1])
 
 
-def read_reward(value: Value) -> dict[str, Term]:
+def _reward(value: Value) -> dict[str, Term]:
     """Read an expression, or a mapping of names to expressions."""
     if not isinstance(value.node, MappingNode):
         return {"reward": _expression(value)}
@@ -130,10 +130,7 @@ def _expression(value: Value) -> str:
     return ""
 
 
-EXPRESSION = Other(keys.text, _expression)
-
-
-def read_draw(path: str, value: Value) -> Any:
+def _draw(path: str, value: Value) -> Any:
     """Read what is drawn for a key path."""
     if not isinstance(value.node, Scalar):
         value.error(f"a distribution such as uniform(1, 2) is needed, found {value.found()}")
@@ -150,4 +147,7 @@ def _pixels(value: Value) -> Any:
     return BAD if found is None else (int(found[0]), int(found[1]))
 
 
+WORLD, EXPRESSION = Other(keys.text, _world), Other(keys.text, _expression)
+SIGNALS, ACTIONS, DRAWS = map(_by_name, (_signal, _action, _draw))
+OBSERVATION, REWARD = (Other(lambda about: keys.ANYTHING, read_each) for read_each in (_observation, _reward))
 PIXELS = Other(lambda about: keys.vector(about, 2, 8192), _pixels)

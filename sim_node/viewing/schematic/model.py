@@ -11,7 +11,6 @@ from sim_node.world.problems import NO_PLACE, Place
 
 Colour = tuple[float, float, float, float]
 GREY: Colour = (0.62, 0.65, 0.70, 1.0)
-DEFAULT_FOV = 45.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Viewport:
     look_at: Formula | None = None
     up: Formula | None = None
     rolls: bool = False
-    fov: float = DEFAULT_FOV
+    fov: float = 45.0
     near: float | None = None
     far: float | None = None
     show_grid: bool = False
