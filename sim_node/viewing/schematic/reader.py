@@ -25,6 +25,7 @@ NOT_DRAWN = (
     *("action_pane", "query_table", "query_plot", "geo_position_gauge", "orientation_gauge", "horizon_gauge"),
     *("dashboard", "video_stream", "sensor_view", "log_stream"),
 )
+# Of Elodin's editor.
 _VIEWPORT_WITHOUT_EFFECT = (
     *("show_arrows", "create_frustum", "show_frustums", "show_frustum", "frustums_color", "projection_color"),
     *("frustums_thickness", "show_view_cube", "view_cube_frame", "effects", "cinematic"),
