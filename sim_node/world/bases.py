@@ -25,7 +25,6 @@ from sim_node.world.readers.keys import Form, by_name, either, frame, listing
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.vehicles import AUTOPILOT_TYPES, SPEED, Autopilot
-from sim_node.world.writers.values import data_of as shape_data
 
 # Whether wheels on the ground drive a base, or it moves as it is commanded.
 DRIVES = ("wheels", "kinematic")
@@ -290,4 +289,4 @@ class Bases(Kind[Base]):
         """Return it with its kind and dimensions, on a body that is written among the bodies."""
         data = data_of(part, refer)
         head = {key: data.pop(key) for key in ("name", "body")}
-        return {**head, "type": kind_of(part.shape), **shape_data(part.shape), **data}
+        return {**head, "type": kind_of(part.shape), **data_of(part.shape), **data}

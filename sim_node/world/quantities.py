@@ -104,7 +104,8 @@ class Whole(Number):
         found = value.number(self.low, self.high)
         if found % 1.0:
             value.error(f"a whole number is needed, found {found:g}")
-        return int(found)
+        text = getattr(value.node, "text", "")
+        return int(text) if text.isdecimal() else int(found)
 
 
 @dataclass(frozen=True)

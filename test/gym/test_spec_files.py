@@ -103,6 +103,11 @@ def test_a_mistake_is_reported_where_it_is(tmp_path: Path, old: str, new: str, p
     assert any(problem in each for each in found), found
 
 
+def test_a_route_has_a_whole_number_of_goals(tmp_path: Path) -> None:
+    route = "route: {frame: tip, count: 2.5, low: [0, 0, 0], high: [1, 1, 1]}\nvary:"
+    assert "12:28: route.count: a whole number is needed, found 2.5" in problems(tmp_path, ("vary:", route))
+
+
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     found = problems(
         tmp_path,

@@ -85,11 +85,11 @@ class SceneLayout:
         for actor in self._actors.values():
             found = [
                 Slot(each.id, each.path, rows[each.frame], extra=each.extra)
-                for each in actor.effectors
+                for each in actor.effectors or ()
                 if each.frame in rows
             ]
             taken |= {slot.row for slot in found}
-            if found or actor.has_effectors:
+            if actor.effectors is not None:
                 slots[rows[actor.frame]] = found
         with_children = set(frames.parents.tolist())
         for number, (vehicle, index) in enumerate(self.rotors.of_vehicles()):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.fields import compared, floats
+from sim_node.world.declared import declared, given, place_of
 from sim_node.world.problems import NO_PLACE, Place, quoted
+from sim_node.world.quantities import Vector
 
 # Values of JSON: numbers, texts, booleans, None, and lists and mappings of them.
 Json = Any
@@ -23,32 +22,21 @@ GROUPS = (PROPERTIES, STATE, EFFECTORS, SENSOR)
 GROUP_ALIASES = {"sensors": SENSOR}
 
 
-@compared
+@declared
 class Transform3D:
     """Position, orientation and scale as the file has them, in the file's convention.
-
-    Attributes:
-        pose: Pose (7,) [x y z qx qy qz qw] in the parent, m. Read-only.
-        scale: Scale (3,) along the entity's own axes. Read-only.
-        extra: Further keys.
-        beside: Further keys of the pose that holds the transform.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    pose: FloatArray = field(default_factory=lambda: np.array(poses.IDENTITY))
-    scale: FloatArray = field(default_factory=lambda: np.ones(3))
-    extra: Mapping[str, Json] = field(default_factory=dict)
-    beside: Mapping[str, Json] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", floats(self.pose, (7,), "transform", "pose"))
-        object.__setattr__(self, "scale", floats(self.scale, (3,), "transform", "scale"))
+    pose: FloatArray = given(Vector(7), "Pose [x y z qx qy qz qw] in the parent", "m", default=tuple(poses.IDENTITY))
+    scale: FloatArray = given(Vector(3), "Scale along the entity's own axes", default=(1.0, 1.0, 1.0))
+    extra: Mapping[str, Json] = given(None, "Further keys", default_factory=dict)
+    beside: Mapping[str, Json] = given(None, "Further keys of the pose that holds it", default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Ellipsoid:
+class Ellipsoid(NamedTuple):
     """The ellipsoid of geodetic coordinates; WGS84 by default.
 
     Attributes:
@@ -62,38 +50,27 @@ class Ellipsoid:
     polar_radius: float = 6356752.314245179
 
 
-@compared
+_POINT = Vector(3)
+
+
+@declared
 class WorldCoordinate:
     """The position of an entity on Earth, in several conventions; None for what the file leaves out.
-
-    Attributes:
-        ned: North, east and down (3,) of the origin, m.
-        lla: Latitude and longitude (degrees), and height above the ellipsoid (m) (3,).
-        ecef: Earth-centred, Earth-fixed coordinates (3,), m.
-        cartesian: ECEF coordinates minus those of the origin (3,), along ECEF's axes, m.
-        origin_lla: The origin of `ned`, like `lla` (3,).
-        ellipsoid: The ellipsoid.
-        extra: Further keys.
-        place: Where the file has it.
 
     Raises:
         ValueError: An array has the wrong shape.
     """
 
-    ned: FloatArray | None = None
-    lla: FloatArray | None = None
-    ecef: FloatArray | None = None
-    cartesian: FloatArray | None = None
-    origin_lla: FloatArray | None = None
-    ellipsoid: Ellipsoid | None = None
-    extra: Mapping[str, Json] = field(default_factory=dict)
-    place: Place = NO_PLACE
-
-    def __post_init__(self) -> None:
-        for key in ("ned", "lla", "ecef", "cartesian", "origin_lla"):
-            value = getattr(self, key)
-            if value is not None:
-                object.__setattr__(self, key, floats(value, (3,), "world_coordinate", key))
+    ned: FloatArray | None = given(_POINT, "North, east and down of the origin", "m", default=None)
+    lla: FloatArray | None = given(
+        _POINT, "Latitude and longitude (degrees), and height above the ellipsoid", "m", default=None
+    )
+    ecef: FloatArray | None = given(_POINT, "Earth-centred, Earth-fixed coordinates", "m", default=None)
+    cartesian: FloatArray | None = given(_POINT, "ECEF coordinates minus those of the origin", "m", default=None)
+    origin_lla: FloatArray | None = given(_POINT, "The origin of `ned`, like `lla`", default=None)
+    ellipsoid: Ellipsoid | None = given(None, "The ellipsoid", default=None)
+    extra: Mapping[str, Json] = given(None, "Further keys", default_factory=dict)
+    place: Place = place_of(default=NO_PLACE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ from sim_node.world.readers.yaml_poses import ROTATIONS
 from sim_node.world.readers.yaml_values import Table, Value
 
 XYZ, NED_KEYS, LLA_KEYS = ("x", "y", "z"), ("north", "east", "down"), tuple(ORIGIN_RANGES)
+# The names of the numbers of a world coordinate, by its parts.
+COORDINATES = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
 # Our spelling, and that of AeroSim's program.
 ID_KEYS = {"effector_id": "id", "relative_path": "usd_relative_path"}
 # AeroSim's program wraps parameters in the name of their class.
@@ -205,7 +207,7 @@ def _entity(id: str, listed: Place, values: Mapping[str, Value]) -> Entity:
         for key, field in (("actor_name", "name"), ("actor_asset", "asset"), ("parent", "parent")):
             text = table.get(key)
             if text is not None:
-                fields[field] = _word(text)
+                fields[field] = text.text()
                 if field != "asset":
                     fields["place" if field == "name" else "parent_place"] = text.place
     if (value := values.get(STATE)) is not None:
@@ -251,38 +253,34 @@ def _transform(value: Value | None, beside: Mapping[str, Json]) -> Transform3D:
 
 
 def _coordinate(value: Value) -> WorldCoordinate:
-    keys = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
-    table, extra = opened(value, (*keys, "ellipsoid"), kept=False)
+    table, extra = opened(value, (*COORDINATES, "ellipsoid"), kept=False)
     fields: dict[str, Any] = {"extra": extra, "place": value.place}
-    for key, names in keys.items():
-        part = table.get(key)
-        if part is not None:
+    for key, names in COORDINATES.items():
+        if (part := table.get(key)) is not None:
             fields[key] = _vector(part, names, ranges=ORIGIN_RANGES if names is LLA_KEYS else None)
     ellipsoid = table.get("ellipsoid")
-    if ellipsoid is not None:
-        names = ("equatorial_radius", "flattening_factor", "polar_radius")
-        if (found := _vector(ellipsoid, names)) is not None:
-            fields["ellipsoid"] = Ellipsoid(*found.tolist())
+    if ellipsoid is not None and (found := _vector(ellipsoid, Ellipsoid._fields)) is not None:
+        fields["ellipsoid"] = Ellipsoid(*found.tolist())
     return WorldCoordinate(**fields)
 
 
 def _effector(value: Value) -> Effector:
     table, extra = opened(value, ("id", "usd_relative_path", "pose"), required=("id", "pose"), aliases=ID_KEYS)
-    id, path, pose = (table.get(key) for key in ("id", "usd_relative_path", "pose"))
+    id, pose = table.get("id"), table.get("pose")
     transform = Transform3D()
     if pose is not None:
         inside, more = opened(pose, ("transform",), required=("transform",), kept=False)
         transform = _transform(inside.get("transform"), more)
-    name = "" if id is None else _word(id)
+    name = text_of(table, "id")
     if id is not None and not name:
         id.error("is empty; an effector needs an id")
-    return Effector(name, "" if path is None else _word(path), transform, extra, (id or value).place)
+    return Effector(name, text_of(table, "usd_relative_path"), transform, extra, (id or value).place)
 
 
 def _sensor(value: Value) -> SensorComponent:
     keys = ("sensor_name", "sensor_type", "sensor_parameters")
     table, extra = opened(value, keys, required=keys[:2])
-    name, kind, parameters = (table.get(key) for key in keys)
+    kind, parameters = table.get("sensor_type"), table.get("sensor_parameters")
     places = {} if kind is None else {"type": kind.place}
     given: dict[str, Json] = {}
     if parameters is not None:
@@ -291,14 +289,13 @@ def _sensor(value: Value) -> SensorComponent:
             parameters = Value(inner[0][1][1], parameters.report, inner[0][0], parameters)
         given = keys_of(parameters)
         places |= places_in(parameters)
-    return SensorComponent(
-        "" if name is None else _word(name), "" if kind is None else _word(kind), given, extra, places
-    )
+    return SensorComponent(text_of(table, "sensor_name"), text_of(table, "sensor_type"), given, extra, places)
 
 
-def _word(value: Value) -> str:
-    """Read a text, which may be empty."""
-    return value.text()
+def text_of(table: Table, key: str) -> str:
+    """Read the text under a key; empty if there is none."""
+    found = table.get(key)
+    return "" if found is None else found.text()
 
 
 def _vector(

@@ -18,7 +18,7 @@ from sim_node.extensions.aerosim.graph import (
     Transform3D,
 )
 from sim_node.extensions.aerosim.json_text import plain_of
-from sim_node.extensions.aerosim.reading import keys_of, opened, places_in
+from sim_node.extensions.aerosim.reading import keys_of, opened, places_in, text_of
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -28,7 +28,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Node
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.readers.yaml_values import Table, Value
 
 # Keys of an actor with a meaning here; state names the topic of its pose, which belongs to AeroSim's own middleware.
 ACTOR_KEYS = ("actor_name", "actor_asset", "parent", "transform", "effectors")
@@ -80,48 +80,36 @@ def _origin(value: Value) -> dict[str, Json]:
 
 def _actor(value: Value, id: str) -> tuple[Entity, Value | None]:
     table, extra = opened(value, ACTOR_KEYS, required=("actor_name", "transform"))
-    name, asset, parent, effectors = (table.get(key) for key in ("actor_name", "actor_asset", "parent", "effectors"))
-    entity = Entity(
-        id,
-        "" if name is None else name.text(),
-        "" if asset is None else asset.text(),
-        "" if parent is None else parent.text(),
-        _transform(table.get("transform")),
-        effectors=None if effectors is None else tuple(_effector(each) for each in effectors.items()),
-        extra={PROPERTIES: extra} if extra else {},
-        place=(name or value).place,
-        parent_place=(parent or value).place,
-    )
-    return entity, parent
+    effectors = table.get("effectors")
+    listed = None if effectors is None else tuple(_effector(each) for each in effectors.items())
+    name, asset = text_of(table, "actor_name"), text_of(table, "actor_asset")
+    return _entity(id, name, asset, table, effectors=listed, extra={PROPERTIES: extra} if extra else {})
 
 
 def _sensor(value: Value, id: str) -> tuple[Entity, Value | None]:
     table, extra = opened(value, SENSOR_KEYS, required=("sensor_name", "type", "transform"))
-    name, kind, parent, parameters = (table.get(key) for key in ("sensor_name", "type", "parent", "parameters"))
+    kind, parameters = table.get("type"), table.get("parameters")
     places = {} if kind is None else {"type": kind.place}
     given = {} if parameters is None else keys_of(parameters)
     places |= {} if parameters is None else places_in(parameters)
-    text = "" if name is None else name.text()
-    kind_text = "" if kind is None else kind.text()
-    entity = Entity(
-        id,
-        text,
-        kind_text,
-        "" if parent is None else parent.text(),
-        _transform(table.get("transform")),
-        sensor=SensorComponent(text, kind_text, given, extra, places),
-        place=(name or value).place,
-        parent_place=(parent or value).place,
-    )
-    return entity, parent
+    name, asset = text_of(table, "sensor_name"), text_of(table, "type")
+    return _entity(id, name, asset, table, sensor=SensorComponent(name, asset, given, extra, places))
+
+
+def _entity(id: str, name: str, asset: str, table: Table, **own: Any) -> tuple[Entity, Value | None]:
+    """Return an entity with what actors and sensors have in common, and where its parent is named."""
+    named, parent = table.get("actor_name") or table.get("sensor_name") or table.value, table.get("parent")
+    above = (parent or table.value).place
+    transform = _transform(table.get("transform"))
+    return Entity(
+        id, name, asset, text_of(table, "parent"), transform, place=named.place, parent_place=above, **own
+    ), parent
 
 
 def _effector(value: Value) -> Effector:
     table, extra = opened(value, EFFECTOR_KEYS, required=("id", "transform"))
-    id, path = table.get("id"), table.get("relative_path")
-    transform = _transform(table.get("transform"))
-    name, where = "" if id is None else id.text(), "" if path is None else path.text()
-    return Effector(name, where, transform, extra, (id or value).place)
+    transform, place = _transform(table.get("transform")), (table.get("id") or value).place
+    return Effector(text_of(table, "id"), text_of(table, "relative_path"), transform, extra, place)
 
 
 def _transform(value: Value | None) -> Transform3D:
@@ -168,14 +156,7 @@ def _with_parents(found: list[tuple[Entity, Value | None]]) -> tuple[Entity, ...
 
 def _viewport(value: Value, ids: Mapping[str, str]) -> dict[str, Any]:
     """Return a renderer as AeroSim's scene graph has it: its active camera by the id of the entity."""
-    number = _at(value, "renderer_id")
-    config = _at(value, "viewport_config")
-    camera = None if config is None else _at(config, "active_camera")
+    number, config = value.get("renderer_id"), value.get("viewport_config")
+    camera = None if config is None else config.get("active_camera")
     data = ["" if each is None else plain_of(each.node) for each in (number, camera)]
     return {"renderer_instance": data[0], "active_camera": ids.get(str(data[1]), "")}
-
-
-def _at(value: Value, key: str) -> Value | None:
-    """Return the value of a key, if there is one."""
-    entry = value.node.entries.get(key) if isinstance(value.node, MappingNode) else None
-    return None if entry is None else Value(entry[1], value.report, key, value)

@@ -128,17 +128,16 @@ class _Builder:
             self._add("frames", StaticFrame(name, parent, pose, scale, **own))
             if asset is not None and asset.world is not None:
                 self._add_model(asset, name, scale, own)
-        effectors = self._effectors(entity, asset)
+        effectors = None if entity.effectors is None else self._effectors(entity.effectors, entity.frame, asset)
         given: Mapping[str, Any] | None = None
         if entity.sensor is not None:
             given = {"type": entity.sensor.type, "parameters": dict(entity.sensor.parameters)}
             given = {**given, "name": entity.sensor.name, "extra": dict(entity.sensor.extra)}
         extra = {group: dict(more) for group, more in entity.extra.items() if group in (PROPERTIES, STATE)}
-        listed = entity.effectors is not None
-        actor = Actor(
-            name, entity.id, entity.asset, effectors, listed, given, dict(entity.components), extra, entity.place
+        self._add(
+            "actors",
+            Actor(name, entity.id, entity.asset, effectors, given, dict(entity.components), extra, entity.place),
         )
-        self._add("actors", actor)
 
     def _report_unknown(self, places: Mapping[str, Place], sensor: Reading, otherwise: Place) -> None:
         """Report the parameters that a sensor does not have."""
@@ -147,19 +146,18 @@ class _Builder:
             message = f"a {sensor.type} has no such parameter, so that it has no effect here; it is kept"
             self._warnings.append(Problem(place.where, place.key, message))
 
-    def _effectors(self, entity: Entity, asset: Asset | None) -> tuple[Part, ...]:
+    def _effectors(self, effectors: Sequence[Effector], owner: str, asset: Asset | None) -> tuple[Part, ...]:
         """Add the frames of an entity's effectors, unless its model has them. Return what scene graphs say of them."""
-        effectors = entity.effectors or ()
-        linked = {names.prefixed(entity.frame, link.name) for link in _links(asset)}
+        linked = {names.prefixed(owner, link.name) for link in _links(asset)}
         parts = []
         for effector, pose in zip(effectors, effector_poses(effectors, self._options), strict=True):
-            name = names.prefixed(entity.frame, effector.id)
+            name = names.prefixed(owner, effector.id)
             parts.append(Part(name, effector.id, effector.path, dict(effector.extra)))
             if name in linked:
                 continue
             own: dict[str, Any] = {"place": effector.place, "parent_place": effector.place}
             scale = _scale(effector.transform.scale)
-            self._add("motions", Motion(name, entity.frame, np.array([0]), pose[None], scale=scale, **own))
+            self._add("motions", Motion(name, owner, np.array([0]), pose[None], scale=scale, **own))
             self._add_shape(self._options.assets.get(effector.path), name, scale, own)
         return tuple(parts)
 

@@ -19,7 +19,7 @@ from sim_node.extensions.aerosim.graph import (
     WorldCoordinate,
 )
 from sim_node.extensions.aerosim.json_text import json_text
-from sim_node.extensions.aerosim.reading import LLA_KEYS, NED_KEYS, XYZ
+from sim_node.extensions.aerosim.reading import COORDINATES, XYZ
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Spellings: that of AeroSim's documentation, and that of its program.
@@ -112,17 +112,13 @@ def _pose(transform: Transform3D) -> dict[str, Json]:
 
 
 def _coordinate(coordinate: WorldCoordinate) -> dict[str, Json]:
-    keys = {"ned": NED_KEYS, "lla": LLA_KEYS, "ecef": XYZ, "cartesian": XYZ, "origin_lla": LLA_KEYS}
     data: dict[str, Json] = {
-        key: _named(names, value) for key, names in keys.items() if (value := getattr(coordinate, key)) is not None
+        key: _named(names, value)
+        for key, names in COORDINATES.items()
+        if (value := getattr(coordinate, key)) is not None
     }
     if coordinate.ellipsoid is not None:
-        ellipsoid = coordinate.ellipsoid
-        data["ellipsoid"] = {
-            "equatorial_radius": ellipsoid.equatorial_radius,
-            "flattening_factor": ellipsoid.flattening_factor,
-            "polar_radius": ellipsoid.polar_radius,
-        }
+        data["ellipsoid"] = coordinate.ellipsoid._asdict()
     return {**data, **coordinate.extra}
 
 

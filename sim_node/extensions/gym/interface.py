@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from sim_node.world.declared import declared, given, place_of
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.quantities import ListOf, Other, Text
+from sim_node.world.readers.keys import number, one_or_each
+from sim_node.world.readers.yaml_nodes import Scalar
+from sim_node.world.readers.yaml_values import Value
 
 FRAME_VALUES = ("position", "quaternion", "rpy", "rotation")
 MOTION_VALUES = ("velocity", "angular_velocity", "body_velocity", "body_rates", "acceleration")
@@ -21,143 +24,114 @@ VEHICLE_ACTIONS = {
 }
 
 
-@dataclass(frozen=True)
+# One number, or one per number of an action.
+Limit = float | tuple[float, ...]
+
+
+def _limit(value: Value) -> Limit:
+    return value.number() if isinstance(value.node, Scalar) else tuple(each.number() for each in value.items())
+
+
+_LIMIT = Other(lambda about: one_or_each(about, number("")), _limit)
+_LOW, _HIGH = "Least value, one number or one per number of the action", "Largest value, likewise"
+
+
+@declared
 class FrameSignal:
-    """The pose or motion of a frame.
+    """The pose or motion of a frame, in SI units.
 
-    Attributes:
-        frame: The frame.
-        value: One of FRAME_VALUES: position (3,), quaternion [x y z w], rpy (3,), or rotation, the matrix (9,) row by
-            row; or one of MOTION_VALUES (3,): velocity, angular_velocity and acceleration along the fixed frame's axes,
-            body_velocity and body_rates along the frame's own. SI units.
-        relative_to: The frame that a pose is relative to; empty for the fixed frame.
-        place: Where the file gives it.
+    Of its values, position (3,), quaternion [x y z w], rpy (3,), and rotation, the matrix (9,) row by row, are those of
+    a pose. The others are (3,): velocity, angular_velocity and acceleration along the fixed frame's axes, body_velocity
+    and body_rates along the frame's own.
     """
 
-    frame: str
-    value: str = "position"
-    relative_to: str = ""
-    place: Place = field(default=NO_PLACE, compare=False)
+    frame: str = given(Text(), "The frame")
+    value: str = given(Text(), "One of FRAME_VALUES or MOTION_VALUES", default="position")
+    relative_to: str = given(Text(), "The frame that a pose is relative to; empty for the fixed frame", default="")
+    place: Place = place_of(default=NO_PLACE)
 
 
-@dataclass(frozen=True)
+@declared
 class JointSignal:
-    """The state of a joint: a number for a hinge or a slide, else an array.
+    """The state of a joint: a number for a hinge or a slide, else an array; m or rad, m/s or rad/s, N or N m."""
 
-    Attributes:
-        joint: The joint.
-        value: One of JOINT_VALUES: position, velocity or effort; m or rad, m/s or rad/s, N or N m.
-        place: Where the file gives it.
-    """
-
-    joint: str
-    value: str = "position"
-    place: Place = field(default=NO_PLACE, compare=False)
+    joint: str = given(Text(), "The joint")
+    value: str = given(Text(), "One of JOINT_VALUES", default="position")
+    place: Place = place_of(default=NO_PLACE)
 
 
-@dataclass(frozen=True)
+@declared
 class SensorSignal:
-    """The newest measurement of a sensor; zeros before the first one.
+    """The newest measurement of a sensor; zeros before the first one."""
 
-    Attributes:
-        sensor: The sensor.
-        channels: Names of the numbers of the measurement; empty for all.
-        place: Where the file gives it.
-    """
-
-    sensor: str
-    channels: tuple[str, ...] = ()
-    place: Place = field(default=NO_PLACE, compare=False)
+    sensor: str = given(Text(), "The sensor")
+    channels: tuple[str, ...] = given(
+        ListOf(Text()), "Names of the numbers of the measurement; empty for all", default=()
+    )
+    place: Place = place_of(default=NO_PLACE)
 
 
-@dataclass(frozen=True)
+@declared
 class VehicleSignal:
-    """The rotors (R,) of a multirotor.
+    """The rotors (R,) of a multirotor: speeds, rad/s, or command, 0 to 1."""
 
-    Attributes:
-        vehicle: The vehicle.
-        value: One of VEHICLE_VALUES: speeds, rad/s, or command, 0 to 1.
-        place: Where the file gives it.
-    """
-
-    vehicle: str
-    value: str = "speeds"
-    place: Place = field(default=NO_PLACE, compare=False)
+    vehicle: str = given(Text(), "The vehicle")
+    value: str = given(Text(), "One of VEHICLE_VALUES", default="speeds")
+    place: Place = place_of(default=NO_PLACE)
 
 
-@dataclass(frozen=True)
+@declared
 class ColumnSignal:
-    """A column of the run, or the row of one entity.
+    """A column of the run, or the row of one entity."""
 
-    Attributes:
-        column: The column.
-        entity: Name of the row; empty for the whole column.
-        place: Where the file gives it.
-    """
-
-    column: str
-    entity: str = ""
-    place: Place = field(default=NO_PLACE, compare=False)
+    column: str = given(Text(), "The column")
+    entity: str = given(Text(), "Name of the row; empty for the whole column", default="")
+    place: Place = place_of(default=NO_PLACE)
 
 
 # A named value: of the run, or an expression over signals before it and the actions.
 Signal = FrameSignal | JointSignal | SensorSignal | VehicleSignal | ColumnSignal | str
 
 
-@dataclass(frozen=True)
+@declared
 class JointAction:
-    """The target of a joint's actuator, or its effort.
+    """The target of a joint's actuator, or its effort, which needs no actuator; m, rad, m/s, rad/s, N or N m."""
 
-    Attributes:
-        joint: The joint.
-        value: One of JOINT_ACTIONS. An effort needs no actuator.
-        low, high: The range, one number or one per number of the action; m, rad, m/s, rad/s, N or N m.
-        place: Where the file gives it.
-    """
-
-    joint: str
-    value: str
-    low: float | tuple[float, ...]
-    high: float | tuple[float, ...]
-    place: Place = field(default=NO_PLACE, compare=False)
+    joint: str = given(Text(), "The joint")
+    value: str = given(Text(), "One of JOINT_ACTIONS")
+    low: Limit = given(_LIMIT, _LOW)
+    high: Limit = given(_LIMIT, _HIGH)
+    place: Place = place_of(default=NO_PLACE)
 
 
-@dataclass(frozen=True)
+@declared
 class BodyAction:
     """What acts on a body's centre of mass, along the fixed frame's axes.
 
-    Attributes:
-        body: The body.
-        value: One of BODY_ACTIONS: force (3,), N, torque (3,), N m, or wrench (6,), both.
-        low, high: The range, one number or one per number of the action.
-        place: Where the file gives it.
+    A force (3,), N, a torque (3,), N m, or a wrench (6,), both.
     """
 
-    body: str
-    value: str
-    low: float | tuple[float, ...]
-    high: float | tuple[float, ...]
-    place: Place = field(default=NO_PLACE, compare=False)
+    body: str = given(Text(), "The body")
+    value: str = given(Text(), "One of BODY_ACTIONS")
+    low: Limit = given(_LIMIT, _LOW)
+    high: Limit = given(_LIMIT, _HIGH)
+    place: Place = place_of(default=NO_PLACE)
 
 
-@dataclass(frozen=True)
+@declared
 class VehicleAction:
     """Commands of a multirotor that nothing else flies.
 
-    Attributes:
-        vehicle: The vehicle.
-        value: One of VEHICLE_ACTIONS: command (R,), 0 to 1 for each motor; or a setpoint that the built-in controller
-            tracks: position [x y z yaw], velocity [vx vy vz yaw_rate] in the fixed frame, attitude [roll pitch yaw_rate
-            thrust], where thrust is a part of the thrust of all rotors at full speed. SI units.
-        low, high: The range, one number or one per number of the action.
-        place: Where the file gives it.
+    A command (R,) is 0 to 1 for each motor. The others are setpoints that the built-in controller tracks: position
+    [x y z yaw], velocity [vx vy vz yaw_rate] in the fixed frame, attitude [roll pitch yaw_rate thrust], where thrust is
+    a part of the thrust of all rotors at full speed. SI units.
     """
 
-    vehicle: str
-    value: str
-    low: float | tuple[float, ...]
-    high: float | tuple[float, ...]
-    place: Place = field(default=NO_PLACE, compare=False)
+    vehicle: str = given(Text(), "The vehicle")
+    value: str = given(Text(), "One of VEHICLE_ACTIONS")
+    low: Limit = given(_LIMIT, _LOW)
+    high: Limit = given(_LIMIT, _HIGH)
+    place: Place = place_of(default=NO_PLACE)
 
 
 Action = JointAction | BodyAction | VehicleAction

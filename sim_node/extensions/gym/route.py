@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from sim_node.extensions.gym.expressions import Quantity, norm
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import declared, given, place_of
 from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError
+from sim_node.world.quantities import Number, Numbers, Text, Whole
 
 ROUTE_SIGNALS = ("goal", "to_goal", "progress", "reached", "remaining")
 
 
-@dataclass(frozen=True)
+@declared
 class Route:
     """Goals that a frame must reach one after the other, drawn at each reset.
 
     It provides signals: goal (3,) m, to_goal (3,) from the frame to the goal, progress (m nearer to the goal in this
     step), reached (1 in a step that reached one), and remaining (number of goals).
-
-    Attributes:
-        frame: The frame.
-        count: Number of goals.
-        low, high: The box (3,) in the fixed frame that goals are drawn from, m.
-        radius: Distance at which a goal is reached, m.
-        place: Where the file gives it.
     """
 
-    frame: str
-    count: int
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
-    radius: float = 0.5
-    place: Place = field(default=NO_PLACE, compare=False)
+    frame: str = given(Text(), "The frame")
+    count: int = given(Whole(1, 1000), "Number of goals")
+    low: tuple[float, float, float] = given(Numbers(3), "Least corner of the box that goals are drawn from", "m")
+    high: tuple[float, float, float] = given(Numbers(3), "Largest corner of the box, in the fixed frame", "m")
+    radius: float = given(Number(1e-6), "Distance at which a goal is reached", "m", default=0.5)
+    place: Place = place_of(default=NO_PLACE)
 
     def __post_init__(self) -> None:
         if self.count < 1 or not self.radius > 0.0 or not np.less_equal(self.low, self.high).all():

@@ -2,71 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sim_node.extensions.gym import spec_values as values
 from sim_node.extensions.gym.draws import Draw
-from sim_node.extensions.gym.expressions import Expression, ExpressionError, Quantity
+from sim_node.extensions.gym.expressions import Expression, ExpressionError
 from sim_node.extensions.gym.interface import Action, Signal
 from sim_node.extensions.gym.route import ROUTE_SIGNALS, Route
 from sim_node.world import World
+from sim_node.world.declared import Nested, declared, given, places_of
 from sim_node.world.problems import Place, Problem, WorldError
-
-# A number from the values of all signals and actions by name.
-Function = Callable[[Mapping[str, Quantity]], float]
-# A term or condition: an expression, or in Python a function.
-Term = str | Function
-Bounds = float | tuple[float, float] | None
+from sim_node.world.quantities import Flag, Number, PartOf, Text
+from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_values import Table
 
 
-@dataclass(frozen=True)
+@declared(spread={"render": Nested(("camera", "follow", "size"), "What pictures show")})
 class Spec:
-    """An environment.
+    """An environment: an agent's action and its observation are numbers of actions and signals, one after the other."""
 
-    Attributes:
-        world: A World, a path, a package:// URI, or the name of a shipped world.
-        rate: Actions per simulated second, Hz. Its period must be a whole number of the world's steps.
-        actions: The actions by name; an agent's action is their numbers one after the other.
-        observation: Names of signals and actions, with a limit to which each is clipped: the absolute value, or low and
-            high; None for none. An observation is their numbers one after the other.
-        reward: Terms by name, which are added up.
-        signals: The signals by name.
-        termination: When an episode ends: a condition.
-        success: When an episode is successful: a condition that also ends it and is reported as info["is_success"].
-        duration: Simulated seconds after which an episode is truncated.
-        variations: Numbers of the world that are drawn at each reset, by key path, as in `World.with_values`:
-            distributions such as "uniform(1, 2)", see `draw_of`.
-        route: Goals to reach.
-        normalised: Whether actions are -1 to 1 and are scaled to their ranges; otherwise they are in their own units.
-        diverged: Reward of a step in which the simulation diverges, which ends the episode.
-        camera, size: The view and the size of pictures, as in `RenderRequest`; a frame to follow is `follow`.
-        follow: Frame that the camera moves with.
-        name: The name.
-        places: Where the file gives each key.
-    """
-
-    world: World | str | Path
-    rate: float
-    actions: Mapping[str, Action]
-    observation: Mapping[str, Bounds]
-    reward: Mapping[str, Term]
-    signals: Mapping[str, Signal] = field(default_factory=dict)
-    termination: Term | None = None
-    success: Term | None = None
-    duration: float = 10.0
-    variations: Mapping[str, str | float | Draw] = field(default_factory=dict)
-    route: Route | None = None
-    normalised: bool = True
-    diverged: float = 0.0
-    camera: str = ""
-    follow: str = ""
-    size: tuple[int, int] = (640, 480)
-    name: str = "environment"
-    places: Mapping[str, Place] = field(default_factory=dict, compare=False, repr=False)
+    world: World | str | Path = given(values.WORLD, "A World, a path, a package:// URI, or the name of a shipped world")
+    # Its period must be a whole number of the world's steps.
+    rate: float = given(Number(), "Actions per simulated second", "Hz")
+    actions: Mapping[str, Action] = given(values.ACTIONS, "The actions by name")
+    # For each a limit to which it is clipped: the absolute value, or low and high; None for none.
+    observation: Mapping[str, values.Bounds] = given(values.OBSERVATION, "Names of signals and actions, with limits")
+    reward: Mapping[str, values.Term] = given(values.REWARD, "Terms by name, which are added up")
+    signals: Mapping[str, Signal] = given(values.SIGNALS, "The signals by name", default_factory=dict)
+    termination: values.Term | None = given(values.EXPRESSION, "Condition that ends an episode", default=None)
+    # It also ends the episode, and is reported as info["is_success"].
+    success: values.Term | None = given(values.EXPRESSION, "Condition of success", default=None)
+    duration: float = given(Number(), "Simulated time after which an episode is truncated", "s", default=10.0)
+    # By key path, as in `World.with_values`: distributions such as "uniform(1, 2)", see `draw_of`.
+    variations: Mapping[str, str | float | Draw] = given(
+        values.DRAWS, "Numbers of the world that are drawn at each reset", key="vary", default_factory=dict
+    )
+    route: Route | None = given(PartOf(Route), "Goals to reach", default=None)
+    normalised: bool = given(Flag(), "Whether actions are -1 to 1, and scaled to their ranges", default=True)
+    diverged: float = given(Number(), "Reward of a step in which the simulation diverges, the last one", default=0.0)
+    camera: str = given(Text(), "The view, as in `RenderRequest`", default="")
+    follow: str = given(Text(), "Frame that the camera moves with", default="")
+    size: tuple[int, int] = given(values.PIXELS, "Width and height of pictures", "pixels", default=(640, 480))
+    name: str = given(Text(), "The name", key="environment", default="environment")
+    places: Mapping[str, Place] = places_of()
 
     def __post_init__(self) -> None:
         problems = [
@@ -100,6 +82,17 @@ class Spec:
             problems += error.problems
         if problems:
             raise WorldError(problems)
+
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        """Name it like its file by default, and note where the entries of mappings are."""
+        found.setdefault("name", Path(table.value.report.file).stem)
+        for key in ("signals", "actions", "observation", "reward", "vary"):
+            value = table.get(key)
+            if value is not None and isinstance(value.node, MappingNode):
+                found["places"] |= {f"{key}.{name}": entry.place for name, _, entry in value.named()}
+            elif value is not None and key == "observation":
+                found["places"] |= {f"{key}.{getattr(each.node, 'text', '')}": each.place for each in value.items()}
 
     def names(self) -> tuple[str, ...]:
         """Return the names that every expression can use, besides signals."""

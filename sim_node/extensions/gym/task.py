@@ -17,7 +17,8 @@ from sim_node.extensions.gym.expressions import ExpressionError, Quantity, befor
 from sim_node.extensions.gym.interface import FrameSignal, SensorSignal
 from sim_node.extensions.gym.readers import UNIT_LIMITS, Readers
 from sim_node.extensions.gym.route import Goals
-from sim_node.extensions.gym.spec import Spec, Term
+from sim_node.extensions.gym.spec import Spec
+from sim_node.extensions.gym.spec_values import Term
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, load
 from sim_node.world.problems import NOWHERE, Diverged, Place, Problem, WorldError

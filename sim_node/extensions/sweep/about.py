@@ -15,6 +15,7 @@ from sim_node.extensions.sweep.payload import payload_of
 from sim_node.extensions.sweep.study import Prepared, Study, files_of
 from sim_node.extensions.sweep.variations import SEED, variation
 from sim_node.world import World, WorldError, load
+from sim_node.world.declared import data_of
 from sim_node.world.problems import NOWHERE, Problem
 
 
@@ -33,12 +34,7 @@ def describe(study: Study, prepared: Prepared) -> dict[str, Any]:
         "vary": {each.path: str(each) for each in study.vary},
         "measures": list(prepared.job.measures),
         "every": study.every,
-        "keep": {
-            "topics": list(study.keep.topics),
-            "columns": list(study.keep.columns),
-            "picture": study.keep.picture,
-            "failures_only": study.keep.failures_only,
-        },
+        "keep": data_of(study.keep),
     }
 
 
@@ -61,7 +57,6 @@ def study_of(about: Mapping[str, Any], world: World | None = None) -> Study:
             "the sweep was of a World made in Python; go on with sim_node.extensions.sweep.run(world, ..., resume=True)"
         )
         raise WorldError([Problem(NOWHERE, "world", message)])
-    keep = about["keep"]
     return Study(
         given,
         about["duration"],
@@ -71,7 +66,7 @@ def study_of(about: Mapping[str, Any], world: World | None = None) -> Study:
         about["sampling"],
         tuple(about["measures"]),
         about["every"],
-        Keep(tuple(keep["topics"]), tuple(keep["columns"]), keep["picture"], keep["failures_only"]),
+        Keep(**about["keep"]),
         tuple(about["allow"]),
     )
 

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from sim_node.extensions.sweep.in_place import InPlace
 from sim_node.extensions.sweep.measures import Value
 from sim_node.extensions.sweep.payload import Payload
+from sim_node.world.declared import declared, given
+from sim_node.world.quantities import Flag, ListOf, Text
 
 # How a case ended.
 OK, DIVERGED, FAILED, TIMED_OUT, CRASHED = "ok", "diverged", "failed", "timeout", "crashed"
@@ -22,21 +24,14 @@ OWN = ("case", "seed", "status", "error", "wall_s")
 TIMEOUT_S = 3600.0
 
 
-@dataclass(frozen=True)
+@declared
 class Keep:
-    """What is kept of each case beside its row.
+    """What is kept of each case beside its row."""
 
-    Attributes:
-        topics: Patterns of topics to record in a bag.
-        columns: Names of columns to store over time.
-        picture: Whether to draw the end of the run.
-        failures_only: Whether to keep these for failures only.
-    """
-
-    topics: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    picture: bool = False
-    failures_only: bool = False
+    topics: tuple[str, ...] = given(ListOf(Text()), "Patterns of topics to record in a bag", default=())
+    columns: tuple[str, ...] = given(ListOf(Text()), "Names of columns to store over time", default=())
+    picture: bool = given(Flag(), "Whether to draw the end of the run", default=False)
+    failures_only: bool = given(Flag(), "Whether to keep these for failures only", default=False)
 
     def __bool__(self) -> bool:
         return bool(self.topics or self.columns or self.picture)

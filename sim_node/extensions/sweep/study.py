@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,45 +17,90 @@ from sim_node.extensions.sweep.keeping import check_kept, needs_session
 from sim_node.extensions.sweep.measures import MEASURES, Measure
 from sim_node.extensions.sweep.payload import payload_of
 from sim_node.extensions.sweep.signals import MeasureFault
-from sim_node.extensions.sweep.variations import SAMPLINGS, SEED, Values, Variation, points_of, seeds_of, values_of
+from sim_node.extensions.sweep.variations import (
+    MAX_SEED,
+    SAMPLINGS,
+    SEED,
+    Values,
+    Variation,
+    points_of,
+    read_variations,
+    seeds_of,
+    values_of,
+)
 from sim_node.simulation import Simulation
 from sim_node.text import did_you_mean
 from sim_node.world import World, WorldError, load
+from sim_node.world.declared import declared, given, places_of
 from sim_node.world.fields import nanoseconds
+from sim_node.world.locate import LocateError, locate
 from sim_node.world.problems import NO_PLACE, NOWHERE, Place, Problem
+from sim_node.world.quantities import ListOf, Number, Other, PartOf, Whole, Word
+from sim_node.world.readers import keys
+from sim_node.world.readers.yaml_values import Table, Value
 
 MAX_RUNS = 100_000_000
 
 
-@dataclass(frozen=True)
+def _beside(value: Value) -> str:
+    """Read the name of a file, beside the study if there is one; else the reference itself."""
+    reference = value.text()
+    file, colon, function = reference.partition(".py:")
+    beside = Path(value.report.file).parent / (f"{file}.py" if colon else reference)
+    return str(beside) + (f":{function}" if colon else "") if reference and beside.is_file() else reference
+
+
+def _world(value: Value) -> str:
+    errors = len(value.report.errors)
+    reference = _beside(value)
+    if len(value.report.errors) == errors:
+        try:
+            locate(reference)
+        except LocateError as error:
+            value.error(str(error))
+    return reference
+
+
+def _folder(value: Value) -> str:
+    return str((Path(value.report.file).parent / value.text()).resolve())
+
+
+_SPAN = Number(1e-9, 1e9)
+
+
+@declared
 class Study:
-    """A sweep.
+    """A sweep."""
 
-    Attributes:
-        world: A World, a path, a package:// URI, or the name of a shipped world.
-        duration: Simulated time of each case, s.
-        vary: The numbers that differ between the cases.
-        runs: Number of cases; None for one of each combination of the lists and grids.
-        seed: Seed of the samples, and of the seeds of the cases.
-        sampling: How distributions are sampled; one of SAMPLINGS.
-        measures: The measures, as texts.
-        every: Time between two recorded instants of signals, s; None for the world's step.
-        keep: What is kept of each case beside its row.
-        allow: Folders that the world may read, in addition to its own.
-        places: Where `world`, `runs`, `measures[0]`, ... were given, for messages.
-    """
+    world: World | str | Path = given(
+        Other(keys.text, _world), "A World, a path, a package:// URI, or the name of a shipped world"
+    )
+    duration: float = given(_SPAN, "Simulated time of each case", "s")
+    vary: tuple[Variation, ...] = given(
+        Other(lambda about: keys.by_name(about, keys.ANYTHING), read_variations),
+        "The numbers that differ between the cases",
+        default=(),
+    )
+    runs: int | None = given(
+        Whole(1, MAX_RUNS), "Number of cases; None for one of each combination of the lists and grids", default=None
+    )
+    seed: int = given(Whole(0, MAX_SEED), "Seed of the samples, and of the seeds of the cases", default=0)
+    sampling: str = given(Word(SAMPLINGS), "How distributions are sampled", default=SAMPLINGS[0])
+    measures: tuple[str, ...] = given(ListOf(Other(keys.text, _beside)), "The measures, as texts", default=())
+    every: float | None = given(
+        _SPAN, "Time between two recorded instants of signals; None for the world's step", "s", default=None
+    )
+    keep: Keep = given(PartOf(Keep), "What is kept of each case beside its row", default=Keep())
+    allow: tuple[str, ...] = given(
+        ListOf(Other(keys.text, _folder)), "Folders that the world may read, in addition to its own", default=()
+    )
+    places: Mapping[str, Place] = places_of()
 
-    world: World | str | Path
-    duration: float
-    vary: tuple[Variation, ...] = ()
-    runs: int | None = None
-    seed: int = 0
-    sampling: str = "random"
-    measures: tuple[str, ...] = ()
-    every: float | None = None
-    keep: Keep = field(default_factory=Keep)
-    allow: tuple[str, ...] = ()
-    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    @staticmethod
+    def _derive(found: dict[str, Any], table: Table) -> None:
+        """Note where each measure is given."""
+        measures = table.get("measures")
+        found["places"] |= {f"measures[{each.key}]": each.place for each in (measures.items() if measures else ())}
 
     def __post_init__(self) -> None:
         if self.sampling not in SAMPLINGS:

@@ -16,6 +16,9 @@ from sim_node.randomness import stream
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.problems import NO_PLACE, Place, Problem, WorldError, quoted
+from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
+from sim_node.world.readers.yaml_nodes import Sequence as ListNode
+from sim_node.world.readers.yaml_values import Value
 
 Values = npt.NDArray[Any]
 # The path that varies the seed of the run instead of a number of the world.
@@ -149,6 +152,24 @@ def variation(path: str, text: str, place: Place = NO_PLACE) -> Variation:
             )
         numbers.append(number)
     return checked(Variation(path, kind, tuple(numbers), place))
+
+
+def read_variations(value: Value) -> tuple[Variation, ...]:
+    """Read a mapping of key paths to values: a text, a number, or a list of numbers. Faults are recorded."""
+    found = []
+    for path, _, at in value.named("of key paths to values"):
+        if isinstance(at.node, ListNode):
+            text = ",".join(f"{item.number():.17g}" for item in at.items())
+        elif isinstance(at.node, MappingNode):
+            at.error("a list of numbers, or a text such as uniform(1, 2), is needed, found a mapping")
+            continue
+        else:
+            text = at.node.text
+        try:
+            found.append(variation(path, text, at.place))
+        except WorldError as error:
+            at.report.errors.extend(error.problems)
+    return tuple(found)
 
 
 def checked(given: Variation) -> Variation:

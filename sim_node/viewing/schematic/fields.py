@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from sim_node.text import did_you_mean
 from sim_node.viewing.schematic.eql import EqlFault, Formula, formula
@@ -16,6 +17,7 @@ from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import LineColumn, Report
 
+T = TypeVar("T", str, bool)
 MAX_NUMBER = 1e12
 
 
@@ -83,31 +85,39 @@ class Fields:
             if name in self.node.properties:
                 self.node.properties[name].read = False
 
+    def read(self, properties: Properties) -> dict[str, Any]:
+        """Return what is given of some properties and is valid."""
+        found = {name: read(self, name) for name, read in properties.items() if name in self.node.properties}
+        return {name: each for name, each in found.items() if each is not None}
+
     def only_enu(self) -> None:
         """Record a frame of other axes than the world's."""
         value = self._property("frame")
         if value is not None and str(value.value).upper() != "ENU":
             self.error(f"found {_found(value)}; allowed: ENU, the axes of the world", value.at, "frame")
 
-    def text(self, name: str, default: str = "") -> str:
-        """Return a text."""
-        value = self._property(name)
-        if value is None:
-            return default
-        if not isinstance(value.value, str):
-            self.error(f"a text is needed, found {_found(value)}", value.at, name)
-            return default
-        return value.value
+    def text(self, name: str) -> str:
+        """Return a text; empty if it is not given or invalid."""
+        return self._typed(name, str, "a text")
 
     def flag(self, name: str) -> bool:
         """Return whether a property is true."""
+        return self._typed(name, bool, "#true or #false")
+
+    def _typed(self, name: str, kind: type[T], needed: str) -> T:
         value = self._property(name)
-        if value is None:
-            return False
-        if not isinstance(value.value, bool):
-            self.error(f"#true or #false is needed, found {_found(value)}", value.at, name)
-            return False
-        return value.value
+        if value is None or isinstance(value.value, kind):
+            return kind() if value is None else value.value  # type: ignore[return-value]
+        self.error(f"{needed} is needed, found {_found(value)}", value.at, name)
+        return kind()
+
+    def above_zero(self, name: str) -> float | None:
+        """Return a number above zero; None if it is not given or invalid."""
+        return self.number(name, 0.0, above=True)
+
+    def share(self, name: str) -> float | None:
+        """Return a part above 0, up to 1; None if it is not given or invalid."""
+        return self.number(name, 0.0, 1.0, above=True)
 
     def number(self, name: str, low: float, high: float = MAX_NUMBER, above: bool = False) -> float | None:
         """Return a number in a range, or above its lower end; None if it is not given or invalid."""
@@ -119,7 +129,7 @@ class Fields:
         if name not in self.node.properties:
             self.error(f"needs {name}=, a length in m")
             return 1.0
-        return self.number(name, 0.0, above=True) or 1.0
+        return self.above_zero(name) or 1.0
 
     def argument(self, what: str) -> KdlValue | None:
         """Return the only argument, a text; None with the fault recorded."""
@@ -221,6 +231,10 @@ class Fields:
             self.error(f"found {number:g}; allowed: {allowed}", value.at, name)
             return None
         return float(number)
+
+
+# What reads each property, by its name.
+Properties = Mapping[str, Callable[[Fields, str], Any]]
 
 
 def _found(value: KdlValue) -> str:

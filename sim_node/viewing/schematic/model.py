@@ -11,17 +11,32 @@ from sim_node.world.problems import NO_PLACE, Place
 
 Colour = tuple[float, float, float, float]
 GREY: Colour = (0.62, 0.65, 0.70, 1.0)
-DEFAULT_FOV = 45.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pane:
+    """What all panels have.
+
+    Attributes:
+        name: Its name.
+        active: Whether its tab is in front.
+        share: Its part of the split that it is in, from 0 to 1; None for as much as the others.
+        place: Where it is written.
+    """
+
+    name: str = ""
+    active: bool = False
+    share: float | None = None
+    place: Place = field(default=NO_PLACE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Viewport:
+class Viewport(Pane):
     """A view of the scene with a camera of its own.
 
     The camera looks along the x axis of `pos`, with z up; with `look_at` at that point, upright.
 
     Attributes:
-        name: Its name.
         pos: Pose of the camera in the fixed frame; None for a camera that the user moves.
         look_at: What it looks at; None for the direction of `pos`.
         up: The direction (3,) that is up in the picture; None for z of the fixed frame.
@@ -30,87 +45,56 @@ class Viewport:
         near: Distance of the nearest thing that is drawn, m; None for the viewer's own.
         far: Distance of the farthest, m.
         show_grid: Whether the grid is drawn.
-        active: Whether its tab is in front.
-        share: Its part of the split that it is in, from 0 to 1; None for as much as the others.
-        place: Where it is written.
     """
 
-    name: str = ""
     pos: Formula | None = None
     look_at: Formula | None = None
     up: Formula | None = None
     rolls: bool = False
-    fov: float = DEFAULT_FOV
+    fov: float = 45.0
     near: float | None = None
     far: float | None = None
     show_grid: bool = False
-    active: bool = False
-    share: float | None = None
-    place: Place = field(default=NO_PLACE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class GraphPanel:
+class GraphPanel(Pane):
     """Curves over time.
 
     Attributes:
-        name: Its name.
         curves: A formula for each group of curves, one for each of its numbers.
         limits: The lowest and highest value that is shown; None for all that there are.
-        active: Whether its tab is in front.
-        share: Its part of the split that it is in; None for as much as the others.
-        place: Where it is written.
     """
 
-    name: str = ""
     curves: tuple[Formula, ...] = ()
     limits: tuple[float, float] | None = None
-    active: bool = False
-    share: float | None = None
-    place: Place = field(default=NO_PLACE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(Pane):
     """Panels side by side, or one below the other.
 
     Attributes:
         horizontal: Whether they are side by side.
         panels: The panels.
-        name: Its name.
-        active: Whether its tab is in front.
-        share: Its part of the split that it is in; None for as much as the others.
-        place: Where it is written.
         not_drawn: Kinds of panels in it that are known and not drawn.
     """
 
     horizontal: bool
     panels: tuple[Panel, ...] = ()
-    name: str = ""
-    active: bool = False
-    share: float | None = None
-    place: Place = field(default=NO_PLACE, compare=False)
     not_drawn: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Tabs:
+class Tabs(Pane):
     """Panels of which one is in front.
 
     Attributes:
         panels: The panels.
-        name: Its name.
-        active: Whether its tab is in front.
-        share: Its part of the split that it is in; None for as much as the others.
-        place: Where it is written.
         not_drawn: Kinds of panels in it that are known and not drawn.
     """
 
     panels: tuple[Panel, ...] = ()
-    name: str = ""
-    active: bool = False
-    share: float | None = None
-    place: Place = field(default=NO_PLACE, compare=False)
     not_drawn: tuple[str, ...] = ()
 
 

@@ -88,29 +88,14 @@ def _read_colour(fields: Fields) -> Colour:
     return red, green, blue, *(opacity or [1.0])  # type: ignore[return-value]
 
 
-def _solid(fields: Fields, kind: str, *lengths: str) -> Solid:
-    fields.only(lengths, ("emissivity",))
-    return Solid(kind, tuple(fields.length(name) for name in lengths), _colour(fields))
+def _solid(kind: str, *lengths: str) -> DrawnReader:
+    """Return what reads a shape of fixed lengths."""
 
+    def read(fields: Fields) -> Solid:
+        fields.only(lengths, ("emissivity",))
+        return Solid(kind, tuple(map(fields.length, lengths)), _colour(fields))
 
-def read_sphere(fields: Fields) -> Solid:
-    """Read a sphere."""
-    return _solid(fields, "sphere", "radius")
-
-
-def read_box(fields: Fields) -> Solid:
-    """Read a box."""
-    return _solid(fields, "box", "x", "y", "z")
-
-
-def read_cylinder(fields: Fields) -> Solid:
-    """Read a cylinder along z."""
-    return _solid(fields, "cylinder", "radius", "height")
-
-
-def read_plane(fields: Fields) -> Solid:
-    """Read a plane."""
-    return _solid(fields, "plane", "width", "depth")
+    return read
 
 
 def read_ellipsoid(fields: Fields) -> LiveEllipsoid | None:
@@ -126,19 +111,18 @@ def read_ellipsoid(fields: Fields) -> LiveEllipsoid | None:
 def read_glb(fields: Fields) -> GlbModel | None:
     """Read a model in a file."""
     fields.only(("path", "scale", "translate", "rotate"), ("emissivity", "glow", "glow_color"))
-    scale = fields.number("scale", 0.0, above=True)
-    rotate, translate = fields.triple("rotate"), fields.triple("translate")
+    given = fields.read({"scale": Fields.above_zero, "rotate": Fields.triple, "translate": Fields.triple})
     for child in fields.node.children:
         Fields(child, fields.source, fields.key).error("a glb has no nodes in braces")
     file = fields.file("path", GLB_SUFFIXES)
-    return None if file is None else GlbModel(file, 1.0 if scale is None else scale, rotate, translate)
+    return None if file is None else GlbModel(file, **given)
 
 
 DRAWN: dict[str, DrawnReader] = {
-    "sphere": read_sphere,
-    "box": read_box,
-    "cylinder": read_cylinder,
-    "plane": read_plane,
+    "sphere": _solid("sphere", "radius"),
+    "box": _solid("box", "x", "y", "z"),
+    "cylinder": _solid("cylinder", "radius", "height"),
+    "plane": _solid("plane", "width", "depth"),
     "ellipsoid": read_ellipsoid,
     "glb": read_glb,
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sim_node.text import did_you_mean
-from sim_node.viewing.schematic.fields import Fields, Source
+from sim_node.viewing.schematic.fields import Fields, Properties, Source
 from sim_node.viewing.schematic.kdl import KdlFault, KdlNode, parse
-from sim_node.viewing.schematic.model import DEFAULT_FOV, GraphPanel, Object3d, Panel, Schematic, Split, Tabs, Viewport
+from sim_node.viewing.schematic.model import GraphPanel, Object3d, Panel, Schematic, Split, Tabs, Viewport
 from sim_node.viewing.schematic.objects import read_object
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
@@ -24,23 +25,21 @@ NOT_DRAWN = (
     *("action_pane", "query_table", "query_plot", "geo_position_gauge", "orientation_gauge", "horizon_gauge"),
     *("dashboard", "video_stream", "sensor_view", "log_stream"),
 )
-_VIEWPORT = ("name", "pos", "look_at", "up", "fov", "near", "far", "show_grid", "active", "share", "hdr", "frame")
 # Of Elodin's editor.
 _VIEWPORT_WITHOUT_EFFECT = (
     *("show_arrows", "create_frustum", "show_frustums", "show_frustum", "frustums_color", "projection_color"),
-    *(
-        "frustums_thickness",
-        "show_view_cube",
-        "view_cube_frame",
-        "effects",
-        "cinematic",
-        "aspect",
-        "aspect_ratio",
-        "ev100",
-    ),
+    *("frustums_thickness", "show_view_cube", "view_cube_frame", "effects", "cinematic"),
+    *("aspect", "aspect_ratio", "ev100"),
 )
-_GRAPH = ("name", "y_min", "y_max", "auto_y_range", "active", "share")
-_NAMED = ("name", "active", "share")
+# What reads each property of a panel that has one.
+_NAMED: Properties = {"name": Fields.text, "active": Fields.flag, "share": Fields.share}
+_VIEWPORT: Properties = {
+    **dict.fromkeys(("pos", "look_at", "up"), Fields.formula),
+    "fov": lambda fields, name: fields.number(name, 1.0, 170.0),
+    **dict.fromkeys(("near", "far"), Fields.above_zero),
+    "show_grid": Fields.flag,
+    **_NAMED,
+}
 MAX_PANELS = 200
 
 
@@ -119,15 +118,6 @@ def _inside(fields: Fields) -> tuple[Panel, ...]:
     return tuple(panel for panel in panels if panel is not None)
 
 
-def _not_drawn(fields: Fields) -> tuple[str, ...]:
-    """Return the kinds of panels in the braces of a node that are known and not drawn."""
-    return tuple(dict.fromkeys(child.name for child in fields.node.children if child.name in NOT_DRAWN))
-
-
-def _share(fields: Fields) -> float | None:
-    return fields.number("share", 0.0, 1.0, above=True)
-
-
 def _no_arguments(fields: Fields) -> None:
     for value in fields.node.arguments:
         fields.error(f"takes properties only, found {quoted(str(value.value))}", value.at)
@@ -136,30 +126,18 @@ def _no_arguments(fields: Fields) -> None:
 def read_viewport(fields: Fields) -> Viewport:
     """Read a viewport."""
     _no_arguments(fields)
-    fields.only(_VIEWPORT, _VIEWPORT_WITHOUT_EFFECT)
+    fields.only((*_VIEWPORT, "hdr", "frame"), _VIEWPORT_WITHOUT_EFFECT)
     fields.only_enu()
-    near, far = (fields.number(name, 0.0, above=True) for name in ("near", "far"))
+    given = fields.read(_VIEWPORT)
+    near, far = given.get("near"), given.get("far")
     if near is not None and far is not None and near >= far:
         fields.error(f"near is {near:g} m, far {far:g} m; far must be farther")
-    fov = fields.number("fov", 1.0, 170.0)
-    return Viewport(
-        name=fields.text("name"),
-        pos=fields.formula("pos"),
-        look_at=fields.formula("look_at"),
-        up=fields.formula("up"),
-        fov=DEFAULT_FOV if fov is None else fov,
-        near=near,
-        far=far,
-        show_grid=fields.flag("show_grid"),
-        active=fields.flag("active"),
-        share=_share(fields),
-        place=fields.place,
-    )
+    return Viewport(**given, place=fields.place)
 
 
 def read_graph(fields: Fields) -> GraphPanel | None:
     """Read a graph."""
-    fields.only(_GRAPH, ("type", "lock"))
+    fields.only((*_NAMED, "y_min", "y_max", "auto_y_range"), ("type", "lock"))
     value = fields.argument("the formula of its curves")
     curves = None if value is None else fields.parsed(value)
     low, high = (fields.number(name, -1e300, 1e300) for name in ("y_min", "y_max"))
@@ -172,39 +150,32 @@ def read_graph(fields: Fields) -> GraphPanel | None:
         fields.unused("y_min", "y_max")
     if curves is None:
         return None
-    return GraphPanel(
-        name=fields.text("name"),
-        curves=curves.curves(),
-        limits=limits,
-        active=fields.flag("active"),
-        share=_share(fields),
-        place=fields.place,
-    )
-
-
-def read_hsplit(fields: Fields) -> Split:
-    """Read panels side by side."""
-    return _split(fields, horizontal=True)
-
-
-def read_vsplit(fields: Fields) -> Split:
-    """Read panels one below the other."""
-    return _split(fields, horizontal=False)
-
-
-def _split(fields: Fields, *, horizontal: bool) -> Split:
-    _no_arguments(fields)
-    fields.only(_NAMED)
-    named = fields.text("name"), fields.flag("active"), _share(fields)
-    return Split(horizontal, _inside(fields), *named, fields.place, _not_drawn(fields))
+    return GraphPanel(curves=curves.curves(), limits=limits, place=fields.place, **fields.read(_NAMED))
 
 
 def read_tabs(fields: Fields) -> Tabs:
     """Read panels of which one is in front."""
+    return Tabs(**_holder(fields))
+
+
+def read_hsplit(fields: Fields) -> Split:
+    """Read panels side by side."""
+    return Split(True, **_holder(fields))
+
+
+def read_vsplit(fields: Fields) -> Split:
+    """Read panels one below the other."""
+    return Split(False, **_holder(fields))
+
+
+def _holder(fields: Fields) -> dict[str, Any]:
+    """Return the fields of a panel that has others in its braces."""
     _no_arguments(fields)
     fields.only(_NAMED)
-    named = fields.text("name"), fields.flag("active"), _share(fields)
-    return Tabs(_inside(fields), *named, fields.place, _not_drawn(fields))
+    # Kinds of panels that are known and not drawn.
+    others = dict.fromkeys(child.name for child in fields.node.children if child.name in NOT_DRAWN)
+    place, panels = fields.place, _inside(fields)
+    return {**fields.read(_NAMED), "panels": panels, "place": place, "not_drawn": tuple(others)}
 
 
 PANELS: dict[str, PanelReader] = {

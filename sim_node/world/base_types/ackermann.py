@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.base_types.registry import BaseType, base, dimension
+from sim_node.world.declared import declared, rule
 
 # Below this speed a car cannot turn, m/s.
 STANDING = 1e-9
 
 
 @base("ackermann")
-@dataclass(frozen=True)
+@declared
 class Ackermann(BaseType):
-    """The origin is in the middle of the rear axle.
-
-    Attributes:
-        wheel_radius: m.
-        wheelbase: From the rear axle to the front axle, m.
-        track: From the middle of the left wheels to that of the right ones, m.
-        max_steering: Largest angle of a wheel in the middle between the steered ones, rad.
-    """
+    """The origin is in the middle of the rear axle."""
 
     wheel_radius: float = dimension("radius of the wheels")
     wheelbase: float = dimension("from the rear axle to the front axle")
@@ -36,9 +29,9 @@ class Ackermann(BaseType):
     driven: ClassVar = ("rear_left", "rear_right")
     steered: ClassVar = ("front_left", "front_right")
 
-    def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield the faults of its dimensions, and a turn that is too tight for the inner wheel."""
-        yield from super().faults()
+    @rule
+    def _turns(self) -> Iterator[tuple[str, str]]:
+        """Yield that a turn is too tight for the inner wheel."""
         if self.track / 2 * math.tan(self.max_steering) >= self.wheelbase:
             most = math.atan(2 * self.wheelbase / self.track)
             yield "max_steering", f"{self.max_steering:g} turns about the inner wheel; allowed: less than {most:.4g}"

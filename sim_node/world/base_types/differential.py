@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sim_node.world.base_types.linear import LinearKinematics, rolling_rows
 from sim_node.world.base_types.registry import BaseType, base, dimension
+from sim_node.world.declared import declared
 
 
 @base("differential")
-@dataclass(frozen=True)
+@declared
 class Differential(BaseType):
-    """The origin is in the middle of the axle.
-
-    Attributes:
-        wheel_radius: m.
-        track: From the middle of the left wheel to that of the right one, m.
-    """
+    """The origin is in the middle of the axle."""
 
     wheel_radius: float = dimension("radius of the wheels")
     track: float = dimension("from the middle of the left wheel to that of the right one")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sim_node.world.base_types.linear import LinearKinematics, rolling_rows
 from sim_node.world.base_types.registry import BaseType, base, dimension
+from sim_node.world.declared import declared
 
 # From the heading of each wheel to the axis of the roller that touches the ground. Seen from above the rollers on top
 # of the wheels make an X, those below an O.
@@ -18,15 +18,9 @@ ROLLERS = (-math.pi / 4, math.pi / 4, math.pi / 4, -math.pi / 4)
 
 
 @base("mecanum")
-@dataclass(frozen=True)
+@declared
 class Mecanum(BaseType):
-    """The origin is in the middle of the wheels.
-
-    Attributes:
-        wheel_radius: m.
-        wheelbase: From the front axle to the rear axle, m.
-        track: From the middle of the left wheels to that of the right ones, m.
-    """
+    """The origin is in the middle of the wheels."""
 
     wheel_radius: float = dimension("radius of the wheels")
     wheelbase: float = dimension("from the front axle to the rear axle")

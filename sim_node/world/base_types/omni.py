@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sim_node.world.base_types.linear import LinearKinematics, rolling_rows
 from sim_node.world.base_types.registry import BaseType, base, dimension
+from sim_node.world.declared import declared
 
 
 @base("omni")
-@dataclass(frozen=True)
+@declared
 class Omni(BaseType):
-    """The wheels are 120 degrees apart; each rolls along the circle, counterclockwise.
-
-    Attributes:
-        wheel_radius: m.
-        base_radius: From the origin to the middle of each wheel, m.
-        first_angle: From the base's x axis to the first wheel, rad; the others follow counterclockwise.
-    """
+    """The wheels are 120 degrees apart; each rolls along the circle, counterclockwise."""
 
     wheel_radius: float = dimension("radius of the wheels")
     base_radius: float = dimension("from the origin to the middle of each wheel")

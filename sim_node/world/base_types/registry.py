@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from dataclasses import MISSING, dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from sim_node.registry import Registry
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import Fault, faults, given
+from sim_node.world.quantities import Number
 
 
 @runtime_checkable
@@ -53,15 +55,6 @@ class Kinematics(Protocol):
         """
 
 
-class Range(NamedTuple):
-    """What a dimension is, its unit and its least and largest value."""
-
-    meaning: str
-    unit: str
-    low: float
-    high: float
-
-
 def dimension(
     meaning: str, unit: str = "m", *, low: float = 1e-4, high: float = 1e3, default: float | None = None
 ) -> Any:
@@ -77,8 +70,9 @@ def dimension(
     Returns:
         The field.
     """
-    metadata = {"range": Range(meaning, unit, low, high)}
-    return field(metadata=metadata) if default is None else field(default=default, metadata=metadata)
+    return given(
+        Number(low, high), meaning[:1].upper() + meaning[1:], unit, default=MISSING if default is None else default
+    )
 
 
 @dataclass(frozen=True)
@@ -93,25 +87,13 @@ class BaseType(ABC):
     driven: ClassVar[tuple[str, ...]] = ()
     steered: ClassVar[tuple[str, ...]] = ()
 
-    @classmethod
-    def dimensions(cls) -> Iterator[tuple[Field[Any], Range]]:
-        """Yield the fields that world files give.
-
-        Yields:
-            Each field and its range.
-        """
-        yield from ((each, each.metadata["range"]) for each in fields(cls) if "range" in each.metadata)
-
-    def faults(self) -> Iterator[tuple[str, str]]:
+    def faults(self) -> Iterator[Fault]:
         """Yield what is wrong with the dimensions.
 
         Yields:
             The name and the message of every dimension that is out of range.
         """
-        for each, (_, unit, low, high) in self.dimensions():
-            value = getattr(self, each.name)
-            if not low <= value <= high:
-                yield each.name, f"{value:g} {unit} is out of range; allowed: {low:g} to {high:g}"
+        return faults(self)
 
     def moves_sideways(self) -> bool:
         """Return whether the wheels allow a velocity to the left.

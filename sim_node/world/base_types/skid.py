@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.world.base_types.differential import Differential
 from sim_node.world.base_types.linear import LinearKinematics
 from sim_node.world.base_types.registry import BaseType, base, dimension
+from sim_node.world.declared import declared
 
 
 @base("skid")
-@dataclass(frozen=True)
+@declared
 class Skid(BaseType):
     """Like a differential base whose wheels are farther apart than they are.
 
     Wheels that skid turn the base about centres outside of its track (Mandow et al., Experimental kinematics for
     wheeled skid-steer mobile robots, IROS 2007): `track_factor` is how much farther, to be measured on each ground.
-
-    Attributes:
-        wheel_radius: m.
-        track: From the middle of the left wheels to that of the right ones, m.
-        track_factor: The effective track over `track`.
     """
 
     wheel_radius: float = dimension("radius of the wheels")

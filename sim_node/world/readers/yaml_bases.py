@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from sim_node.world.declared import keys_of, read_fields
 from sim_node.world.model import Sensor, World
 from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import quoted
-from sim_node.world.readers.keys import Form, Keys, by_key, choice, either, flag, listing, number, text
+from sim_node.world.readers.keys import Form, Keys, by_key, choice, either, flag, listing, text
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
 from sim_node.world.readers.yaml_parts import part_world
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, section
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
 
 _KEYS = keys_of(Base)
 COMMON_KEYS = {key: form for key, form in _KEYS.items() if key not in ("body", "joints")}
@@ -46,10 +46,8 @@ def _kinds() -> dict[str, Form]:
 
 
 def _keys_of(kind: type[BaseType]) -> Keys:
-    forms = {each.name: number(f"The {about}, {unit}." if unit else about, low, high)
-             for each, (about, unit, low, high) in kind.dimensions()}  # fmt: skip
-    needed = [each.name for each, _ in kind.dimensions() if each.default is MISSING]
-    return Keys({**BODY_KEYS, **forms}, required=("name", "body", "type", *needed))
+    own = keys_of(kind)
+    return Keys({**BODY_KEYS, **own}, required=("name", "body", "type", *own.required))
 
 
 _BASE: Form = {"if": {"required": ["model"]}, "then": MODEL_KEYS, "else": by_key("", "type", _kinds)}
@@ -75,16 +73,15 @@ def _on_body(entry: Value, context: Context) -> list[Base]:
     """Read a base on a body of the world."""
     # Not reported before the kind is known: unknown keys, and what is missing.
     unread = tuple(entry.node.entries) if isinstance(entry.node, Mapping) else ()
-    kind = entry.table(unread or tuple(BODY_KEYS), required=("type",)).choice("type", BASE_TYPES, "")
-    if kind not in BASE_TYPES:
+    kind = BASE_TYPES.get(entry.table(unread or tuple(BODY_KEYS), required=("type",)).choice("type", BASE_TYPES, ""))
+    if kind is None:
         return []
     errors = len(entry.report.errors)
-    table = entry.table(_keys_of(BASE_TYPES[kind]))
+    table = entry.table(_keys_of(kind))
     if len(entry.report.errors) > errors:
         return []
-    shape = _shape(table, BASE_TYPES[kind])
-    found = read_fields(Base, table, context)
-    return [] if len(entry.report.errors) > errors else [Base(**found, shape=shape)]
+    shape, found = read_fields(kind, table), read_fields(Base, table, context)
+    return [] if len(entry.report.errors) > errors else [Base(**found, shape=kind(**shape))]
 
 
 def _from_model(entry: Value, context: Context) -> Iterator[Any]:
@@ -130,13 +127,3 @@ def _sensors(value: Value | None, world: World) -> tuple[Sensor, ...]:
         chosen = [known.get(each.choice(known, "")) for each in value.items()]
         return tuple(sensor for sensor in chosen if sensor is not None)
     return () if value.choice((*TRUE, *FALSE), "true") in FALSE else own
-
-
-def _shape(table: Table, kind: type[BaseType]) -> BaseType:
-    """Read the dimensions of a kind, which are all there that are needed."""
-    found: dict[str, float] = {}
-    for each, (_, _, low, high) in kind.dimensions():
-        value = table.get(each.name)
-        if value is not None:
-            found[each.name] = value.number(low, high, default=low)
-    return kind(**found)
