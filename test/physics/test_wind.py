@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.signal import welch
 from scipy.special import gamma, gammainc
 
 from sim_node.simulation.columns import Columns
@@ -50,7 +50,7 @@ def test_the_spectrum_of_gusts_is_drydens() -> None:
     dt, samples = 0.05, 720_000
     gusts = record(field(dt), samples) - (SPEED, 0, 0)
     for axis, spectrum in enumerate((longitudinal, lateral, lateral)):
-        frequency, density = welch(gusts[:, axis], 1 / dt, nperseg=8192, detrend=False)
+        frequency, density = scipy.signal.welch(gusts[:, axis], 1 / dt, nperseg=8192, detrend=False)
         # One-sided, over Hz instead of rad/m.
         expected = spectrum(2 * np.pi * frequency / SPEED, SIGMA[axis], LENGTH[axis]) * 2 * np.pi / SPEED
         edges = np.geomspace(0.01, 1.0, 13)
