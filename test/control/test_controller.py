@@ -128,7 +128,8 @@ def holding(target: npt.ArrayLike, limits: tuple[float, float] = (5.0, 1.5)) -> 
     return lambda states, commands: controller.fly(states, setpoints, ON, commands)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+# Across is as ahead.
+@pytest.mark.parametrize("axis", [0, pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_the_position_loop_has_the_bandwidth_that_its_gains_say(axis: int) -> None:
     """Of small steps: P on the position around PI on the velocity; vertically nothing lags but a period's hold.
 

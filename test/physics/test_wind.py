@@ -67,7 +67,8 @@ def test_moments_are_incomplete_gamma_functions(step: float) -> None:
     np.testing.assert_allclose(_moments(step), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
+# A fine and a coarse one; the night has one between.
+@pytest.mark.parametrize("dt", [1e-5, pytest.param(1e-3, marks=pytest.mark.nightly), 5.0])
 def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt: float) -> None:
     """Over 4000 seeds: at the start, and 1000 timesteps later."""
     first, later, wind = [], [], field(dt)
