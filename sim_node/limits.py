@@ -9,19 +9,34 @@ from pathlib import Path
 
 _NO_FILES = "too many open files"
 _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
+# The least that imports of each command map. With fewer addresses Python loses errors, crashes, or waits for ever.
+_LEAST = 160 << 20
+# With fewer left, any error may come from that: Python loses a MemoryError that it cannot make.
+_SCARCE = 16 << 20
 
 
 def lack(error: BaseException) -> str:
     """Return what was lacking when an error was raised, and the limit to look at; empty if nothing was."""
-    for each in _chain(error):
+    for each in reversed([*_chain(error)]):  # others quote what led to them, in lines of advice
         said, number = str(each).lower(), getattr(each, "errno", None)
         if isinstance(each, MemoryError) or number == errno.ENOMEM or any(words in said for words in _NO_MEMORY):
-            what = str(each) or str(error) or "no reason given"
-            return f"not enough memory ({what}); `ulimit -a` shows the limits of this shell"
+            return _no_memory(" ".join(str(each).split()))
         if number in (errno.EMFILE, errno.ENFILE) or _NO_FILES in said:
             limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
             return f"too many open files; `ulimit -n` allows {limit}"
-    return ""
+    free = free_addresses()
+    return _no_memory("") if free is not None and free < _SCARCE else ""
+
+
+def refused() -> str:
+    """Return why no command can start within the limit of addresses; empty if it is large enough."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return "" if most == resource.RLIM_INFINITY or most >= _LEAST else f"not enough memory: {too_few(most, _LEAST)}"
+
+
+def too_few(addresses: int, needed: int) -> str:
+    """Name the limit of addresses, and what is needed."""
+    return f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
 
 
 def free_addresses() -> int | None:
@@ -34,6 +49,10 @@ def free_addresses() -> int | None:
     except (OSError, ValueError):
         return None
     return most - pages * resource.getpagesize()
+
+
+def _no_memory(what: str) -> str:
+    return f"not enough memory ({what or 'no reason given'}); `ulimit -a` shows the limits of this shell"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -302,11 +302,11 @@ def compile_kernels():
     """The first import of the kernels takes ten seconds; here they are awaited."""
     say("compiling kernels")
     rooms = (
-        "frames.kernels",
-        "tree.transform_tree",
-        "sensors.kernels",
-        "sensors.odometry_kernels",
-        "physics.kinematics",
+        "spatial.frames.kernels",
+        "spatial.tree.transform_tree",
+        "simulation.sensors.kernels",
+        "simulation.sensors.odometry_kernels",
+        "simulation.physics.kinematics",
     )
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
     # Those that fly vehicles are compiled at their first call.

@@ -9,10 +9,12 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from sim_node.limits import lack
+from sim_node.limits import lack, refused
 
 FAILED = 1
 DEBUG = "--debug"
+# Addresses to handle an error with, also the lack of addresses.
+_SPARE = 4 << 20
 REPORT = "https://github.com/sim-node/sim_node/issues"
 
 
@@ -38,9 +40,14 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str], 
     closed = _open_standard_streams()
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # names that the output's encoding does not have
+    if too_small := refused():
+        _print_error(too_small)
+        return FAILED
+    spare = bytes(_SPARE)  # mapped, and never touched
     try:
         code, needs_output = _flushed(run, words)
     except Exception as error:
+        del spare
         if debug:
             traceback.print_exc()
         _print_error(_reason(error))

@@ -16,7 +16,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from sim_node.limits import free_addresses
+from sim_node.limits import free_addresses, too_few
 from sim_node.packages import RosNotStarted
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.environment import prepare
@@ -131,8 +131,7 @@ def _refuse_small_limits() -> None:
     free = free_addresses()
     if free is not None and free < _ADDRESSES:
         needed = addresses - free + _ADDRESSES
-        limits = f"`ulimit -v` allows {addresses >> 10} kB of addresses; {needed >> 10} kB are needed"
-        raise RosNotStarted(f"ROS 2 does not start: {limits}")
+        raise RosNotStarted(f"ROS 2 does not start: {too_few(addresses, needed)}")
 
 
 def reason(error: Exception) -> str:

@@ -251,11 +251,10 @@ COORDINATES = st.floats(-40.0, 40.0).map(lambda value: round(value, 2))
 
 @given(st.lists(st.tuples(COORDINATES, COORDINATES), min_size=3, max_size=8), COORDINATES, COORDINATES)
 def test_inside_is_where_the_corners_wind_round_an_odd_number_of_times(
-    corners: list[tuple[float, float]], east: float, north: float
+    parameters: VehicleParameters, corners: list[tuple[float, float]], east: float, north: float
 ) -> None:
     """Even-odd, as Polygon_outside of ArduPilot and insidePolygon of PX4; here by the sum of the angles."""
-    world = load("guided")
-    places = GeoReference(parameters_in(world, world.vehicles[0]))
+    places = GeoReference(parameters)
     fence = Fence([item(POLYGON_IN, float(len(corners)), east=x, north=y) for x, y in corners], places)
     place = np.array([east, north, 0.0])
     outside = fence.breaches(place, AREAS, Settings(1.0, 1.0, 1.0))

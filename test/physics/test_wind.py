@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.signal import welch
 from scipy.special import gamma, gammainc
 
 from sim_node.simulation.columns import Columns
@@ -50,7 +50,7 @@ def test_the_spectrum_of_gusts_is_drydens() -> None:
     dt, samples = 0.05, 720_000
     gusts = record(field(dt), samples) - (SPEED, 0, 0)
     for axis, spectrum in enumerate((longitudinal, lateral, lateral)):
-        frequency, density = welch(gusts[:, axis], 1 / dt, nperseg=8192, detrend=False)
+        frequency, density = scipy.signal.welch(gusts[:, axis], 1 / dt, nperseg=8192, detrend=False)
         # One-sided, over Hz instead of rad/m.
         expected = spectrum(2 * np.pi * frequency / SPEED, SIGMA[axis], LENGTH[axis]) * 2 * np.pi / SPEED
         edges = np.geomspace(0.01, 1.0, 13)
@@ -67,7 +67,8 @@ def test_moments_are_incomplete_gamma_functions(step: float) -> None:
     np.testing.assert_allclose(_moments(step), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
+# A fine and a coarse one; the night has one between.
+@pytest.mark.parametrize("dt", [1e-5, pytest.param(1e-3, marks=pytest.mark.nightly), 5.0])
 def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt: float) -> None:
     """Over 4000 seeds: at the start, and 1000 timesteps later."""
     first, later, wind = [], [], field(dt)

@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 import pymap3d
 import pytest
-
-pytest.importorskip("rerun.chunk", reason="needs rerun-sdk 0.40 or newer, which reads recordings")
-
-from rerun.chunk import RrdReader
 from robot_topics import ORIGIN, SECONDS, robot
 
 from sim_node.cli.main import main
@@ -23,7 +19,8 @@ class Recording:
     """Columns of entities: of all chunks, in order."""
 
     def __init__(self, path: Path) -> None:
-        self._chunks = list(RrdReader(str(path)).stream())
+        chunk = pytest.importorskip("rerun.chunk", reason="needs rerun-sdk 0.40 or newer, which reads recordings")
+        self._chunks = list(chunk.RrdReader(str(path)).stream())
 
     def column(self, entity: str, name: str) -> list[Any]:
         """The values of a component, or times in ns."""

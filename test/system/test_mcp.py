@@ -9,18 +9,19 @@ import re
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx2
 import psutil
 import pytest
 from claims import free_instance
-from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
-from mcp.client.streamable_http import streamable_http_client
 from processes import program, sim_node
 from waiting import until_ended
+
+# It takes a second to import, which each process that collects tests would spend.
+if TYPE_CHECKING:
+    from mcp.client import Client
 
 WORLD = """\
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
@@ -38,11 +39,14 @@ CRATE = "world: crate\nbodies: [{name: crate, joint: free, geometry: [{box: [0.5
 # What a busy machine may need, s.
 PATIENCE_S = 120.0
 
-Act = Callable[[Client], Awaitable[None]]
+Act = Callable[["Client"], Awaitable[None]]
 
 
 def served(folder: Path, *options: str, act: Act) -> None:
     """Start the command as a client's configuration does, and act."""
+    from mcp.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
     command, *words = sim_node("mcp", *options, "--folder", folder, "--log", folder / "calls.jsonl")
     server = StdioServerParameters(command=str(command), args=[*map(str, words)], env=dict(os.environ))
 
@@ -188,6 +192,9 @@ def test_a_client_that_goes_leaves_no_run_behind(tmp_path: Path, ros_domain: int
 
 
 def test_two_clients_over_http_and_a_token(tmp_path: Path, ros_domain: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mcp.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     monkeypatch.delenv("SIM_NODE_MCP_TOKEN", raising=False)
     with program(sim_node("mcp", "orbit", "--port", "0", "--folder", tmp_path)) as server:
         server.wait_for("token: ")
