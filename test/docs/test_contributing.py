@@ -355,7 +355,7 @@ from sim_node.autopilots.builtin.commands import command
 from sim_node.autopilots.builtin.mission import item
 from sim_node.autopilots.builtin.streams import message
 @message("PING", 2.0)
-def ping(autopilot): return {"seq": 7}
+def ping(flight): return {"seq": 7}
 @command(31000)
 def whistle(autopilot, order): print("whistles")
 @item(31001)

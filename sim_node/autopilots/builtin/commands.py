@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sim_node.autopilots.builtin.answers import answer
 from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, Refused, Unsupported
 from sim_node.autopilots.builtin.fence import ALL
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, Position, position_of_ints
@@ -94,7 +95,7 @@ def _acknowledge(
     autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Connection, address: Address
 ) -> None:
     to = {"target_system": message.system, "target_component": message.component}
-    autopilot.answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
+    answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
     autopilot.beat_if_changed()
 
 
@@ -305,7 +306,7 @@ def get_interval(autopilot: BuiltinAutopilot, order: Order) -> None:
     """MAV_CMD_GET_MESSAGE_INTERVAL, answered by MESSAGE_INTERVAL."""
     rate = autopilot.streams.rates.get(_known(autopilot, order.params[0]), 0.0)
     fields = {"message_id": int(order.params[0]), "interval_us": round(1e6 / rate) if rate else -1}
-    autopilot.answer("MESSAGE_INTERVAL", fields, order.connection, order.address)
+    answer("MESSAGE_INTERVAL", fields, order.connection, order.address)
 
 
 @command(512)
@@ -315,12 +316,12 @@ def request(autopilot: BuiltinAutopilot, order: Order) -> None:
     if name != AVAILABLE_MODES:
         _answer_with(autopilot, name, order)
         return
-    modes = available_modes(autopilot)
+    modes = available_modes(autopilot.flight)
     index = int(order.params[1]) if math.isfinite(order.params[1]) else 0
     if not 0 <= index <= len(modes):
         raise Denied(f"no mode {index}; there are {len(modes)}")
     for fields in modes[index - 1 : index] if index else modes:
-        autopilot.answer(AVAILABLE_MODES, fields, order.connection, order.address)
+        answer(AVAILABLE_MODES, fields, order.connection, order.address)
 
 
 @command(520)
@@ -337,10 +338,10 @@ def _known(autopilot: BuiltinAutopilot, number: float) -> str:
 
 
 def _answer_with(autopilot: BuiltinAutopilot, name: str, order: Order) -> None:
-    fields: Any = MESSAGES[name].make(autopilot)
+    fields: Any = MESSAGES[name].make(autopilot.flight)
     if fields is None:
         raise Refused(f"no {name} yet")
-    autopilot.answer(name, fields, order.connection, order.address)
+    answer(name, fields, order.connection, order.address)
 
 
 def _place(autopilot: BuiltinAutopilot, order: Order) -> FloatArray:

@@ -17,6 +17,7 @@ from sim_node.autopilots.builtin.ground import GroundWatch
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.settings import Action, Parameter, Settings
+from sim_node.autopilots.builtin.simulator import Measurements
 from sim_node.autopilots.builtin.state import observe
 from sim_node.autopilots.builtin.tasks import Go, Hold, Land, Task
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
@@ -39,7 +40,8 @@ class Flight:
         mission, fence, rally: what was uploaded. fences: which kinds of limits of the geofence are enabled.
         reached: the mission's item that was reached last, -1 for none. finished: whether it was flown to its end.
         orders: how many orders other than setpoints have replaced what it was doing.
-        settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes it.
+        measurements: the simulator's. settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes
+            it.
         report: takes a severity and a text for people. changed: called when what has to outlive this process has
             changed.
     """
@@ -50,9 +52,11 @@ class Flight:
         dialect: Dialect = PX4,
         report: Callable[[int, str], None] = lambda severity, text: None,
         settings: Settings | None = None,
+        measurements: Measurements | None = None,
     ) -> None:
         self.parameters, self.dialect, self.report = parameters, dialect, report
         self.settings = settings or Settings.of(parameters, dialect.defaults)
+        self.measurements = measurements or Measurements()
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed

@@ -9,10 +9,10 @@ from sim_node.mavlink.codec import kind_named
 from sim_node.registry import Registry
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
 
 Fields = Mapping[str, Any]
-Makes = Callable[["BuiltinAutopilot"], "Fields | None"]
+Makes = Callable[["Flight"], "Fields | None"]
 SECOND_US = 1_000_000
 MAX_RATE = 1000.0  # Hz
 # Of REQUEST_DATA_STREAM, Hz: the range of ArduPilot's stream rates.
