@@ -132,7 +132,7 @@ class Viewer:
         Raises:
             WorldError: The schematic names what does not exist.
         """
-        look = world if look is None else look
+        look, labels, topic_views, sources = look or world, labels or {}, topic_views or {}, sources or {}
         in_root, sky = frames.in_root(poses), None if look is None else look.sky
         with self.lock, self.server.atomic():
             scene = self.scene
@@ -142,30 +142,26 @@ class Viewer:
                 if self.panels is not None:
                     self.panels.forget_drawn()
                 scene = self.scene = Scene(
-                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky, plans
+                    self.server.scene, frames, in_root, shapes, places, topic_views, sources, sky, plans
                 )
-                self._add_panel(scene, labels or {})
+                self._add_panel(scene, labels)
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views, sources or (), sky, plans)
-                self._look.change()
-                self._plots.change(labels or {})
-                self._switches.change()
-                self._lookup.change()
-                if self._edit is not None:
-                    self._edit.change()
-                if self._drive is not None:
-                    self._drive.change()
+                scene.change(frames, in_root, shapes, places, topic_views, sources, sky, plans)
+                self._plots.change(labels)
+                for tab in (self._look, self._switches, self._lookup, self._edit, self._drive):
+                    if tab is not None:
+                        tab.change()
             self._picked.change(look)
             if self.schematic is not None:
                 if self.panels is None:
                     page = self.server.panels_page
                     self.panels = Panels(self.server, page, self.schematic, self._title, self.fields)
                 self.panels.transport = self.transport
-                self.panels.change(frames, in_root, labels or {}, world)
-            self._set_labels({name: each for name, each in (labels or {}).items() if name not in (topic_views or {})})
-            self._set_sources(scene, sources or {})
-            self._set_cameras(_cameras(topic_views or {}, sources or {}))
+                self.panels.change(frames, in_root, labels, world)
+            self._set_labels({name: each for name, each in labels.items() if name not in topic_views})
+            self._set_sources(scene, sources)
+            self._set_cameras(_cameras(topic_views, sources))
             self._keep_layout()
             self._begin_at(scene)
             camera = self.server.initial_camera
