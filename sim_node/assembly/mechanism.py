@@ -12,7 +12,7 @@ from sim_node.assembly import kernels
 from sim_node.assembly.assembly_log import Step
 from sim_node.assembly.cycles import Cycle, Path, cycle_of
 from sim_node.assembly.mate_motion import free_parts, part_offsets, positions_of
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
@@ -56,7 +56,7 @@ class Mechanism:
 
     def __init__(
         self,
-        table: Table,
+        table: AssemblyTable,
         poses: FloatArray,
         values: dict[int, FloatArray],
         paths: dict[int, Path],

@@ -104,7 +104,7 @@ _NOISE = re.compile(
 
 
 @compared
-class Source:
+class ModelSource:
     """A model as MuJoCo reads it. MuJoCo opens no file: all that the model refers to is in here.
 
     text: MJCF or URDF with one line per element; places: for each line, the location of its element and its name.
@@ -117,7 +117,7 @@ class Source:
     assets: Mapping[str, bytes]
 
     @classmethod
-    def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> Source:
+    def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> ModelSource:
         """Return the source of an element and everything below it, as read."""
         places: list[tuple[Where, str]] = []
         text = "".join(_lines(root, places))
@@ -145,7 +145,7 @@ def message_of(message: str) -> str:
     return "MuJoCo: " + "; ".join(filter(None, map(str.strip, text.splitlines())))
 
 
-def spec_of(source: Source) -> MjSpec:
+def spec_of(source: ModelSource) -> MjSpec:
     """Return MuJoCo's specification of a model, in which every body, joint, actuator and equality has a name.
 
     A joint without a name gets that of its body. Raises WorldError with MuJoCo's message at its location.
@@ -230,7 +230,7 @@ def _scale_masses(spec: MjSpec) -> None:
 
 
 @contextmanager
-def refusals(source: Source) -> Iterator[None]:
+def refusals(source: ModelSource) -> Iterator[None]:
     """Convert exceptions of MuJoCo to WorldError."""
     import mujoco
 

@@ -445,8 +445,8 @@ def pressure(scope):
 """,
         """
 from types import SimpleNamespace
-from sim_node.viewing.messages.readers import READERS, Scope
-read = READERS["sensor_msgs/msg/FluidPressure"].open(Scope("/pressure"))
+from sim_node.viewing.messages.readers import READERS, ReaderContext
+read = READERS["sensor_msgs/msg/FluidPressure"].open(ReaderContext("/pressure"))
 assert read(SimpleNamespace(fluid_pressure=101325.0)).items[0].text == "101325 Pa"
 """,
     ),

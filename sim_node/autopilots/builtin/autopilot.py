@@ -15,7 +15,7 @@ import numpy as np
 from sim_node.autopilots.builtin import mission_protocol, parameters, setpoints
 from sim_node.autopilots.builtin.answers import answer
 from sim_node.autopilots.builtin.commands import obey
-from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, Refused
+from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilots.builtin.flight import Flight
@@ -289,14 +289,14 @@ class BuiltinAutopilot:
         flight.changed()
 
     def enter(self, mode: Mode) -> None:
-        """Change the mode on request. Raises Refused."""
+        """Change the mode on request. Raises OrderRefused."""
         flight = self.flight
         if mode is not Mode.GUIDED or not flight.dialect.streams_first:
             flight.set_mode(mode)
             return
         if not self._setpoints.is_streaming(flight, time.monotonic_ns()):
             name = flight.dialect.modes[mode].name
-            raise Refused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
+            raise OrderRefused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
         flight.set_mode(mode)
         self._setpoints.begin(flight)
 

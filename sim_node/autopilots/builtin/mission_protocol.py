@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.autopilots.builtin.answers import answer
-from sim_node.autopilots.builtin.dialect import WARNING, Mode, Refused
+from sim_node.autopilots.builtin.dialect import WARNING, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
 from sim_node.autopilots.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
@@ -198,11 +198,11 @@ class MissionProtocol:
             return
         try:
             if flight.mode is not Mode.GUIDED:
-                raise Refused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
+                raise OrderRefused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
             if how == _CHANGE_ALTITUDE:
                 position = position._replace(x=float("nan"))
             flight.go_to(flight.places.locate(position, flight.position))
-        except Refused as refusal:
+        except OrderRefused as refusal:
             self.flight.report(WARNING, f"go to: {refusal}")
             self._acknowledge(peer, _ERROR, _MISSION)
         else:
@@ -218,7 +218,7 @@ class MissionProtocol:
         flight = self.flight
         try:
             flight.fly_item(fields.seq)
-        except Refused as refusal:
+        except OrderRefused as refusal:
             self.flight.report(WARNING, str(refusal))
         else:
             # Clients of ArduPilot take the number that they sent as the acknowledgement, that of home, too.

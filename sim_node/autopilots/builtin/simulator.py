@@ -30,7 +30,7 @@ MAX_SHOWN = 1e6
 Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
 
 
-class Measurements:
+class HilMeasurements:
     """What the simulator sent last, in MAVLink's units; None before the first.
 
     Attributes:
@@ -69,7 +69,7 @@ class SimulatorLink:
         after: Callable[[int], None],
         armed: Callable[[], bool],
     ) -> None:
-        self.address, self.measurements, self.steps = address, Measurements(), 0
+        self.address, self.measurements, self.steps = address, HilMeasurements(), 0
         self.invalid = 0
         self.closed_at_once = False
         self._step, self._after, self._armed = step, after, armed
