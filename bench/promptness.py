@@ -33,7 +33,7 @@ from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.parser import Parser
-from sim_node.mavlink.setpoints import Limits
+from sim_node.mavlink.setpoints import SetpointLimits
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.ros.environment import prepare
 from sim_node.simulation import Loop, Simulation
@@ -226,7 +226,7 @@ def setpoint_stream(report: Report) -> None:
         for number in range(2):  # a vehicle is one whose heartbeat repeats
             autopilot.sendto(frame_bytes("HEARTBEAT", beat, 1, 1, number), address)
         listener.found.wait()
-        velocity = setpoints.velocity("map", (1.0, 2.0, 3.0), 0.5, "map", "base_link", Limits())
+        velocity = setpoints.velocity("map", (1.0, 2.0, 3.0), 0.5, "map", "base_link", SetpointLimits())
         bridge.post(lambda now_ns: bridge.vehicles[1].stream.set(velocity, "bench"))
         while len(arrivals) < 5 * SETPOINT_RATE:
             data, _ = autopilot.recvfrom(2048)

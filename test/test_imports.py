@@ -19,17 +19,13 @@ FILES = {
 # A World offers its key paths as methods; what reads and writes files for them knows the World.
 WORLD_METHODS = ("sim_node.world.model", "sim_node.world.values")
 BUILTIN = "sim_node.autopilots.builtin"
-# Circles of types that are left: a kind of part knows the World that has it; missions, failsafes and what answers
-# messages act on the flight, or on the autopilot, of which they are parts.
-# The rows of command topics act on the sink that subscribes to them.
+# Circles of types that are left: a kind of part knows the World that has it; missions and failsafes act on the flight,
+# commands on the autopilot, rows of command topics on their sink, of which they are parts.
 PARTS_OF = {
-    "sim_node.ros.commands": ["sim_node.ros.command_topics"],
     "sim_node.world.model": ["sim_node.world.part"],
     f"{BUILTIN}.flight": [f"{BUILTIN}.failsafe", f"{BUILTIN}.mission"],
-    f"{BUILTIN}.autopilot": [
-        *(f"{BUILTIN}.{part}" for part in ("commands", "manual", "mission_protocol", "parameters")),
-        *(f"{BUILTIN}.{part}" for part in ("setpoints", "status", "streams", "telemetry")),
-    ],
+    f"{BUILTIN}.autopilot": [f"{BUILTIN}.commands"],
+    "sim_node.ros.commands": ["sim_node.ros.command_topics"],
 }
 
 

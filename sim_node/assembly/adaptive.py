@@ -8,20 +8,20 @@ import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.mate_motion import at_rest, given_values, motion_pose, part_offsets
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.mates import Mate
 
 
-def without_adaptive(table: Table) -> Table:
+def without_adaptive(table: AssemblyTable) -> AssemblyTable:
     """Return a table whose mates with adaptive connectors do not take part in the assembly."""
     left_out = frozenset(_adaptive_mates(table))
     mates = tuple(replace(mate, snap=False) if m in left_out else mate for m, mate in enumerate(table.mates))
     return replace(table, mates=mates)
 
 
-def adapted(table: Table, placed: Assembly) -> Table:
+def adapted(table: AssemblyTable, placed: Assembly) -> AssemblyTable:
     """Return a table whose adaptive connectors are where their mates are met in an assembly without these mates.
 
     A connector of several mates adapts to the first of them; the second connector of a mate adapts to the first, at the
@@ -43,7 +43,7 @@ def adapted(table: Table, placed: Assembly) -> Table:
     return replace(table, connectors=connectors, mates=mates)
 
 
-def _adaptive_mates(table: Table) -> list[int]:
+def _adaptive_mates(table: AssemblyTable) -> list[int]:
     return [m for m, ends in enumerate(table.ends) if any(table.adaptive[end] for end in ends)]
 
 

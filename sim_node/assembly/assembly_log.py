@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry.arrays import FloatArray
 
 
@@ -124,7 +124,7 @@ class Assembly:
         others: Other ways to assemble its mechanisms, if they were asked for.
     """
 
-    table: Table
+    table: AssemblyTable
     poses: FloatArray
     in_roots: FloatArray
     solved: tuple[int, ...]

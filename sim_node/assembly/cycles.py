@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.assembly import kernels
 from sim_node.assembly.mate_motion import part_offsets
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 
@@ -47,7 +47,7 @@ class Cycle:
 
 
 def cycle_of(
-    table: Table,
+    table: AssemblyTable,
     poses: FloatArray,
     values: dict[int, FloatArray],
     path: Path,
@@ -85,7 +85,7 @@ def cycle_of(
 
 
 def _motion(
-    table: Table, values: dict[int, FloatArray], m: int, index: dict[tuple[int, int], int], *, forward: bool
+    table: AssemblyTable, values: dict[int, FloatArray], m: int, index: dict[tuple[int, int], int], *, forward: bool
 ) -> list[_Element]:
     """Return a mate's motion as elements, from its first connector to its second or back."""
     mate = table.mates[m].type

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.world.systems import RigidBody
 
 
-def floating_parts(table: Table) -> int:
+def floating_parts(table: AssemblyTable) -> int:
     """Return the number of groups of mated bodies that no mate connects with what is fixed."""
     group = list(range(len(table.names)))
 
@@ -27,7 +27,7 @@ def floating_parts(table: Table) -> int:
     return len({find(row) for row in mated} - {find(0)})
 
 
-def _moving(table: Table, carrier: int) -> int:
+def _moving(table: AssemblyTable, carrier: int) -> int:
     """Return the row of a connector's body, or 0 if it does not move in the world."""
     of = table.of[carrier] if carrier >= 0 else None
     return carrier if isinstance(of, RigidBody) and not of.static else 0

@@ -10,7 +10,7 @@ from sim_node.assembly.closing import close
 from sim_node.assembly.configurations import Configurations, InRoots
 from sim_node.assembly.cycles import Path
 from sim_node.assembly.mechanism import Mechanism
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # In worlds with more mechanisms, other assemblies are looked for on demand only.
@@ -33,7 +33,7 @@ class Closing(NamedTuple):
 
 
 def close_loops(
-    table: Table,
+    table: AssemblyTable,
     poses: FloatArray,
     solved_by: dict[int, int],
     values: dict[int, FloatArray],
@@ -69,7 +69,7 @@ def close_loops(
     return Closing(moved, steps, left, rates, others)
 
 
-def _paths(table: Table, solved_by: dict[int, int], loops: Sequence[int]) -> Iterator[Path]:
+def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]) -> Iterator[Path]:
     """Return the path from the first to the second connector's owner of each loop, over mates that placed frames."""
     neighbours: list[list[tuple[int, str, int, bool]]] = [[] for _ in table.names]
     for row, parent in enumerate(table.parents.tolist()):

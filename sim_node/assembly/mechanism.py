@@ -12,7 +12,7 @@ from sim_node.assembly import kernels
 from sim_node.assembly.assembly_log import Step
 from sim_node.assembly.cycles import Cycle, Path, cycle_of
 from sim_node.assembly.mate_motion import free_parts, part_offsets, positions_of
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
@@ -56,7 +56,7 @@ class Mechanism:
 
     def __init__(
         self,
-        table: Table,
+        table: AssemblyTable,
         poses: FloatArray,
         values: dict[int, FloatArray],
         paths: dict[int, Path],
@@ -65,22 +65,19 @@ class Mechanism:
         self.values = values
         self._table, self._poses, self._paths = table, poses, paths
         self.loops = list(paths)
-        on_paths = {index for path in paths.values() for kind, index, _ in path if kind == "mate"}
-        mates = [*sorted(on_paths, key=order.__getitem__), *self.loops]
-        self.mates = mates
+        self.mates = mates = [*sorted(_mates_on(paths.values()), key=order.__getitem__), *self.loops]
         rests = {m: np.array(values[m]) for m in mates}
         for m in self.loops:
             self._meet_halfway(m)
-        found = [(m, at, k, kind) for m in mates for at, k, kind in self._positions(m)]
+        found = [(m, *position) for m in mates for position in self._positions(m)]
         self.unknowns: list[Unknown] = [(m, at) for m, at, _, _ in found]
         self.index = {unknown: k for k, unknown in enumerate(self.unknowns)}
-        self.in_tree = sum(1 for m, _ in self.unknowns if m not in paths)
-        balls = [first for first, (_, _, _, kind) in enumerate(found) if kind == "ball"]
-        self._balls = [_Ball(*self.unknowns[first], first) for first in balls[::3]]
-        free = {(m, k) for m in mates for k in free_parts(table.mates[m])}
-        self.free = np.array([(m, k) in free for m, _, k, _ in found], dtype=bool)
-        self.turning = np.array([kind != "slide" for _, _, _, kind in found], dtype=bool)
-        self._is_ball = np.array([kind == "ball" for _, _, _, kind in found], dtype=bool)
+        self.in_tree = sum(m not in paths for m, _ in self.unknowns)
+        kinds = np.array([kind for *_, kind in found], dtype=str)
+        self.free = np.array([free for *_, free, _ in found], dtype=bool)
+        self.turning, self._is_ball = kinds != "slide", kinds == "ball"
+        balls: list[int] = np.flatnonzero(self._is_ball)[::3].tolist()
+        self._balls = [_Ball(*self.unknowns[first], first) for first in balls]
         cycles = [self._cycle(m) for m in self.loops]
         self.size = max((cycle.length() for cycle in cycles), default=0.0) or 1.0
         self._cycles = {m: cycle.scaled(1.0 / self.size) for m, cycle in zip(self.loops, cycles, strict=True)}
@@ -92,7 +89,7 @@ class Mechanism:
         self.low, self.high = np.full((2, len(self.unknowns)), [[-np.inf], [np.inf]])
         for m in mates:
             self._read_near_and_limits(m)
-        self.rest = np.array([0.0 if ball else rests[m][at] for (m, at), ball in self._flagged()]) / self._unit
+        self.rest = self._counted(rests)
         self._settle()
 
     def name(self, m: int) -> str:
@@ -237,18 +234,19 @@ class Mechanism:
 
     # The unknowns
 
-    def _flagged(self) -> Iterable[tuple[Unknown, bool]]:
-        return zip(self.unknowns, self._is_ball.tolist(), strict=True)
+    def _counted(self, values: Mapping[int, FloatArray]) -> FloatArray:
+        """Return the unknowns (U,) at positions of mates, m and rad; angles of balls are 0."""
+        return np.where(self._is_ball, 0.0, [values[m][at] for m, at in self.unknowns]) / self._unit
 
-    def _positions(self, m: int) -> Iterator[tuple[int, int, str]]:
-        """Yield which of a mate's positions are unknowns, with the index of their part, and its kind.
+    def _positions(self, m: int) -> Iterator[tuple[int, bool, str]]:
+        """Yield which of a mate's positions are unknowns, whether the assembly may move them, and the kind of part.
 
         Of a ball these are three, of a distance all but the distance.
         """
-        mate = self._table.mates[m].type
+        mate, free = self._table.mates[m].type, free_parts(self._table.mates[m])
         for k, (part, at) in enumerate(zip(mate.parts, part_offsets(mate), strict=True)):
             if not (mate.distance and k in mate.valued):
-                yield from ((at + i, k, part.kind) for i in range(part.qd_size))
+                yield from ((at + i, k in free, part.kind) for i in range(part.qd_size))
 
     def _read_near_and_limits(self, m: int) -> None:
         mate = self._table.mates[m]
@@ -281,8 +279,7 @@ class Mechanism:
         """Count unknowns from the present positions on."""
         if self._balls:  # whose angles are from their present orientation
             self._cycles = {m: self._cycle(m).scaled(1.0 / self.size) for m in self.loops}
-        here = [0.0 if ball else self.values[m][at] for (m, at), ball in self._flagged()]
-        self.start = np.array(here) / self._unit
+        self.start = self._counted(self.values)
 
     def _turned(self, ball: _Ball, x: FloatArray) -> FloatArray:
         """Return the orientation of a ball at other positions than the present ones."""
@@ -293,6 +290,10 @@ class Mechanism:
 
     def _cycle(self, m: int) -> Cycle:
         return cycle_of(self._table, self._poses, self.values, self._paths[m], m, self.index)
+
+
+def _mates_on(paths: Iterable[Path]) -> set[int]:
+    return {index for path in paths for kind, index, _ in path if kind == "mate"}
 
 
 def rank(matrix: FloatArray) -> int:

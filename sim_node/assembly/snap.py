@@ -21,7 +21,7 @@ from sim_node.assembly.assembly_log import Assembly, Step
 from sim_node.assembly.floating import floating_parts
 from sim_node.assembly.loops import close_loops
 from sim_node.assembly.mate_motion import at_rest, motion_pose
-from sim_node.assembly.table import Table
+from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
@@ -41,7 +41,7 @@ class Placed:
     at: int
 
 
-def snap(table: Table, *, every: bool = False) -> Assembly:
+def snap(table: AssemblyTable, *, every: bool = False) -> Assembly:
     """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised.
 
     Mates with adaptive connectors come in when the others have placed everything: they are met then.
@@ -54,7 +54,7 @@ def snap(table: Table, *, every: bool = False) -> Assembly:
     return replace(_snap(adapted(table, placed), every=every), undefined=placed.undefined)
 
 
-def _snap(table: Table, *, every: bool = False) -> Assembly:
+def _snap(table: AssemblyTable, *, every: bool = False) -> Assembly:
     run = _Run(table)
     run.to_the_end()
     solved_by = {int(table.nodes[p.at]): p.mate for p in run.placed}
@@ -93,7 +93,7 @@ def _snap(table: Table, *, every: bool = False) -> Assembly:
 class _Run:
     """The state of the algorithm: poses, and for each mate the number of open poses on its chains."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: AssemblyTable) -> None:
         self.table = table
         self.poses = np.array(table.poses)
         self.known = list(table.known)

@@ -23,7 +23,7 @@ CLOSED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class AssemblyTable:
     """The frames, connectors and mates of an assembly. Rows: N frames (owners first), C connectors, M mates.
 
     Attributes:
@@ -118,7 +118,7 @@ class _Rows:
         self.tolerances[name] = tolerance
 
 
-def tabulate(world: World) -> tuple[Table, list[Problem]]:
+def tabulate(world: World) -> tuple[AssemblyTable, list[Problem]]:
     """Return the table of a world with a valid tree, and the faults of its mates' references.
 
     Mates with such a fault, and disabled ones, are omitted.
@@ -164,7 +164,7 @@ def _add_world(rows: _Rows, world: World) -> None:
                 stack.append(rows.frame(name, -1, np.array(pose_math.IDENTITY), of))
 
 
-def _finished(rows: _Rows) -> Table:
+def _finished(rows: _Rows) -> AssemblyTable:
     names: list[str] = []
     mates: list[Mate] = []
     tolerances: list[float] = []
@@ -179,7 +179,7 @@ def _finished(rows: _Rows) -> Table:
     nodes, chains, apart = _chains(rows, ends)
     still = frozenset(m for m, (a, b) in enumerate(ends) if rows.carriers[a] < 0 and rows.carriers[b] < 0)
     poses = np.array([pose_math.IDENTITY if pose is None else pose for pose in rows.poses]).reshape(-1, 7)
-    return Table(
+    return AssemblyTable(
         tuple(rows.names),
         np.array(rows.parents, dtype=np.int64),
         poses,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sim_node.cli.commands import COMMANDS, command
-from sim_node.cli.parser import LinesFormatter, Parser
+from sim_node.cli.parser import LinesFormatter, StrictParser
 from sim_node.world.locate import shipped_worlds
 
 # Where a shell finds the script.
@@ -37,9 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _all_commands() -> Parser:
+def _all_commands() -> StrictParser:
     """Return the parser of all subcommands, with what their arguments stand for."""
-    parser = Parser(prog="sim_node")
+    parser = StrictParser(prog="sim_node")
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     subparsers = parser.add_subparsers(metavar="COMMAND")
     for each in COMMANDS.values():

@@ -112,7 +112,7 @@ def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
     """Return the command and its arguments; those after --ros-args are kept for rclpy. Raises UsageError."""
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.commands import COMMANDS
-    from sim_node.cli.parser import Parser
+    from sim_node.cli.parser import StrictParser
     from sim_node.text import did_you_mean
 
     own, ros_args = _divided(given)
@@ -128,7 +128,7 @@ def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
         from sim_node.cli.overview import parse_without_command
 
         parse_without_command(own)
-    parser = Parser(prog="sim_node")
+    parser = StrictParser(prog="sim_node")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     summary = _escaped(command.summary)
     command.add_arguments(subparsers.add_parser(word, help=summary, description=summary))

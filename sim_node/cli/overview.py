@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import COMMANDS, GROUPS, SHIPPED
-from sim_node.cli.parser import Parser
+from sim_node.cli.parser import StrictParser
 from sim_node.plugins import PluginFault, PluginWarning
 
 _EPILOG = """\
@@ -34,7 +34,7 @@ def version_line() -> str:
     return f"sim_node {version('sim_node')} (Python {platform.python_version()})"
 
 
-class _Overview(Parser):
+class _Overview(StrictParser):
     """Shows the subcommands in groups, which argparse does not have."""
 
     def format_help(self) -> str:

@@ -38,7 +38,7 @@ class LinesFormatter(Formatter, argparse.RawDescriptionHelpFormatter):
     """The same, with the lines of an epilog as they are."""
 
 
-class Parser(argparse.ArgumentParser):
+class StrictParser(argparse.ArgumentParser):
     """An ArgumentParser that is stricter than argparse.
 
     Each option may be given once; `given`, in the namespace, has the names of the given arguments. Options added by

@@ -13,7 +13,7 @@ from sim_node.cli.arguments import UsageError, span
 from sim_node.cli.commands import COMMANDS, Command
 from sim_node.cli.on_graph import on_graph
 from sim_node.cli.parser import flag_of
-from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf, FileOf, Request
+from sim_node.simulation.requests import NEEDED, REQUESTS, Argument, ContentOf, FileArgument, Request
 from sim_node.world.quantities import Word
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def add_arguments(request: Request, parser: argparse.ArgumentParser) -> None:
             options |= {"type": str, "nargs": "+"}
         elif isinstance(each.holds, Word):
             options["choices"] = each.holds.allowed
-        if isinstance(each.holds, FileOf):
+        if isinstance(each.holds, FileArgument):
             about += "; or - for standard input"
         elif each.is_positional and each.default is not NEEDED:
             options["nargs"] = "?"
@@ -60,9 +60,9 @@ def given(request: Request, arguments: argparse.Namespace) -> dict[str, Any]:
         for each in request.arguments:
             if (value := getattr(arguments, each.name, None)) is None:
                 continue
-            if isinstance(each.holds, FileOf) and value == "-":
+            if isinstance(each.holds, FileArgument) and value == "-":
                 found["text"] = sys.stdin.read()
-            elif isinstance(each.holds, FileOf) and Path(value).is_file():
+            elif isinstance(each.holds, FileArgument) and Path(value).is_file():
                 found[each.name] = str(Path(value).resolve())
             elif value != "":
                 found[each.name] = value

@@ -26,7 +26,7 @@ _NO_AREA = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class MeshPart:
     """Triangles of one look.
 
     Attributes:
@@ -49,7 +49,7 @@ class Part:
         return float(0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum())
 
 
-def as_msh(part: Part) -> bytes:
+def as_msh(part: MeshPart) -> bytes:
     """Return triangles as MuJoCo's .msh: four counts, vertices and texture coordinates as float32, faces as int32."""
     uv = np.zeros((0, 2)) if part.uv is None else downwards(part.uv)
     counts = np.array([len(part.vertices), 0, len(uv), len(part.faces)], dtype="<i4")
@@ -64,16 +64,16 @@ def has_texcoords(name: str, data: bytes) -> bool:
     return name.endswith(".obj") and _TEXCOORD.search(data) is not None
 
 
-def joined(parts: list[Part]) -> Part:
+def joined(parts: list[MeshPart]) -> MeshPart:
     """Return all triangles as one part."""
     first = np.cumsum([0, *(len(part.vertices) for part in parts)])
     faces = [part.faces + at for part, at in zip(parts, first, strict=False)]
     uv = [part.uv for part in parts if part.uv is not None]
     together = np.concatenate(uv) if uv and len(uv) == len(parts) else None
-    return Part(np.concatenate([part.vertices for part in parts]), np.concatenate(faces), uv=together)
+    return MeshPart(np.concatenate([part.vertices for part in parts]), np.concatenate(faces), uv=together)
 
 
-def stl_part(data: bytes) -> Part | None:
+def stl_part(data: bytes) -> MeshPart | None:
     """Return the triangles of an STL file that MuJoCo does not read: one of text, or of too many faces.
 
     Raises:
@@ -94,7 +94,7 @@ def stl_part(data: bytes) -> Part | None:
     return _merged(np.array(corners).astype(np.float64))
 
 
-def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[Part]:
+def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[MeshPart]:
     """Return the triangles of a COLLADA file by look, as rviz has them: in metres, whatever its up axis.
 
     Args:
@@ -118,7 +118,7 @@ def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[Part]
         raise
     except Exception as error:  # the parsers raise nearly anything for damaged files
         raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
-    by_look: dict[Any, list[Part]] = {}
+    by_look: dict[Any, list[MeshPart]] = {}
     for part in found:
         by_look.setdefault((part.colour, part.texture, part.uv is None), []).append(part)
     parts = [
@@ -131,7 +131,7 @@ def collada_parts(path: Path, image: Callable[[str], Path | None]) -> list[Part]
     return parts
 
 
-def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[Part]:
+def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[MeshPart]:
     """Yield what a COLLADA scene draws, in metres."""
     import collada
 
@@ -157,7 +157,7 @@ def _primitives(scene: Any, image: Callable[[str], Path | None]) -> Iterator[Par
                 uv = np.asarray(primitive.texcoordset[0], dtype=np.float64)[used[:, 1], :2]
             if not np.isfinite(vertices).all() or not (uv is None or np.isfinite(uv).all()):
                 raise ValueError("a vertex is not finite")
-            yield Part(vertices, rows.reshape(-1, 3), colour, uv, None if uv is None else texture)
+            yield MeshPart(vertices, rows.reshape(-1, 3), colour, uv, None if uv is None else texture)
 
 
 def _look(material: Any, image: Callable[[str], Path | None]) -> tuple[Path | None, Colour | None]:
@@ -174,9 +174,9 @@ def _look(material: Any, image: Callable[[str], Path | None]) -> tuple[Path | No
     return file, None if file is None else mean_colour(file)
 
 
-def _merged(corners: npt.NDArray[np.float64]) -> Part:
+def _merged(corners: npt.NDArray[np.float64]) -> MeshPart:
     """Return triangles of corners (3 F, 3), with equal corners as one vertex."""
     if not np.isfinite(corners).all():
         raise ValueError("a vertex is not finite")
     vertices, rows = np.unique(corners, axis=0, return_inverse=True)
-    return Part(vertices, rows.reshape(-1, 3))
+    return MeshPart(vertices, rows.reshape(-1, 3))

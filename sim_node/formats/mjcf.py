@@ -13,7 +13,14 @@ from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
-from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_fault, refusals, spec_of
+from sim_node.world.mujoco_source import (
+    ModelSource,
+    default_options,
+    integrator_number,
+    mujoco_fault,
+    refusals,
+    spec_of,
+)
 from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
@@ -106,7 +113,7 @@ def _world(file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> World:
 
 def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> tuple[Model, MjSpec]:
     """Return the model of a root element that refers only to `assets` and `includes`. Raises WorldError."""
-    source = Source.of(root, includes, assets.contents)
+    source = ModelSource.of(root, includes, assets.contents)
     place = Place(Where(str(file.shown), *root.at), root.tag)
     if root.tag == "mujoco":
         _mark_unused(root, _OF_THE_WHOLE)
@@ -251,7 +258,7 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
     inner = replace(file, root=root, path=path, shown=shown)
     within = Assets(inner, assets.contents, assets.names)
     _read_files(root, inner, within, includes)
-    includes[name] = Source.of(root, {}, {}).text.encode()
+    includes[name] = ModelSource.of(root, {}, {}).text.encode()
     _mark_unused(root, (*_OF_THE_WHOLE, "option", "keyframe"))
     element.stated += root.stated
     element.attributes["file"].text = name

@@ -213,13 +213,17 @@ def _leave_out_unused(robot: Element) -> None:
         for limit in joint.all("limit") if joint.get("type") in ("continuous", "planar") else ():
             # MuJoCo would apply them.
             limit.attributes = {key: value for key, value in limit.attributes.items() if key not in _ENDS}
-    stack = [child for child in robot.children if child.tag != "mujoco"]
-    while stack:
-        element = stack.pop()
-        attributes, children = USED[element.tag]
-        element.attributes = {key: value for key, value in element.attributes.items() if key in attributes}
-        element.children[:] = [child for child in element.children if child.tag in children]
-        stack += element.children
+    for child in robot.children:
+        if child.tag != "mujoco":
+            _keep_used(child)
+
+
+def _keep_used(element: Element) -> None:
+    attributes, children = USED[element.tag]
+    element.attributes = {key: value for key, value in element.attributes.items() if key in attributes}
+    element.children[:] = [child for child in element.children if child.tag in children]
+    for child in element.children:
+        _keep_used(child)
 
 
 def _speeds(root: Element) -> Iterator[tuple[str, float]]:

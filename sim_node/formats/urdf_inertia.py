@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.massless import CARRIER_MASS, undefined_joints
-from sim_node.world.mujoco_source import Source
+from sim_node.world.mujoco_source import ModelSource
 from sim_node.world.problems import Problem, WorldError
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
@@ -74,7 +74,7 @@ def mend_inertials(root: Element, report: Report, *, balance: bool | None) -> li
     return carriers
 
 
-def refuse_undefined(spec: MjSpec, source: Source, carriers: list[str]) -> None:
+def refuse_undefined(spec: MjSpec, source: ModelSource, carriers: list[str]) -> None:
     """Raise WorldError if what links without mass carry does not define how they move."""
     if not carriers:
         return

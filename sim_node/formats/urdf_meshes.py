@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.formats.assets import Assets
-from sim_node.formats.mesh_conversion import Part, as_msh, collada_parts, joined, stl_part
+from sim_node.formats.mesh_conversion import MeshPart, as_msh, collada_parts, joined, stl_part
 from sim_node.formats.urdf_textures import TextureReader, material_of
 from sim_node.formats.xml_roots import XmlFile
 from sim_node.packages import how_to_install
@@ -43,7 +43,7 @@ class MeshReader:
         self._file, self._textures = file, textures
         self._assets = assets
         self._folder = mesh_folder(file)
-        self._made: dict[tuple[Path, bool], list[Part]] = {}
+        self._made: dict[tuple[Path, bool], list[MeshPart]] = {}
         self.shown: list[tuple[str, Geometry]] = []
 
     def read(self, link: Element) -> None:
@@ -100,7 +100,7 @@ class MeshReader:
         else:
             self._file.report.error(message, at, f"{link.get('name')}.{part.tag}")
 
-    def _parts(self, mesh: Element, path: Path, suffix: str, *, coloured: bool) -> list[Part]:
+    def _parts(self, mesh: Element, path: Path, suffix: str, *, coloured: bool) -> list[MeshPart]:
         """Return what a mesh is converted to: nothing if MuJoCo reads it itself. Raises as `mesh_conversion` does."""
         if (path, coloured) not in self._made:
             data = self._assets.bytes_of(mesh, "filename", path)
@@ -120,7 +120,7 @@ class MeshReader:
         self._file.report.warning(message, mesh.attributes["filename"].at, "mesh.filename")
         return None
 
-    def _replace(self, link: Element, part: Element, mesh: Element, path: Path, parts: list[Part]) -> None:
+    def _replace(self, link: Element, part: Element, mesh: Element, path: Path, parts: list[MeshPart]) -> None:
         """Replace a visual or collision by one for each part of its mesh."""
         at = link.children.index(part)
         copies = []

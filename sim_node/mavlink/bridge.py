@@ -20,7 +20,7 @@ from sim_node.mavlink.links import Address
 from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.tlog import Playback
+from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.vehicle import Route, Vehicle
 from sim_node.rate_limit import PERIOD_NS, RateLimit
 from sim_node.text import MAX_LINE, shown
@@ -62,7 +62,7 @@ class Bridge:
         settings: BridgeSettings | None = None,
         identity: Identity | None = None,
         *,
-        playback: Playback | None = None,
+        playback: TlogPlayback | None = None,
         graph_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.connections = list(connections)

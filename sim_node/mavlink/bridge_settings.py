@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from sim_node.mavlink.axes import Quaternion
-from sim_node.mavlink.topics import Deviations, FrameNames, Topic
+from sim_node.mavlink.topics import Deviations, FrameNames, VehicleTopic
 from sim_node.mavlink.vehicle import Vehicle
 
 
@@ -46,7 +46,7 @@ class BridgeListener(Protocol):
             vehicle: The vehicle with this system id.
         """
 
-    def publish(self, system: int, topic: Topic, data: bytes) -> None:
+    def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
         """Publish a message of a vehicle's telemetry.
 
         Args:

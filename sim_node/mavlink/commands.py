@@ -8,7 +8,7 @@ from sim_node.mavlink.codec import Message, enum_name
 from sim_node.mavlink.modes import guided_name, mode, mode_names, purpose
 from sim_node.mavlink.status_texts import PATIENCE_NS, StatusText, StatusTexts
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Telemetry
-from sim_node.mavlink.transaction import Outgoing, Refusal, Transaction
+from sim_node.mavlink.transaction import Outgoing, Transaction, TransactionRefused
 from sim_node.text import did_you_mean, printable
 from sim_node.world.problems import quoted
 
@@ -26,7 +26,7 @@ MAX_TEXTS = 5
 _WARNING = 4  # MAV_SEVERITY
 
 
-class Command(Transaction):
+class CommandLong(Transaction):
     """A COMMAND_LONG. params: up to seven; the rest are zero. hint: shown for a refusal without a reason."""
 
     def __init__(self, name: str, command: int, *params: float, hint: str = "") -> None:
@@ -85,19 +85,19 @@ class Command(Transaction):
 
 def arm(armed: bool) -> Transaction:
     """Arm or disarm. The autopilot's own checks are not overridden."""
-    return Command("arm" if armed else "disarm", COMPONENT_ARM_DISARM, 1.0 if armed else 0.0)
+    return CommandLong("arm" if armed else "disarm", COMPONENT_ARM_DISARM, 1.0 if armed else 0.0)
 
 
 def set_mode(name: str, vehicle: Telemetry) -> Transaction:
     """Set a mode by the autopilot's name for it."""
     if vehicle.heartbeat is None:
-        return Refusal("mode", "no heartbeat received yet, so the modes are unknown")
+        return TransactionRefused("mode", "no heartbeat received yet, so the modes are unknown")
     found = mode(name, vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
     if found is None:
         known = mode_names(vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
         hint = did_you_mean(name.upper(), known)
-        return Refusal("mode", f"no mode {quoted(name)}{hint} (known: {', '.join(known)})")
-    return Command(f"mode {name.upper()}", DO_SET_MODE, *found)
+        return TransactionRefused("mode", f"no mode {quoted(name)}{hint} (known: {', '.join(known)})")
+    return CommandLong(f"mode {name.upper()}", DO_SET_MODE, *found)
 
 
 def set_mode_for(what: str, vehicle: Telemetry) -> Transaction:
@@ -111,28 +111,32 @@ def start_mission(vehicle: Telemetry) -> Transaction:
     if vehicle.autopilot != ARDUPILOT:
         return set_mode_for("mission", vehicle)
     # No first and last item: ArduPilot refuses a range.
-    return Command("mission start", MISSION_START, hint="ArduPilot starts a mission when it has one and is armed")
+    return CommandLong("mission start", MISSION_START, hint="ArduPilot starts a mission when it has one and is armed")
 
 
 def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:
     """Take off to a height above home in metres. ArduPilot accepts this in GUIDED, PX4 in any mode."""
     if not 0.0 < height <= highest:
-        return Refusal("takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m")
+        return TransactionRefused(
+            "takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m"
+        )
     if vehicle.autopilot != PX4:
-        return Command("takeoff", NAV_TAKEOFF, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height)
+        return CommandLong("takeoff", NAV_TAKEOFF, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height)
     if vehicle.home is None:
-        return Refusal("takeoff", "no HOME_POSITION yet: PX4 needs the altitude above mean sea level")
+        return TransactionRefused("takeoff", "no HOME_POSITION yet: PX4 needs the altitude above mean sea level")
     # PX4 expects the altitude above mean sea level, and NaN for the current position and yaw.
     nan = math.nan
     altitude = vehicle.home.altitude_msl + height
-    return Command("takeoff", NAV_TAKEOFF, nan, 0.0, 0.0, nan, nan, nan, altitude)
+    return CommandLong("takeoff", NAV_TAKEOFF, nan, 0.0, 0.0, nan, nan, nan, altitude)
 
 
 def set_speed(speed: float, limit: float) -> Transaction:
     """Set the ground speed of flights to a place and of missions, m/s (MAV_CMD_DO_CHANGE_SPEED)."""
     if not 0.0 < speed <= limit:
-        return Refusal("speed", f"speed is {speed:g} m/s; allowed: above 0 and up to limit_velocity, {limit:g} m/s")
-    return Command("speed", DO_CHANGE_SPEED, GROUND_SPEED, speed, THROTTLE_AS_IS)
+        return TransactionRefused(
+            "speed", f"speed is {speed:g} m/s; allowed: above 0 and up to limit_velocity, {limit:g} m/s"
+        )
+    return CommandLong("speed", DO_CHANGE_SPEED, GROUND_SPEED, speed, THROTTLE_AS_IS)
 
 
 def set_message_interval(message: int, rate: float) -> Outgoing:

@@ -25,7 +25,7 @@ class Unit(NamedTuple):
     per: float
 
 
-class Axes(NamedTuple):
+class AxisMapping(NamedTuple):
     """How numbers become a value, and back.
 
     read: called with the numbers in SI units; returns None if they have no meaning. None for a number as it is.
@@ -60,24 +60,24 @@ SI, CENTI, MILLI = Unit(1.0, 1.0), Unit(1e-2, 1e2), Unit(1e-3, 1e3)
 HECTO, GAUSS, DEGREE = Unit(1e2, 1e-2), Unit(1e-4, 1e4), Unit(math.pi / 180.0, 180.0 / math.pi)
 MILLI_G, MILLIGAUSS = Unit(9.80665 * 1e-3, 1e3 / 9.80665), Unit(GAUSS.factor * 1e-3, 1e7)
 
-NUMBER = Axes(None, lambda value: (value,))
-NED = Axes(Enu.of_ned, lambda vector: vector.to_ned())
-FRD = Axes(Flu.of_frd, lambda vector: vector.to_frd())
-NED_QUATERNION = Axes(_enu, lambda attitude: attitude.to_ned())
-FRD_QUATERNION = Axes(_flu, lambda attitude: attitude.to_frd())
-NED_ANGLES = Axes(
+NUMBER = AxisMapping(None, lambda value: (value,))
+NED = AxisMapping(Enu.of_ned, lambda vector: vector.to_ned())
+FRD = AxisMapping(Flu.of_frd, lambda vector: vector.to_frd())
+NED_QUATERNION = AxisMapping(_enu, lambda attitude: attitude.to_ned())
+FRD_QUATERNION = AxisMapping(_flu, lambda attitude: attitude.to_frd())
+NED_ANGLES = AxisMapping(
     lambda *rpy: _enu(*quaternion_from_rpy(*rpy)),
     lambda attitude: quaternions.to_rpy(attitude.to_ned().xyzw).tolist(),
 )
-NED_YAW = Axes(lambda yaw: YawNed(yaw).to_enu(), lambda yaw: (yaw.to_ned().radians,))
+NED_YAW = AxisMapping(lambda yaw: YawNed(yaw).to_enu(), lambda yaw: (yaw.to_ned().radians,))
 # About the axis that is down in NED and in FRD.
-DOWN = Axes(lambda down: -down, lambda up: (-up,))
+DOWN = AxisMapping(lambda down: -down, lambda up: (-up,))
 # Degrees 1e7 times, and millimetres above mean sea level.
-PLACE = Axes(_place, lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3))
+PLACE = AxisMapping(_place, lambda place: (place[0] * 1e7, place[1] * 1e7, place[2] * 1e3))
 # Hundredths of degrees below 360.
-HEADING = Axes(None, lambda degrees: (round(degrees * 100.0) % 36_000 / 100.0,))
+HEADING = AxisMapping(None, lambda degrees: (round(degrees * 100.0) % 36_000 / 100.0,))
 # Latitude and longitude alone.
-ON_MAP = Axes(_place, lambda place: (place[0] * 1e7, place[1] * 1e7))
+ON_MAP = AxisMapping(_place, lambda place: (place[0] * 1e7, place[1] * 1e7))
 
 
 class Quantity(NamedTuple):
@@ -91,7 +91,7 @@ class Quantity(NamedTuple):
     """
 
     fields: str
-    axes: Axes = NUMBER
+    axes: AxisMapping = NUMBER
     unit: Unit = SI
     unknown: float | None = None
 
@@ -192,7 +192,7 @@ CONTENTS: Mapping[str, Mapping[str, Quantity]] = {
     "VFR_HUD": {
         "airspeed": Quantity("airspeed"),
         "speed": Quantity("groundspeed"),
-        "heading": Quantity("heading", Axes(None, lambda degrees: (round(degrees) % 360,))),
+        "heading": Quantity("heading", AxisMapping(None, lambda degrees: (round(degrees) % 360,))),
         "throttle": Quantity("throttle", unit=CENTI),
         "altitude": Quantity("alt"),
         "climb": Quantity("climb"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sim_node.mavlink.codec import Message
-from sim_node.mavlink.commands import Command, set_mode_for
+from sim_node.mavlink.commands import CommandLong, set_mode_for
 from sim_node.mavlink.modes import ROVERS, guided_name, mode_name
 from sim_node.mavlink.setpoints import Setpoint
 from sim_node.mavlink.telemetry import Telemetry
@@ -69,7 +69,7 @@ class Goto(Transaction):
                 self._engage(now_ns)
             elif now_ns - self._since_ns >= STREAM_FIRST_NS:
                 self._mode = set_mode_for("guided", self._vehicle)
-                return self._mode.start(now_ns) if isinstance(self._mode, Command) else []
+                return self._mode.start(now_ns) if isinstance(self._mode, CommandLong) else []
             return []
         outgoing = self._mode.tick(now_ns) if self._mode.result is None else []
         if self._mode.result is not None:

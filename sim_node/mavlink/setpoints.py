@@ -39,7 +39,7 @@ class SetpointRefused(ValueError):
 
 
 @dataclass(frozen=True)
-class Limits:
+class SetpointLimits:
     """Limits of setpoints: distance from home and height above it (m), velocity (m/s), acceleration (m/s²)."""
 
     distance: float = 1000.0
@@ -57,7 +57,7 @@ class Setpoint(NamedTuple):
 
 
 def position(
-    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
+    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: SetpointLimits, home: Home | None
 ) -> Setpoint:
     """Return the setpoint for a position (m) and yaw in the map. Raises SetpointRefused."""
     _in_frame("position", frame, (map_frame,))
@@ -67,7 +67,7 @@ def position(
 
 
 def goto(
-    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
+    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: SetpointLimits, home: Home | None
 ) -> Setpoint:
     """Return the setpoint for a position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
     _in_frame("goto", frame, (map_frame,))
@@ -81,7 +81,7 @@ def goto(
     return _position(ned, _unit(q).yaw)
 
 
-def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, home: Home | None) -> Setpoint:
+def place(frame: str, lla: Sequence[float], undulation: float, limits: SetpointLimits, home: Home | None) -> Setpoint:
     """Return the setpoint for latitude, longitude (degrees) and metres above the ellipsoid. The yaw is free.
 
     undulation: height of the geoid above the ellipsoid there (m), because autopilots use mean sea level. Raises
@@ -111,7 +111,7 @@ def check_place(lla: Sequence[float]) -> tuple[Any, ...]:
 
 
 def velocity(
-    frame: str, linear: Sequence[float], yaw_rate: float, map_frame: str, base_frame: str, limits: Limits
+    frame: str, linear: Sequence[float], yaw_rate: float, map_frame: str, base_frame: str, limits: SetpointLimits
 ) -> Setpoint:
     """Return the setpoint for a velocity (m/s) along the map's axes or the vehicle's heading, and a yaw rate (rad/s).
 
@@ -128,7 +128,7 @@ def velocity(
     return _setpoint("SET_POSITION_TARGET_LOCAL_NED", fields, yaw_rate=v[3], **along)
 
 
-def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limits) -> Setpoint:
+def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: SetpointLimits) -> Setpoint:
     """Return the setpoint for an acceleration (m/s²) along the map's axes. Raises SetpointRefused."""
     _in_frame("acceleration", frame, (map_frame,))
     a = _finite("acceleration", xyz)
@@ -190,7 +190,7 @@ def checked_thrust(thrust: float) -> float:
     return thrust
 
 
-def _within(ned: Ned, home: Ned, limits: Limits) -> None:
+def _within(ned: Ned, home: Ned, limits: SetpointLimits) -> None:
     north, east, down = ned - home
     distance, height = math.hypot(north, east), -down
     if distance > limits.distance:

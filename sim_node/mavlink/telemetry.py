@@ -13,7 +13,7 @@ from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.pose_stream import PoseStream
 from sim_node.mavlink.status_texts import StatusTexts
 from sim_node.mavlink.timesync import BootClock
-from sim_node.mavlink.topics import Deviations, FrameNames, Topic
+from sim_node.mavlink.topics import Deviations, FrameNames, VehicleTopic
 from sim_node.messages.encoding import encode
 from sim_node.messages.layout import Pack
 from sim_node.spatial.frames import AttitudeEnu, Flu, InvalidCoordinates, Ned, geoid_undulation
@@ -30,7 +30,7 @@ OTHER_REASONS = "messages", "other reasons"
 # The geoid undulation changes by centimetres over this much latitude or longitude (degrees).
 _UNDULATION_CELL = 0.002
 
-Send = Callable[[Topic, bytes], None]
+Send = Callable[[VehicleTopic, bytes], None]
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ class Telemetry:
         self.goal: tuple[float, float, tuple[float, float, float]] | None = None
         self._newest: dict[tuple[type, int], int] = {}
         self._undulations: dict[tuple[int, int], float] = {}
-        self._writers: dict[Topic, Pack] = {}
+        self._writers: dict[VehicleTopic, Pack] = {}
         self._variants: dict[tuple[Hashable, ...], Pack] = {}
-        self._encoded: dict[Topic, tuple[Mapping[str, Any], bytes]] = {}
+        self._encoded: dict[VehicleTopic, tuple[Mapping[str, Any], bytes]] = {}
         self._sources: dict[str, _Source] = {}
 
     @property
@@ -205,7 +205,7 @@ class Telemetry:
         self._newest[key] = time_ms
         return False
 
-    def has_published(self, topic: Topic) -> bool:
+    def has_published(self, topic: VehicleTopic) -> bool:
         """Return whether a message of a topic with one layout was sent.
 
         Args:
@@ -216,7 +216,7 @@ class Telemetry:
         """
         return topic in self._writers
 
-    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float]) -> None:
+    def pack(self, topic: VehicleTopic, stamp_ns: int, values: Sequence[float]) -> None:
         """Send a message of a topic with a layout.
 
         Args:
@@ -229,7 +229,7 @@ class Telemetry:
             write = self._writers[topic] = topic.packer(self.frames)
         self.send(topic, write(stamp_ns, values))
 
-    def pack_variant(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: Hashable) -> None:
+    def pack_variant(self, topic: VehicleTopic, stamp_ns: int, values: Sequence[float], *variant: Hashable) -> None:
         """Send a message of a topic whose layout depends on more than the vehicle's frames.
 
         Args:
@@ -255,7 +255,7 @@ class Telemetry:
             self._static[child] = rotation
             self._static_frame(child, rotation)
 
-    def encode(self, topic: Topic, fields: Mapping[str, Any]) -> None:
+    def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
         """Send a message of a topic.
 
         Args:

@@ -55,7 +55,7 @@ def _frame_size(data: bytes, at: int) -> int:
 MAX_GAP_NS = 10_000_000_000
 
 
-class Playback:
+class TlogPlayback:
     """Plays a telemetry log at `speed` times its pace; 0 is as fast as possible. Raises OSError."""
 
     accepts_commands = False

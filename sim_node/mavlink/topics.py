@@ -95,7 +95,7 @@ class Profile(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Topic:
+class VehicleTopic:
     """A topic below a vehicle's namespace.
 
     Attributes:
@@ -145,7 +145,7 @@ class Topic:
         return wire.Topic(name, self.type.replace("/", "/msg/"), self.profile.value)
 
 
-TOPICS: Registry[str, Topic] = Registry("topic", shipped=TRANSLATION_MODULES, group="sim_node.translations")
+TOPICS: Registry[str, VehicleTopic] = Registry("topic", shipped=TRANSLATION_MODULES, group="sim_node.translations")
 
 
 def topic(
@@ -156,7 +156,7 @@ def topic(
     *,
     profile: Profile = Profile.SENSOR,
     measured: bool = False,
-) -> Topic:
+) -> VehicleTopic:
     """Register a topic. docs/bridge.md describes what each one has.
 
     Args:
@@ -174,7 +174,7 @@ def topic(
         ValueError: The name is in use.
     """
     module = calling_module()
-    return TOPICS.add(name, module=module)(Topic(name, type, frames, layout, profile, measured))
+    return TOPICS.add(name, module=module)(VehicleTopic(name, type, frames, layout, profile, measured))
 
 
 def telemetry_of(vehicle: str, sensors: str = "") -> tuple[wire.Topic, ...]:

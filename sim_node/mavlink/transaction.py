@@ -50,7 +50,7 @@ class Transaction:
         return []
 
 
-class Refusal(Transaction):
+class TransactionRefused(Transaction):
     """A transaction that is refused before anything is sent."""
 
     def __init__(self, name: str, reason: str) -> None:

@@ -13,7 +13,7 @@ from sim_node.mavlink.links import Address
 from sim_node.mavlink.other_components import OtherComponents
 from sim_node.mavlink.setpoints import Setpoint
 from sim_node.mavlink.telemetry import ARDUPILOT, Telemetry
-from sim_node.mavlink.transaction import Outgoing, Refusal, Transaction
+from sim_node.mavlink.transaction import Outgoing, Transaction, TransactionRefused
 from sim_node.mavlink.translation import TRANSLATIONS
 from sim_node.mavlink.translation.state import publish_overdue_texts, publish_state
 
@@ -58,7 +58,7 @@ class Route(Protocol):
         """Send a message to a peer."""
 
 
-class Instant(NamedTuple):
+class ClockReading(NamedTuple):
     """A time on the monotonic clock and on the graph's, which differ in pace while time is simulated (ns)."""
 
     steady_ns: int
@@ -81,14 +81,14 @@ class Stream:
         self.owner = ""
         self._period_ns, self._lifetime_ns = round(SECOND / rate), round(lifetime * SECOND)
         self._due_ns = 0
-        self._received: Instant | None = None
+        self._received: ClockReading | None = None
         self._expired: Callable[[], object] = lambda: None
 
     def set(
         self,
         setpoint: Setpoint,
         owner: str,
-        received: Instant | None = None,
+        received: ClockReading | None = None,
         expired: Callable[[], object] = lambda: None,
     ) -> None:
         """Send this setpoint from now on, at once.
@@ -224,7 +224,7 @@ class Vehicle:
     def begin(self, transaction: Transaction, ended: Ended, now_ns: int) -> None:
         """Start a transaction, or queue it behind the active one with the same key."""
         if not self.route.accepts_commands and transaction.result is None:
-            transaction = Refusal(transaction.name, "a recording accepts no commands")
+            transaction = TransactionRefused(transaction.name, "a recording accepts no commands")
         self._conversations.begin(transaction, ended, now_ns)
 
     def cancel(self, key: str, why: str, now_ns: int) -> None:

@@ -16,7 +16,7 @@ _FRONT, _BODY = 4, 8
 _SECOND = 1_000_000_000
 
 
-class Columns(NamedTuple):
+class StridedNumbers(NamedTuple):
     """Equal runs of numbers at equal distances in a message.
 
     Attributes:
@@ -47,7 +47,7 @@ class MessageRows:
         self._template = layout.doubles.copy()
         self.size = len(layout)
 
-    def columns(self, path: str, rows: int | None = None) -> list[Columns]:
+    def columns(self, path: str, rows: int | None = None) -> list[StridedNumbers]:
         """Return where the numbers of a field stand.
 
         Args:
@@ -64,10 +64,10 @@ class MessageRows:
         if not marked:
             whole, count = self._layout.place(path), rows or 1
             size = whole.size // count
-            return [Columns(0, count, whole._replace(size=size), size * whole.dtype.itemsize)]
+            return [StridedNumbers(0, count, whole._replace(size=size), size * whole.dtype.itemsize)]
         count = int(self._layout.length(before)[0])
         found = [self._layout.place(f"{before}[{row}]{after}") for row in range(count)]
-        runs: list[Columns] = []
+        runs: list[StridedNumbers] = []
         for row, place in enumerate(found):
             last = runs[-1] if runs else None
             if last is not None:
@@ -75,7 +75,7 @@ class MessageRows:
                 if place.start == last.at.start + stride * last.runs:
                     runs[-1] = last._replace(runs=last.runs + 1, stride=stride)
                     continue
-            runs.append(Columns(row, 1, place, 0))
+            runs.append(StridedNumbers(row, 1, place, 0))
         return runs
 
     def memory(self, count: int) -> npt.NDArray[np.float64]:
@@ -95,7 +95,7 @@ class MessageRows:
         raw: npt.NDArray[np.uint8] = memory.view(BYTE)[:, _FRONT : _FRONT + self.size]
         return raw
 
-    def view(self, memory: npt.NDArray[np.float64], columns: Columns) -> npt.NDArray[Any]:
+    def view(self, memory: npt.NDArray[np.float64], columns: StridedNumbers) -> npt.NDArray[Any]:
         """Return numbers in a memory as a view (T, count, size)."""
         if not len(memory):
             return np.empty((0, columns.runs, columns.at.size), columns.at.dtype)

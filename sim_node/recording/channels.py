@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sim_node.messages.topic import Qos, Topic
-from sim_node.recording.definitions import Definition, definition_of
+from sim_node.recording.definitions import MessageDefinition, definition_of
 from sim_node.recording.mcap_file import McapFile
 from sim_node.recording.metadata import TopicInformation, channel_metadata, qos_text
 from sim_node.recording.qos import OFFERED
@@ -22,7 +22,7 @@ class RecordedTopic:
 
     name: str
     type: str
-    definition: Definition
+    definition: MessageDefinition
     offered: tuple[Qos, ...]
 
     @property
@@ -45,7 +45,11 @@ class TopicNumbers:
         self._ended: dict[int, list[Qos]] = {}
 
     def begin(
-        self, name: str, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
+        self,
+        name: str,
+        topic: Topic,
+        definition: MessageDefinition | None = None,
+        offered: tuple[Qos, ...] | None = None,
     ) -> int:
         """Add a topic, or a publisher of a topic.
 
@@ -91,7 +95,7 @@ class TopicNumbers:
         return f"{name} is {self._topics[number - 1].type}, and cannot be {type} too"
 
 
-class Channels:
+class RecordingChannels:
     """Declares topics in a file, each as one channel, whose id is the number of the topic: topics count from 1.
 
     A channel, and so metadata.yaml, states the publishers that the topic had first: MCAP forbids writing a channel

@@ -24,7 +24,7 @@ class UnknownType(Exception):
     """The definition of a message type is not known; the message names the type."""
 
 
-class Definition(NamedTuple):
+class MessageDefinition(NamedTuple):
     """The definition of a type (ros2msg, with all that it refers to) and its hash (RIHS01, REP 2016)."""
 
     text: str
@@ -32,7 +32,7 @@ class Definition(NamedTuple):
 
 
 @lru_cache(MAX_KEPT)
-def definition_of(type: str) -> Definition:
+def definition_of(type: str) -> MessageDefinition:
     """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownType."""
     store = _store()
     if type not in store.fielddefs:
@@ -41,10 +41,10 @@ def definition_of(type: str) -> Definition:
             return installed
         raise UnknownType(f"the definition of {type} is not known")
     text, _ = store.generate_msgdef(type, ros_version=2)
-    return Definition(text, store.hash_rihs01(type))
+    return MessageDefinition(text, store.hash_rihs01(type))
 
 
-def definition_here(type: str) -> Definition:
+def definition_here(type: str) -> MessageDefinition:
     """Return the definition of package/msg/Name as installed, which publishers here use, or else in ROS 2 Jazzy.
 
     Raises UnknownType.
@@ -53,7 +53,7 @@ def definition_here(type: str) -> Definition:
 
 
 @lru_cache(MAX_KEPT)
-def installed_definition(type: str) -> Definition | None:
+def installed_definition(type: str) -> MessageDefinition | None:
     """Return the definition of package/msg/Name in the installed packages; None if a file is missing."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
@@ -76,7 +76,7 @@ def installed_definition(type: str) -> Definition | None:
     store = get_typestore(Stores.EMPTY)
     store.register(types)
     parts = [f"{_RULE}MSG: {name.replace('/msg/', '/')}\n{text}" for name, text in texts.items() if name != type]
-    return Definition("\n".join([texts[type], *parts]), store.hash_rihs01(type))
+    return MessageDefinition("\n".join([texts[type], *parts]), store.hash_rihs01(type))
 
 
 def types_in(type: str, definition: str) -> dict[str, Any]:

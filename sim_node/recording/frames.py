@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -190,22 +190,13 @@ class BagFrames:
     """
 
     def __init__(self, bag: Bag, unreadable: Unreadable, place: Place | None = None) -> None:
-        topics = [topic.name for topic in bag.topics if topic.type == TYPE]
         changes = deque(change_times(bag))
         whole = _Structure(bag.start_ns)
         # The same object if the world never changed.
         structures = [_Structure(bag.start_ns) if changes else whole]
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
-        self._reader = TfMessageReader()
-        self._unreadable = unreadable
         first_ns, last_ns = 2**63 - 1, -1
-        for message in bag.messages(topics) if topics else ():
-            topic = bag.topics[message.topic].name
-            batch = self._read(message.data, topic)
-            if batch is None:
-                continue
-            names, stamps, poses = batch
-            latched = _is_latched(topic)
+        for time_ns, latched, (names, stamps, poses) in _batches(bag, unreadable):
             if not latched:
                 first_ns = min(first_ns, int(stamps.min(initial=first_ns)))
                 last_ns = max(last_ns, int(stamps.max(initial=last_ns)))
@@ -213,7 +204,7 @@ class BagFrames:
             for parent, child, pose in zip(names.parents, names.children, poses, strict=True):
                 if parent not in whole.parents and child in whole.dynamic:
                     low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
-            while changes and message.time_ns >= changes[0]:
+            while changes and time_ns >= changes[0]:
                 structures.append(_Structure(changes.popleft(), structures[-1].statics))
             if structures[-1] is not whole:
                 # A run that changes has one publisher of each topic: a message has all static or all moving frames.
@@ -221,7 +212,7 @@ class BagFrames:
                 structures[-1].drop_all_but(names.children, latched=latched)
                 structures[-1].add(names, poses, latched=latched)
         if place is not None:
-            for each in (whole, *(each for each in structures if each is not whole)):
+            for each in {id(each): each for each in (whole, *structures)}.values():
                 each.add_missing(place)
         if not whole.parents:
             raise BagError("the bag has no transforms, and therefore no fixed frame to show it in")
@@ -235,12 +226,18 @@ class BagFrames:
         """Return the frames at a time of the bag."""
         return self.eras[max(bisect_right([era.start_ns for era in self.eras], time_ns) - 1, 0)]
 
-    def _read(self, data: bytes, topic: str) -> TransformBatch | None:
+
+def _batches(bag: Bag, unreadable: Unreadable) -> Iterator[tuple[int, bool, TransformBatch]]:
+    """Yield the time and the transforms of each message, and whether its topic is latched."""
+    reader, topics = TfMessageReader(), [topic.name for topic in bag.topics if topic.type == TYPE]
+    for message in bag.messages(topics) if topics else ():
+        topic = bag.topics[message.topic].name
         try:
-            return _sound(self._reader, data)
+            batch = _sound(reader, message.data)
         except ValueError as error:
-            self._unreadable.count(topic, error)
-            return None
+            unreadable.count(topic, error)
+        else:
+            yield message.time_ns, topic.endswith("tf_static"), batch
 
 
 def _sound(reader: TfMessageReader, data: bytes) -> TransformBatch:
@@ -250,7 +247,3 @@ def _sound(reader: TfMessageReader, data: bytes) -> TransformBatch:
         row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])
         raise ValueError(f"{batch.names.children[row]}: a pose must be finite and up to {MAX_DISTANCE:g} m away")
     return batch
-
-
-def _is_latched(topic: str) -> bool:
-    return topic.endswith("tf_static")

@@ -26,7 +26,7 @@ from sim_node.recording.mcap_chunk import (
 from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, nested_damage, scanned
-from sim_node.recording.merging import UNORDERED, Source, merged, most_held
+from sim_node.recording.merging import UNORDERED, MessageSource, merged, most_held
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
 
 _ALL_TIMES = (0, 2**64)
@@ -88,10 +88,10 @@ class McapBag:
         sources = self._sources(blocks, lambda block: self._stream(block, wanted, start, stop))
         return merged(sources, 2 * self._max_bytes, lambda: self._note(0, UNORDERED.format("chunks")))
 
-    def _sources(self, blocks: Iterable[Block], stream: Callable[[Block], Iterator[BagMessage]]) -> list[Source]:
+    def _sources(self, blocks: Iterable[Block], stream: Callable[[Block], Iterator[BagMessage]]) -> list[MessageSource]:
         ordered = sorted(blocks, key=lambda block: block.start_ns)
         return [
-            Source(block.start_ns, block.end_ns, min(block.bytes_held, self._max_bytes), partial(stream, block))
+            MessageSource(block.start_ns, block.end_ns, min(block.bytes_held, self._max_bytes), partial(stream, block))
             for block in ordered
         ]
 

@@ -15,7 +15,7 @@ from mcap.opcode import Opcode
 from sim_node.recording.bag import BagMessage
 from sim_node.recording.decompression import HINT, MAX_BYTES, BrokenContent, beginning_of, content_of
 from sim_node.recording.mcap_records import CHUNK, HEADER, MESSAGE, Record, RecordFile, records_in
-from sim_node.recording.merging import Source, merged
+from sim_node.recording.merging import MessageSource, merged
 
 _MESSAGE_BODY = MESSAGE.size - HEADER.size
 # Maximum length of a compression's name; a longer one is damage.
@@ -139,7 +139,7 @@ def block_messages(
     if len(data) <= PART_BYTES:
         return part(0, len(data))
     sources = [
-        Source(first_ns, last_ns, _OBJECT_SIZE * (end - at), partial(part, at, end))
+        MessageSource(first_ns, last_ns, _OBJECT_SIZE * (end - at), partial(part, at, end))
         for at, end, first_ns, last_ns in _parts_of(data)
     ]
     sources.sort(key=lambda source: source.start_ns)

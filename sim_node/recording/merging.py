@@ -14,7 +14,7 @@ _NEVER = 2**64
 UNORDERED = f"{{}} overlap in time by more than may be held: some messages are not in the order of time; {HINT}"
 
 
-class Source(NamedTuple):
+class MessageSource(NamedTuple):
     """Messages in the order of time.
 
     Attributes:
@@ -29,7 +29,7 @@ class Source(NamedTuple):
     open: Callable[[], Iterator[BagMessage]]
 
 
-def merged(sources: Sequence[Source], limit: int, unordered: Callable[[], None]) -> Iterator[BagMessage]:
+def merged(sources: Sequence[MessageSource], limit: int, unordered: Callable[[], None]) -> Iterator[BagMessage]:
     """Yield the messages of all sources in the order of time; of equal times, those of an earlier source first.
 
     Args:
@@ -75,7 +75,7 @@ def merged(sources: Sequence[Source], limit: int, unordered: Callable[[], None])
             held -= sources[number].size
 
 
-def most_held(sources: Sequence[Source]) -> int:
+def most_held(sources: Sequence[MessageSource]) -> int:
     """Return the bytes that are held at once if all sources are read in the order of time."""
     most = held = 0
     ends: list[tuple[int, int]] = []

@@ -18,14 +18,14 @@ _TEXTS = ("string", "wstring")
 _TABLE_NAMES = {"octet": "uint8", "char": "uint8", "byte": "uint8", "wstring": "string", "float128": "float64"}
 
 
-class Numbers(NamedTuple):
+class NumericFields(NamedTuple):
     """type: of the field, package/msg/Name, or of a single number; paths: to its numbers, by their labels."""
 
     type: str
     paths: dict[str, list[str | int]]
 
 
-def numbers_in(decoder: Decoder, field: str) -> Numbers:
+def numbers_in(decoder: Decoder, field: str) -> NumericFields:
     """Return the numbers of a field such as `pose.pose.position`, or of a single one such as `ranges[3]`.
 
     Arrays inside of the field are left out.
@@ -54,10 +54,10 @@ def numbers_in(decoder: Decoder, field: str) -> Numbers:
         labelled = {".".join(inner): [*path, *inner] for inner in numbers}
         if not labelled:
             raise BagError(f"{so_far} has no numbers")
-        return Numbers(of, labelled)
+        return NumericFields(of, labelled)
     if of[0] in _TEXTS:
         raise BagError(f"{so_far} is not a number, but a text")
-    return Numbers(of[0], {so_far.rpartition(".")[2]: path})
+    return NumericFields(of[0], {so_far.rpartition(".")[2]: path})
 
 
 def _of(decoder: Decoder, whole: Described, step: str | int, so_far: str) -> Described:

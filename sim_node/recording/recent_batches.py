@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sim_node.recording.channels import RecordedTopic
 from sim_node.recording.mcap_file import Entry
-from sim_node.recording.writer import BagWriter, Batch
+from sim_node.recording.writer import BagWriter, WriteBatch
 
 
 class RecentBatches:
@@ -20,10 +20,10 @@ class RecentBatches:
 
     def __init__(self, topics: Sequence[RecordedTopic], duration_ns: int) -> None:
         self._topics, self._duration_ns = topics, duration_ns
-        self._batches: deque[Batch] = deque()
+        self._batches: deque[WriteBatch] = deque()
         self._latched: dict[int, deque[Entry]] = {}
 
-    def keep(self, batch: Batch) -> None:
+    def keep(self, batch: WriteBatch) -> None:
         """Keep a batch and drop those that are too old, except for latched messages."""
         batches = self._batches
         went_back = bool(batches) and batch.time_ns < batches[-1].time_ns

@@ -13,13 +13,13 @@ from sim_node.messages.topic import Qos, Send, Topic
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.changes import WorldChanges
 from sim_node.recording.channels import TopicNumbers
-from sim_node.recording.definitions import Definition
+from sim_node.recording.definitions import MessageDefinition
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
 from sim_node.recording.recent_batches import RecentBatches
 from sim_node.recording.settings import Settings, is_name, unmatched
 from sim_node.recording.worlds import Attached
-from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
+from sim_node.recording.writer import BagFull, BagWriter, WriteBatch, size_of
 from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.world import World
 
@@ -92,7 +92,7 @@ class Recorder:
         self._changes = WorldChanges()
         self._pending: list[Entry] = []
         self._changed = threading.Condition()
-        self._waiting: deque[Batch | Callable[[], None]] = deque()
+        self._waiting: deque[WriteBatch | Callable[[], None]] = deque()
         self._waiting_bytes = 0
         self._closing = False
         # Elapsed time: by commits, up to the last message, and up to what the operating system has.
@@ -107,7 +107,7 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
 
     def advertise(
-        self, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
+        self, topic: Topic, definition: MessageDefinition | None = None, offered: tuple[Qos, ...] | None = None
     ) -> Send:
         """Return a function that records messages of a topic, or discards them if settings exclude it.
 
@@ -263,7 +263,7 @@ class Recorder:
                     self._warn("recording: the disk is too slow, messages are being dropped")
                 self.dropped += len(entries)
                 return
-            batch = Batch(time_ns, entries, self._progress_ns, size_of(entries))
+            batch = WriteBatch(time_ns, entries, self._progress_ns, size_of(entries))
             self._waiting.append(batch)
             self._waiting_bytes += batch.size
             self._changed.notify_all()
@@ -366,25 +366,25 @@ class Recorder:
 
     def _run(self) -> None:
         while (work := self._next()) is not None:
-            if not (self._stopped and isinstance(work, Batch)):
+            if not (self._stopped and isinstance(work, WriteBatch)):
                 self._guarded(work)
         if not self._stopped:
             self._guarded(self._writer.close)
 
-    def _next(self) -> Batch | Callable[[], None] | None:
+    def _next(self) -> WriteBatch | Callable[[], None] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
             if not self._waiting:
                 return None
             work = self._waiting.popleft()
-            if isinstance(work, Batch):
+            if isinstance(work, WriteBatch):
                 self._waiting_bytes -= work.size
             self._changed.notify_all()
             return work
 
-    def _guarded(self, work: Batch | Callable[[], None]) -> None:
+    def _guarded(self, work: WriteBatch | Callable[[], None]) -> None:
         try:
-            if not isinstance(work, Batch):
+            if not isinstance(work, WriteBatch):
                 work()
             elif self.settings.snapshot_ns:
                 self._recent.keep(work)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sim_node.recording import topic_tables
 from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent
-from sim_node.recording.merging import UNORDERED, Source, merged
+from sim_node.recording.merging import UNORDERED, MessageSource, merged
 from sim_node.recording.metadata import Metadata
 from sim_node.recording.qos import all_profiles
 
@@ -141,8 +141,8 @@ class SplitBag:
         topics = None if topics is None else frozenset(topics)
         rows = None if topics is None else {row for name in topics for row in self._rows_of.get(name, ())}
 
-        def source(file: _File) -> Source:
-            return Source(
+        def source(file: _File) -> MessageSource:
+            return MessageSource(
                 file.start_ns, file.end_ns, file.held_bytes, lambda: self._stream(file, topics, start_ns, stop_ns)
             )
 

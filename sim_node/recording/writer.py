@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
-from sim_node.recording.channels import Channels, RecordedTopic
+from sim_node.recording.channels import RecordedTopic, RecordingChannels
 from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.mcap_rows import MessageRecords
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
@@ -23,7 +23,7 @@ from sim_node.recording.worlds import Attached, library
 _OVERHEAD = 120
 
 
-class Batch(NamedTuple):
+class WriteBatch(NamedTuple):
     """The messages before a commit.
 
     Attributes:
@@ -91,7 +91,7 @@ class BagWriter:
         # Messages by the number of their topic.
         self._totals: Counter[int] = Counter()
         self._file: McapFile | None = None
-        self._channels: Channels | None = None
+        self._channels: RecordingChannels | None = None
         self._file_start_ns = 0
         self._flushed_ns: int | None = None
         self._last_ns: int | None = None
@@ -219,7 +219,7 @@ class BagWriter:
     def _begin(self, time_ns: int, entries: list[Entry]) -> None:
         name = f"{self.folder.resolve().name}_{len(self._done)}.mcap"
         file = self._file = McapFile(self.folder / name, self._compression, library(), durable=self._settings.durable)
-        self._channels = Channels(file)
+        self._channels = RecordingChannels(file)
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns
         self._waiting[:0] = [(each, start_ns) for each in self._attached if each.everywhere or not self._done]
@@ -252,7 +252,7 @@ class BagWriter:
         if len(fitting) < len(entries):
             raise self._full()
 
-    def _declare(self, channels: Channels) -> None:
+    def _declare(self, channels: RecordingChannels) -> None:
         self._state_topics()
         channels.declare(self.topics, self._stated)
 

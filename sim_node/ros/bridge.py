@@ -16,7 +16,7 @@ from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.connection import Identity
 from sim_node.mavlink.prepare import prepare
-from sim_node.mavlink.topics import TOPICS, Deviations, Topic
+from sim_node.mavlink.topics import TOPICS, Deviations, VehicleTopic
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.tf_sink import TF
 from sim_node.messages.topic import Outlet, Tee
@@ -29,7 +29,7 @@ from sim_node.ros.parameters import declare, refuse_unknown
 from sim_node.ros.publishers import load_type_support, message_class
 from sim_node.ros.recording import recorder_of
 from sim_node.ros.spin import LoopNode
-from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommands, VehicleMissions
+from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions
 from sim_node.ros.vehicle_setpoints import VehicleSetpoints
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
@@ -126,7 +126,7 @@ class BridgeNode(LoopNode):
         tf.publish_static(self._graph_ns())
         self._orders.add(lambda: self._serve(vehicle))
 
-    def publish(self, system: int, topic: Topic, data: bytes) -> None:
+    def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
         """Publish a message of a vehicle.
 
         Args:
@@ -177,7 +177,7 @@ class BridgeNode(LoopNode):
         name = self.naming.name(vehicle.system)
         # Not in the loop: rclpy takes milliseconds to find out which line logs.
         self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
-        commands = VehicleCommands(self, self.bridge, vehicle, name, self._graph_ns)
+        commands = VehicleCommandServices(self, self.bridge, vehicle, name, self._graph_ns)
         self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands, self._graph_ns))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))
 

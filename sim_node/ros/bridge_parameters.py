@@ -12,9 +12,9 @@ from rclpy.node import Node
 from sim_node import names
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import EndpointFault, endpoint_of
-from sim_node.mavlink.setpoints import Limits
+from sim_node.mavlink.setpoints import SetpointLimits
 from sim_node.mavlink.signing import MODES, Signing, SigningFault, signing_of
-from sim_node.mavlink.tlog import Playback
+from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import FrameNames, is_namespace
 from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec, changing, fixed
 
@@ -158,19 +158,21 @@ def connections(values: Mapping[str, Any], keys: Mapping[str, Path]) -> list[Con
         raise ParameterFault(f"parameter signing_key: {fault}") from None
 
 
-def playback(values: Mapping[str, Any]) -> Playback | None:
+def playback(values: Mapping[str, Any]) -> TlogPlayback | None:
     """Open the log to play, if any. Raises ParameterFault."""
     if not values["tlog"]:
         return None
     try:
-        return Playback(Path(values["tlog"]), values["tlog_speed"])
+        return TlogPlayback(Path(values["tlog"]), values["tlog_speed"])
     except OSError as error:
         raise ParameterFault(f"parameter tlog: {values['tlog']!r}: {error.strerror}") from None
 
 
-def limits_of(node: Node) -> Limits:
+def limits_of(node: Node) -> SetpointLimits:
     """Return the limits of setpoints from the present values of the node's parameters."""
-    return Limits(**{what.name: node.get_parameter(f"limit_{what.name}").value for what in fields(Limits)})
+    return SetpointLimits(
+        **{what.name: node.get_parameter(f"limit_{what.name}").value for what in fields(SetpointLimits)}
+    )
 
 
 def _signing(values: Mapping[str, Any], key: Path | None, link_id: int) -> Signing | None:

@@ -14,7 +14,7 @@ from sim_node.ros.command_stamps import stamp_fault
 from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import profile, publishers_of
 from sim_node.simulation import Loop
-from sim_node.simulation.brought import CommandRefused
+from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.text import MAX_LINE, shown
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from sim_node.messages.sensor_topics import topic_of
 from sim_node.messages.signal_sink import signal_topic
 from sim_node.messages.topic import SENSOR_DATA, Qos
-from sim_node.simulation.brought import CommandRefused
 from sim_node.simulation.commander import checked_attitude, checked_thrust
-from sim_node.simulation.joint_setpoints import Setpoint, setpoints_of
+from sim_node.simulation.joint_setpoints import JointSetpoint, setpoints_of
+from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import shown
 from sim_node.world import JointCommands, World
@@ -90,12 +90,12 @@ def _data(sink: CommandSink, part: Any, message: Any) -> Any:
     return message.data
 
 
-def _joint_state(sink: CommandSink, group: str, message: Any) -> list[Setpoint]:
+def _joint_state(sink: CommandSink, group: str, message: Any) -> list[JointSetpoint]:
     given = {"position": message.position, "velocity": message.velocity, "effort": message.effort}
     return setpoints_of(sink.joints.groups.get(group, {}), message.name, given)
 
 
-def _setpoint(sink: CommandSink, part: tuple[str, str, str], message: Any) -> list[Setpoint]:
+def _setpoint(sink: CommandSink, part: tuple[str, str, str], message: Any) -> list[JointSetpoint]:
     group, joint, kind = part
     return setpoints_of(sink.joints.groups.get(group, {}), [joint], {kind: [message.data]})
 
@@ -133,7 +133,7 @@ def _stamped_twist(sink: CommandSink, base: Base, message: Any) -> tuple[float, 
     return _twist(sink, base, message.twist)
 
 
-def _post(sink: CommandSink, part: Any, setpoints: list[Setpoint]) -> None:
+def _post(sink: CommandSink, part: Any, setpoints: list[JointSetpoint]) -> None:
     sink.joints.post(setpoints)
 
 

@@ -14,9 +14,9 @@ from sim_node.ros.newest_pair import NewestPair
 from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import message_class
 from sim_node.simulation import Loop, Snapshot
-from sim_node.simulation.brought import Newest, Trials
 from sim_node.simulation.commander import Commander
 from sim_node.simulation.joint_commander import JointCommander
+from sim_node.simulation.latest_commands import LatestCommands, Trials
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import FrameTable, JointCommands, World
 
@@ -41,7 +41,7 @@ class CommandSink:
 
     def __init__(self, node: Node, prefix: str = "", clock_ns: Callable[[], int] | None = None) -> None:
         self._node, self.prefix, self._clock_ns, self._orders = node, prefix, clock_ns, Orders(node)
-        self.newest: Newest[Callable[[], None]] = Newest()
+        self.newest: LatestCommands[Callable[[], None]] = LatestCommands()
         self._pairs: dict[str, NewestPair[FloatArray, float]] = {}
         self._is_open = False
 

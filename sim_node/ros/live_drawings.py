@@ -17,7 +17,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.messages.readers import READERS, Beside, Datum, Lenses, Read, Scope
+from sim_node.viewing.messages.readers import READERS, Beside, Datum, Lenses, Read, ReaderContext
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.world import FrameTable
@@ -113,7 +113,9 @@ class LiveDrawings:
             return
         self._due[topic] = now + APART_S
         if topic not in self._reads:
-            self._reads[topic] = reader.open(Scope(topic, self._datum, self._lenses, _LEFT_OUT, self._beside.drawn))
+            self._reads[topic] = reader.open(
+                ReaderContext(topic, self._datum, self._lenses, _LEFT_OUT, self._beside.drawn)
+            )
         try:
             drawing = self._reads[topic](message)
         except ValueError as fault:

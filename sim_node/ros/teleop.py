@@ -10,7 +10,7 @@ from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
 from sim_node.ros.tool_graph import ToolGraph
-from sim_node.simulation.control.keys import KEYS, Axes, HeldKeys
+from sim_node.simulation.control.keys import KEYS, AxisInputs, HeldKeys
 
 ALL_KEYS = (*KEYS, "+", "-", " ", *"123456789")
 RATE_HZ = 20.0
@@ -90,9 +90,9 @@ class TwistDriver:
                 due = time.monotonic() + 1.0 / RATE_HZ
                 graph.spin(lambda due=due: time.monotonic() >= due)  # type: ignore[misc]
         finally:
-            self._send(Axes(), speed, turn)
+            self._send(AxisInputs(), speed, turn)
 
-    def _send(self, axes: Axes, speed: float, turn: float) -> None:
+    def _send(self, axes: AxisInputs, speed: float, turn: float) -> None:
         message = self._kind()
         twist = message
         if self._kind is TwistStamped:

@@ -24,7 +24,7 @@ from sim_node.mavlink.mission.plan import as_messages, fence_messages, from_mess
 from sim_node.mavlink.mission.transfer import FENCE, RALLY
 from sim_node.mavlink.setpoints import SetpointRefused
 from sim_node.mavlink.topics import RESULTS, WAYPOINTS, Profile
-from sim_node.mavlink.transaction import Refusal, Result, Transaction
+from sim_node.mavlink.transaction import Result, Transaction, TransactionRefused
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.ros.bridge_parameters import limits_of
 from sim_node.ros.command_stamps import stamp_fault
@@ -38,7 +38,7 @@ SERVICE_TYPES = (SetBool, Trigger)
 Make = Callable[[], Transaction]
 
 
-class VehicleCommands:
+class VehicleCommandServices:
     """Services and command topics of a vehicle. Their results are also published on command_result.
 
     Created and called in the executor's thread; transactions run in the bridge's. graph_ns: returns the time of the
@@ -90,7 +90,9 @@ class VehicleCommands:
             transaction = make()
         except Exception as error:
             self._bridge.failed(f"system {self._vehicle.system}: a command", error)
-            transaction = Refusal("command", f"internal error: {type(error).__name__}; the log has the details")
+            transaction = TransactionRefused(
+                "command", f"internal error: {type(error).__name__}; the log has the details"
+            )
         transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
         self._bridge.post(act)
         return future
@@ -130,7 +132,7 @@ class VehicleCommands:
     def _goto(self, message: PoseStamped) -> Transaction:
         telemetry = self._vehicle.telemetry
         if (fault := stamp_fault(message, self._graph_ns(), self._value("setpoint_timeout"))) is not None:
-            return Refusal(GOTO, f"{GOTO}: {fault}")
+            return TransactionRefused(GOTO, f"{GOTO}: {fault}")
         p, q = message.pose.position, message.pose.orientation
         rotation = (q.x, q.y, q.z, q.w)
         if not any(rotation):
@@ -145,7 +147,7 @@ class VehicleCommands:
                 telemetry.home,
             )
         except SetpointRefused as refusal:
-            return Refusal(GOTO, str(refusal))
+            return TransactionRefused(GOTO, str(refusal))
         return Goto(setpoint, telemetry, self._value("goto_tolerance"))
 
     def _value(self, name: str) -> Any:
@@ -158,7 +160,7 @@ MAX_FILE = 1_000_000
 class VehicleMissions:
     """mission/push, pull, clear and start, mission/upload, and mission/waypoints with the mission that was pulled."""
 
-    def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
+    def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommandServices) -> None:
         self._node, self._vehicle, self._commands = node, vehicle, commands
         prefix = f"{name}/" if name else ""
         self._waypoints = node.create_publisher(String, prefix + WAYPOINTS, profile(Profile.LATCHED.value))
@@ -173,14 +175,16 @@ class VehicleMissions:
     def _push(self) -> Transaction:
         path = self._node.get_parameter("mission_file").value
         if not path:
-            return Refusal(Upload.name, "the parameter mission_file is empty")
+            return TransactionRefused(Upload.name, "the parameter mission_file is empty")
         try:
             with Path(path).open(encoding="utf-8") as file:
                 text = file.read(MAX_FILE + 1)
         except (OSError, UnicodeDecodeError) as error:
-            return Refusal(Upload.name, f"mission_file {path!r}: {getattr(error, 'strerror', None) or error}")
+            return TransactionRefused(
+                Upload.name, f"mission_file {path!r}: {getattr(error, 'strerror', None) or error}"
+            )
         if len(text) > MAX_FILE:
-            return Refusal(Upload.name, f"mission_file {path!r}: is larger than {MAX_FILE} characters")
+            return TransactionRefused(Upload.name, f"mission_file {path!r}: is larger than {MAX_FILE} characters")
         return self._upload(text, path)
 
     def _upload(self, text: str, name: str) -> Transaction:
@@ -188,18 +192,18 @@ class VehicleMissions:
         try:
             plan = read_plan(text, name)
         except WorldError as error:
-            return Refusal(Upload.name, str(error))
+            return TransactionRefused(Upload.name, str(error))
         for problem in plan.unread:
             self._node.get_logger().warning(str(problem))
         if telemetry.home is None:
-            return Refusal(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
+            return TransactionRefused(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
         items = as_messages(plan, telemetry.home, telemetry.autopilot)
         others = {FENCE: fence_messages(plan), RALLY: rally_messages(plan)}
         try:
             for item in chain(items, *others.values()):
                 kind_named("MISSION_ITEM_INT").pack(item)
         except EncodeError as error:
-            return Refusal(Upload.name, f"{name}: {error}")
+            return TransactionRefused(Upload.name, f"{name}: {error}")
         return Upload(items, others)
 
     async def _pull(self, request: Any, response: Any) -> Any:

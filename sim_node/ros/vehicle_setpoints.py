@@ -16,11 +16,11 @@ from sim_node.mavlink import setpoints
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.external_odometry import odometry, vision_pose
 from sim_node.mavlink.goto import Goto
-from sim_node.mavlink.setpoints import Limits, Setpoint, SetpointRefused
+from sim_node.mavlink.setpoints import Setpoint, SetpointLimits, SetpointRefused
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import Profile
 from sim_node.mavlink.transaction import Result
-from sim_node.mavlink.vehicle import Instant, Vehicle
+from sim_node.mavlink.vehicle import ClockReading, Vehicle
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import limits_of
 from sim_node.ros.command_stamps import stamp_age_ns, stamp_fault
@@ -28,33 +28,33 @@ from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.newest_pair import NewestPair
 from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import profile, publishers_of
-from sim_node.ros.vehicle_commands import VehicleCommands
+from sim_node.ros.vehicle_commands import VehicleCommandServices
 
 # Minimum time between two results of a topic on command_result (ns): of refusals, and of setpoints that have ended.
 REPEAT_RESULT_NS = 1_000_000_000
 
 
-def _position(message: Any, vehicle: Telemetry, limits: Limits) -> Setpoint:
+def _position(message: Any, vehicle: Telemetry, limits: SetpointLimits) -> Setpoint:
     pose = message.pose
     return setpoints.position(
         message.header.frame_id, _xyz(pose.position), _xyzw(pose.orientation), vehicle.frames.map, limits, vehicle.home
     )
 
 
-def _place(message: Any, vehicle: Telemetry, limits: Limits) -> Setpoint:
+def _place(message: Any, vehicle: Telemetry, limits: SetpointLimits) -> Setpoint:
     place = message.latitude, message.longitude, message.altitude
     setpoints.check_place(place)
     undulation = vehicle.ellipsoid_altitude(0.0, *place[:2])
     return setpoints.place(message.header.frame_id, place, undulation, limits, vehicle.home)
 
 
-def _velocity(message: Any, vehicle: Telemetry, limits: Limits) -> Setpoint:
+def _velocity(message: Any, vehicle: Telemetry, limits: SetpointLimits) -> Setpoint:
     twist, frames = message.twist, vehicle.frames
     frame = message.header.frame_id
     return setpoints.velocity(frame, _xyz(twist.linear), twist.angular.z, frames.map, frames.base, limits)
 
 
-def _acceleration(message: Any, vehicle: Telemetry, limits: Limits) -> Setpoint:
+def _acceleration(message: Any, vehicle: Telemetry, limits: SetpointLimits) -> Setpoint:
     return setpoints.acceleration(message.header.frame_id, _xyz(message.vector), vehicle.frames.map, limits)
 
 
@@ -86,7 +86,7 @@ def _vision(message: Any, vehicle: Telemetry, stamp_ns: int) -> Setpoint:
 
 # The type of each topic's messages, and what makes a setpoint of one, a vehicle's telemetry, and the third argument:
 # the limits, the thrust that comes on THRUST, or the stamp (ns).
-SETPOINTS: Mapping[str, tuple[Any, Callable[[Any, Telemetry, Limits], Setpoint]]] = {
+SETPOINTS: Mapping[str, tuple[Any, Callable[[Any, Telemetry, SetpointLimits], Setpoint]]] = {
     "setpoint_position/local": (PoseStamped, _position),
     "setpoint_position/global": (NavSatFix, _place),
     "setpoint_velocity/cmd_vel": (TwistStamped, _velocity),
@@ -122,7 +122,7 @@ class VehicleSetpoints:
         bridge: Bridge,
         vehicle: Vehicle,
         name: str,
-        commands: VehicleCommands,
+        commands: VehicleCommandServices,
         graph_ns: Callable[[], int],
     ) -> None:
         self._node, self._bridge, self._vehicle, self._commands = node, bridge, vehicle, commands
@@ -130,7 +130,7 @@ class VehicleSetpoints:
         self._graph_ns = graph_ns
         self._timeout_s: float = node.get_parameter("setpoint_timeout").value
         # An attitude or body rates, with the thrust; both with when they came.
-        self._pair: NewestPair[tuple[_Turn, Instant], tuple[float, Instant]]
+        self._pair: NewestPair[tuple[_Turn, ClockReading], tuple[float, ClockReading]]
         self._pair = NewestPair(("attitude", "thrust"), self._timeout_s)
         self._orders = Orders(node)
         self._told, self._logged = RateLimit(REPEAT_RESULT_NS), RateLimit()
@@ -142,7 +142,7 @@ class VehicleSetpoints:
         for topic, (kind, estimate) in ESTIMATES.items():
             self._subscribe(kind, topic, self._estimate(estimate))
 
-    def _subscribe(self, kind: Any, topic: str, receive: Callable[[Any, Instant], None]) -> None:
+    def _subscribe(self, kind: Any, topic: str, receive: Callable[[Any, ClockReading], None]) -> None:
         """Subscribe to a topic. What is wrong with a message ends there."""
 
         def callback(message: Any) -> None:
@@ -152,7 +152,7 @@ class VehicleSetpoints:
                 if fault is not None:
                     raise SetpointRefused(fault)
                 age_ns = max(0, stamp_age_ns(message, graph_ns))
-                receive(message, Instant(time.monotonic_ns() - age_ns, graph_ns - age_ns))
+                receive(message, ClockReading(time.monotonic_ns() - age_ns, graph_ns - age_ns))
             except SetpointRefused as refusal:
                 self._report(topic, Result(False, str(refusal)))
             except Exception as error:
@@ -163,17 +163,19 @@ class VehicleSetpoints:
         self._node.create_subscription(kind, self._prefix + topic, callback, profile(Profile.SENSOR.value))
 
     def _setpoint(
-        self, topic: str, make: Callable[[Any, Telemetry, Limits], Setpoint]
-    ) -> Callable[[Any, Instant], None]:
-        def receive(message: Any, received: Instant) -> None:
+        self, topic: str, make: Callable[[Any, Telemetry, SetpointLimits], Setpoint]
+    ) -> Callable[[Any, ClockReading], None]:
+        def receive(message: Any, received: ClockReading) -> None:
             setpoint = make(message, self._vehicle.telemetry, limits_of(self._node))
             self._pair.forget()
             self._stream(topic, setpoint, received)
 
         return receive
 
-    def _turn(self, topic: str, make: Callable[[Any, Telemetry, float], Setpoint]) -> Callable[[Any, Instant], None]:
-        def receive(message: Any, received: Instant) -> None:
+    def _turn(
+        self, topic: str, make: Callable[[Any, Telemetry, float], Setpoint]
+    ) -> Callable[[Any, ClockReading], None]:
+        def receive(message: Any, received: ClockReading) -> None:
             def with_thrust(thrust: float) -> Setpoint:
                 return make(message, self._vehicle.telemetry, thrust)
 
@@ -183,7 +185,7 @@ class VehicleSetpoints:
 
         return receive
 
-    def _thrust(self, message: Any, received: Instant) -> None:
+    def _thrust(self, message: Any, received: ClockReading) -> None:
         self._pair.put_second((setpoints.checked_thrust(message.data), received), received.steady_ns)
         self._send_pair()
 
@@ -194,7 +196,7 @@ class VehicleSetpoints:
             raise SetpointRefused(str(missing)) from None
         self._stream(turn.topic, turn.with_thrust(thrust), min(turned, thrusted))
 
-    def _stream(self, topic: str, setpoint: Setpoint, received: Instant) -> None:
+    def _stream(self, topic: str, setpoint: Setpoint, received: ClockReading) -> None:
         """Repeat a setpoint for as long as its message is young."""
 
         def expired() -> None:
@@ -207,10 +209,10 @@ class VehicleSetpoints:
 
         self._bridge.post(act)
 
-    def _estimate(self, make: Callable[[Any, Telemetry, int], Setpoint]) -> Callable[[Any, Instant], None]:
+    def _estimate(self, make: Callable[[Any, Telemetry, int], Setpoint]) -> Callable[[Any, ClockReading], None]:
         """Return what sends an estimate once."""
 
-        def receive(message: Any, received: Instant) -> None:
+        def receive(message: Any, received: ClockReading) -> None:
             stamp_ns = nanoseconds(message.header.stamp) or received.graph_ns
             estimate = make(message, self._vehicle.telemetry, stamp_ns)
             self._bridge.post(lambda now_ns: self._vehicle.send(estimate.name, estimate.fields, now_ns))

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.topics import VehicleTopic
 from sim_node.messages.tf_sink import TF, TF_STATIC, SendPoses, serialised
 from sim_node.messages.topic import Outlet, Send
 from sim_node.spatial.frames import Frame
@@ -24,9 +24,9 @@ class VehiclePublishers:
 
     def __init__(self, outlet: Outlet, name: str, sensors: str, now_ns: Callable[[], int]) -> None:
         self._outlet, self._name, self._sensors, self._now_ns = outlet, name, sensors, now_ns
-        self._sends: dict[Topic, Send] = {}
+        self._sends: dict[VehicleTopic, Send] = {}
 
-    def send(self, topic: Topic, data: bytes) -> None:
+    def send(self, topic: VehicleTopic, data: bytes) -> None:
         """Publish a message."""
         send = self._sends.get(topic)
         if send is None:

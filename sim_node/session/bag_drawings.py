@@ -12,7 +12,7 @@ from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS, SHAPES
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.messages.readers import ALONE, READERS, Beside, Datum, Lenses, Read, Scope
+from sim_node.viewing.messages.readers import ALONE, READERS, Beside, Datum, Lenses, Read, ReaderContext
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
 from sim_node.viewing.sensor_marks import FIELDS, NAMES
 from sim_node.world import FrameTable, World
@@ -123,7 +123,7 @@ class BagDrawings:
     def _opened(self, row: int) -> Read:
         topic = self._bag.topics[row]
         own = self._left_out if topic.name.endswith("/markers") else frozenset()
-        return READERS[topic.type].open(Scope(topic.name, self._datum, self._lenses, own, self._beside.drawn))
+        return READERS[topic.type].open(ReaderContext(topic.name, self._datum, self._lenses, own, self._beside.drawn))
 
     def _describe(self, topic: str, message: Any) -> None:
         if message is None:

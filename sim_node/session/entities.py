@@ -18,7 +18,7 @@ from sim_node.text import did_you_mean, shown
 from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
 from sim_node.world.model import StaticFrame, World
-from sim_node.world.models import ModelLink
+from sim_node.world.models import Model, ModelLink
 
 _FREEDOM = 6
 
@@ -183,29 +183,39 @@ def _entity(
     frames = layout.frames
     frame = frames.names[top]
     held = {frames.names[row] for row in rows}
-    linked = (part.model for part in map(parts.get, rows) if isinstance(part, ModelLink))
-    models = list({id(model): model for model in linked}.values())
+    members = [part for part in map(parts.get, rows) if part is not None]
+    models = _models(members)
     vehicle = next((each for each in world.vehicles if each.body in held), None)
     joints = sum(joint.kind != "free" for model in models for joint in model.joints())
-    bodies = sum(isinstance(parts.get(row), Body) for row in rows)
     still = all(frames.static[row] for row in rows) and frames.still[top]
-    own = frame
     if vehicle is not None:
         own, about, tag = vehicle.name, f"multirotor with {len(vehicle.rotors)} rotors", "multirotor"
     elif models:
-        own = models[0].prefix.strip("/") or models[0].name or frame
-        about, tag = f"model with {joints} joints", "model"
-    elif bodies:
-        about, tag = "body" if bodies == 1 else f"{bodies} bodies on joints", "body"
+        own, about, tag = models[0].prefix.strip("/") or models[0].name, f"model with {joints} joints", "model"
     else:
-        about, tag = ("frames", "frames") if still else ("moves along keyframes", "keyframes")
-    if own == frame and names.last(frame) == names.BASE_LINK:
-        own = frame.rpartition("/")[0] or frame
+        own, about, tag = "", *_described(members, still=still)
     category = Category.STATIC_OBJECT if still else Category.DYNAMIC_OBJECT
-    if vehicle is not None or joints or any(actuator.joint in held for actuator in world.actuators):
+    if vehicle or joints or not held.isdisjoint(actuator.joint for actuator in world.actuators):
         category = Category.ROBOT
     info = EntityInfo(category, about, ("spawned", tag) if name else (tag,))
-    return Entity(name or own, frame, tuple(rows), info, _floats(parts.get(top)))
+    return Entity(name or _shortened(own, frame), frame, tuple(rows), info, _floats(parts.get(top)))
+
+
+def _models(parts: Iterable[object]) -> list[Model]:
+    return list({id(part.model): part.model for part in parts if isinstance(part, ModelLink)}.values())
+
+
+def _described(parts: Iterable[object], *, still: bool) -> tuple[str, str]:
+    """Return the description and the tag of what is neither a vehicle nor a model."""
+    if bodies := sum(isinstance(part, Body) for part in parts):
+        return "body" if bodies == 1 else f"{bodies} bodies on joints", "body"
+    return ("frames", "frames") if still else ("moves along keyframes", "keyframes")
+
+
+def _shortened(name: str, frame: str) -> str:
+    """Return the name of an entity, which is its frame's for want of another: of NAMESPACE/base_link, the namespace."""
+    short = frame.rpartition("/")[0] if name in ("", frame) and names.last(frame) == names.BASE_LINK else name
+    return short or frame
 
 
 def find_entity(entities: Mapping[str, Entity], name: str) -> Entity:

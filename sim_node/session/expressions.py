@@ -71,13 +71,9 @@ def _translated(text: str) -> str:
     translated, depth, before = "", 0, ""
     for match in _TOKENS.finditer(text):
         token, at = match[0], match.start() + 1
-        is_repetition = token in ("*", "+", "?") or (token[0] == "{" and len(token) > 1)
-        if is_repetition or token == "{":
-            if before in _NOTHING:
-                raise _fault(at, f"{token} has nothing to repeat")
-            if before == "*":
-                raise _fault(at, "a repetition is repeated")
-            _check_bounds(token, at)
+        is_repetition = token[0] in "*+?{"
+        if is_repetition:
+            _check_repetition(token, at, before)
         elif token in ("|", ")") and before in _NOTHING:
             raise _fault(at, "an alternative is empty" if depth or token == "|" else _UNOPENED)
         depth += (token == "(") - (token == ")")
@@ -98,7 +94,11 @@ _UNOPENED = "a parenthesis is closed that was not opened"
 _PLAIN = "^$.()|"
 
 
-def _check_bounds(token: str, at: int) -> None:
+def _check_repetition(token: str, at: int, before: str) -> None:
+    if before in _NOTHING:
+        raise _fault(at, f"{token} has nothing to repeat")
+    if before == "*":
+        raise _fault(at, "a repetition is repeated")
     if token == "{":
         raise _fault(at, "needs {number}, {number,} or {number,number}")
     numbers = [int(number) for number in re.findall(r"\d+", token)]

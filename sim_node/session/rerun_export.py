@@ -30,7 +30,7 @@ from sim_node.viewing.messages.drawing import (
     Poses,
     Raster,
     Solids,
-    Text,
+    TextLabel,
 )
 from sim_node.viewing.messages.frames import without_transforms
 from sim_node.world import FrameTable
@@ -178,7 +178,7 @@ class _Writer:
         elif kind is Raster:
             for number, each in enumerate(items):
                 self._to.log(f"{path}/{number}", *_raster(each))
-        elif kind is Text:
+        elif kind is TextLabel:
             labels = [each.text for each in items]
             self._to.log(path, rr.Points3D([each.position for each in items], labels=labels, radii=_POINT))
 

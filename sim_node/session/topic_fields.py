@@ -12,7 +12,7 @@ from sim_node.messages.topic import Send, Topic
 from sim_node.recording.bag import BagError, BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, value_at
 from sim_node.recording.definitions import UnknownType, definition_of
-from sim_node.recording.message_fields import Numbers, numbers_in
+from sim_node.recording.message_fields import NumericFields, numbers_in
 from sim_node.recording.recorder import absolute
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -54,7 +54,7 @@ class TopicFields:
         self._topics: dict[str, BagTopic] = {}
         self._decoders: dict[str, Decoder] = {}
         # By topic: the numbers of each field that a formula names.
-        self._fields: dict[str, dict[str, Numbers]] = {name: {} for name in self.wanted}
+        self._fields: dict[str, dict[str, NumericFields]] = {name: {} for name in self.wanted}
         self._fresh: dict[str, FloatArray] = {}
         self._told: set[str] = set()
 
@@ -135,7 +135,7 @@ class TopicFields:
             return (field.rpartition(".")[2] or name,)
         return POSE_LABELS if numbers.type in _POSES else tuple(numbers.paths)
 
-    def _numbers(self, topic: str, field: str) -> Numbers:
+    def _numbers(self, topic: str, field: str) -> NumericFields:
         if topic not in self._topics:
             known = ", ".join(list(self._topics)[:20]) or "none"
             raise UnknownName(f"there is no topic {shown(topic)}{did_you_mean(topic, self._topics)} (known: {known})")
@@ -152,7 +152,9 @@ class TopicFields:
         if order is None:
             return numbers
         turn = [f"{order[0]}.{axis}" for axis in "xyzw"]
-        return Numbers(numbers.type, {key: numbers.paths[key] for key in (*turn, *(f"{order[1]}.{a}" for a in "xyz"))})
+        return NumericFields(
+            numbers.type, {key: numbers.paths[key] for key in (*turn, *(f"{order[1]}.{a}" for a in "xyz"))}
+        )
 
     def _tell(self, why: str) -> None:
         if why not in self._told:

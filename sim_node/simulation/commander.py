@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sim_node.simulation.brought import CommandRefused, Newest, Trials, Undone, warn_undone
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.control import Controller
+from sim_node.simulation.latest_commands import CommandRefused, LatestCommands, Trials, Undone, warn_undone
 from sim_node.simulation.simulation import Simulation
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -46,7 +46,7 @@ class Commander:
         self._simulation, self._step_s = simulation, step_ns * 1e-9
         self._bodies = {each.body: _Pushed(simulation, each, self._step_s) for each in world.of(BodyCommands)}
         self._vehicles = {each.vehicle: _Flown(simulation, each, self._step_s) for each in world.of(VehicleCommands)}
-        self._brought: Newest[Callable[[float], None]] = Newest()
+        self._brought: LatestCommands[Callable[[float], None]] = LatestCommands()
         self._last_step = -1
 
     # For any thread

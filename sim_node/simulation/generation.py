@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from sim_node.assembly import assemble
-from sim_node.simulation.carrying import carry
 from sim_node.simulation.co_simulators import Coupled
 from sim_node.simulation.columns import Array, Columns
 from sim_node.simulation.frames import declare_frames, refuse_sensor
@@ -19,6 +18,7 @@ from sim_node.simulation.sensors.context import OPEN_AIR
 from sim_node.simulation.sensors.succession import cohorts_of, succeed
 from sim_node.simulation.sensors.suite import Split
 from sim_node.simulation.sensors.truth import DOWN, FrameState
+from sim_node.simulation.state_transfer import transfer_state
 from sim_node.simulation.truth import Truth
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.frame_table import FrameTable
@@ -157,7 +157,7 @@ class Generation:
         joints = {body.name: body.joint for body in before.world.bodies}
         # The numbers of another joint mean something else.
         renewed = {body.name for body in self.world.bodies if joints.get(body.name, body.joint) != body.joint}
-        carry(before.columns, self.columns, without=measured, renewed=renewed)
+        transfer_state(before.columns, self.columns, without=measured, renewed=renewed)
         self._keep_floating(before)
         records = before.suite.records()
         for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
@@ -172,7 +172,7 @@ class Generation:
         """
         timed = {name for name in before.columns if name.startswith((*_MEASURED, "mocap_"))}
         timed |= {name for name in before.columns if name.rpartition("/")[2] == "time"}
-        carry(before.columns, self.columns, without=timed)
+        transfer_state(before.columns, self.columns, without=timed)
 
     def begin_late(self, before: Generation) -> None:
         """Begin at the present step of the last generation, with everything else as at the start of the world."""

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sim_node.simulation.carrying import rows_of
 from sim_node.simulation.co_simulators import CoSimulator
 from sim_node.simulation.columns import Array, Columns
+from sim_node.simulation.state_transfer import rows_of
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.simulation.brought import Trials, Undone, warn_undone
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.control.joint_trajectory import JointTrajectory
-from sim_node.simulation.joint_setpoints import Code, Setpoint, types_of
+from sim_node.simulation.joint_setpoints import Code, JointSetpoint, types_of
+from sim_node.simulation.latest_commands import Trials, Undone, warn_undone
 from sim_node.simulation.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.joint_commands import JointCommands
@@ -107,7 +107,7 @@ class JointCommander:
         self._timeouts: dict[str, int] = {}
         self._find_joints()
         # Calls, and setpoints by joint and type: of those that come one after the other the newest remain.
-        self._waiting: deque[Callable[[], None] | dict[tuple[str, str], Setpoint]] = deque()
+        self._waiting: deque[Callable[[], None] | dict[tuple[str, str], JointSetpoint]] = deque()
         self._lock = threading.Lock()
         # When the target of a velocity or effort becomes 0 (ns), by joint and type.
         self._expires: dict[tuple[str, str], int] = {}
@@ -116,7 +116,7 @@ class JointCommander:
 
     # For any thread
 
-    def post(self, setpoints: Sequence[Setpoint]) -> None:
+    def post(self, setpoints: Sequence[JointSetpoint]) -> None:
         """Apply setpoints at the next step. A trajectory of their joints ends."""
         newest = {(each.joint, each.type): each for each in setpoints}
         with self._lock:
@@ -200,7 +200,7 @@ class JointCommander:
         with self._lock:
             self._waiting.append(act)
 
-    def _apply(self, setpoints: Collection[Setpoint]) -> None:
+    def _apply(self, setpoints: Collection[JointSetpoint]) -> None:
         setpoints = [setpoint for setpoint in setpoints if setpoint.joint in self.simulation.joints]
         joints = {setpoint.joint for setpoint in setpoints}
         for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:

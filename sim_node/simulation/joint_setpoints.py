@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.simulation.brought import CommandRefused
 from sim_node.simulation.control.joint_trajectory import JointTrajectory
+from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.simulation.physics import JointHandle
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -20,7 +20,7 @@ from sim_node.world.problems import quoted
 Joints = Mapping[str, frozenset[str]]
 
 
-class Setpoint(NamedTuple):
+class JointSetpoint(NamedTuple):
     """A target of one of a joint's actuators: m or rad, m/s or rad/s, N or N m by its type."""
 
     joint: str
@@ -70,7 +70,7 @@ def types_of(handle: JointHandle) -> frozenset[str]:
     return frozenset(handle.targets or ("effort",))
 
 
-def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Sequence[float]]) -> list[Setpoint]:
+def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Sequence[float]]) -> list[JointSetpoint]:
     """Return the setpoints of a command for several joints.
 
     Args:
@@ -86,7 +86,7 @@ def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Seque
         JointCommandRefused: A name, a number of values, or a value does not fit.
     """
     check_names(joints, names)
-    found: list[Setpoint] = []
+    found: list[JointSetpoint] = []
     for kind in ACTUATOR_TYPES:
         values = given.get(kind, ())
         if not len(values):
@@ -100,7 +100,7 @@ def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Seque
                 raise JointCommandRefused(f"{quoted(name)} has no {kind} actuator")
             if wrong := fault(f"{kind} target", value):
                 raise JointCommandRefused(f"the {kind} of {quoted(name)}: {value:g} {wrong}")
-            found.append(Setpoint(name, kind, float(value)))
+            found.append(JointSetpoint(name, kind, float(value)))
     if not found:
         raise JointCommandRefused("it has no values")
     return found

@@ -47,17 +47,21 @@ def without(world: World, name: str) -> World:
             if not gone.issuperset(frames):
                 refuse(name, f"is a part of {_title(kind, part)}, which is removed as a whole")
             mentioned.update(_joints(part))
-    kept = {id(part) for _, part, frames in owned if not frames or gone.isdisjoint(frames)}
-    # What refers to something that is gone is gone, and so is what refers to that.
-    referring = [(kind, part) for kind, part, frames in owned if not frames]
-    while lost := [(k, p) for k, p in referring if id(p) in kept and _refers(k, p, world, mentioned)]:
-        kept.difference_update(id(part) for _, part in lost)
-        mentioned.update(part.name for _, part in lost if isinstance(part, Multirotor))
+    lost = _referring(world, [(kind, part) for kind, part, frames in owned if not frames], mentioned)
     parts: dict[str, tuple[Any, ...]] = {}
-    for kind, part, _ in owned:
-        if id(part) in kept:
+    for kind, part, frames in owned:
+        if gone.isdisjoint(frames) and id(part) not in lost:
             parts[kind.name] = (*parts.get(kind.name, ()), _pruned(part, mentioned))
     return replace(world, parts=parts)
+
+
+def _referring(world: World, parts: list[tuple[Kind[Any], Any]], mentioned: set[str]) -> set[int]:
+    """Return which parts, by id, refer to a mentioned name, or to what does. Vehicles among them are mentioned then."""
+    lost: set[int] = set()
+    while found := [(k, p) for k, p in parts if id(p) not in lost and _refers(k, p, world, mentioned)]:
+        lost.update(id(part) for _, part in found)
+        mentioned.update(part.name for _, part in found if isinstance(part, Multirotor))
+    return lost
 
 
 def _below(world: World, frames: set[str]) -> set[str]:

@@ -78,7 +78,7 @@ class WordsOf(Plain):
         return list(found)
 
 
-class FileOf(Text):
+class FileArgument(Text):
     """A file for the run to read: a path, a URI or a shipped name. The argument `text`, its content, may replace it."""
 
 
@@ -90,7 +90,7 @@ _POSE = "X,Y,Z in m; X,Y,Z,ROLL,PITCH,YAW with degrees; or X,Y,Z,QX,QY,QZ,QW"
 Pose = Annotated[list[float], PoseFloats((3, 6, 7), _POSE)]
 Twist = Annotated[list[float], Floats((6,), "VX,VY,VZ,WX,WY,WZ in m/s and rad/s")]
 Words = Annotated[list[str], WordsOf()]
-File = Annotated[str, FileOf()]
+File = Annotated[str, FileArgument()]
 Content = Annotated[str, ContentOf()]
 _HOLDS: Mapping[Any, Plain] = {str: Text(), bool: Flag(), int: Whole(), float: Number()}
 _NEEDED = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -167,7 +167,7 @@ class Request:
     @property
     def is_bare(self) -> bool:
         """Whether it can be made without arguments."""
-        return not any(each.default is NEEDED or isinstance(each.holds, FileOf) for each in self.arguments)
+        return not any(each.default is NEEDED or isinstance(each.holds, FileArgument) for each in self.arguments)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments as the function takes them. Raises ValueError."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sim_node import html
-from sim_node.simulation.carrying import PartState, part_of, put_part
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.handles import RunHandles
@@ -19,6 +18,7 @@ from sim_node.simulation.run_view import RunView
 from sim_node.simulation.sensors.succession import split_after, splitting
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
+from sim_node.simulation.state_transfer import PartState, part_of, put_part
 from sim_node.simulation.verbs import Edit, Motion, Verbs
 from sim_node.simulation.worker import Refused
 from sim_node.world.fields import MAX_NS, nanoseconds, within

@@ -25,7 +25,7 @@ class Sight(NamedTuple):
     up: FloatArray
 
 
-class Camera:
+class ViewportCamera:
     """The camera of a viewport.
 
     Args:

@@ -31,7 +31,7 @@ _THIN = 1e-3
 _UPRIGHT = quaternions.from_axis_angle([1.0, 0.0, 0.0], np.pi / 2.0)
 
 
-class Drawing(NamedTuple):
+class ObjectDrawing(NamedTuple):
     """What is drawn.
 
     shapes: on rows 0 to K - 1, each at the pose of its row; rows: computes the poses (K, 7) in the fixed frame;
@@ -47,7 +47,7 @@ class Drawing(NamedTuple):
         return np.array([read() for read in self.rows]).reshape(-1, 7)
 
 
-def drawing_of(schematic: Schematic, scope: Scope) -> Drawing:
+def drawing_of(schematic: Schematic, scope: Scope) -> ObjectDrawing:
     """Return what a schematic draws. Raises WorldError for a name that is unknown."""
     shapes: list[Shape] = []
     rows: list[Callable[[], FloatArray]] = []
@@ -61,7 +61,7 @@ def drawing_of(schematic: Schematic, scope: Scope) -> Drawing:
             shapes.append(_shape(row, "sphere", np.nan_to_num(radii(), nan=1.0), thing.drawn.colour))
         else:
             shapes.append(_solid(row, thing.drawn) if isinstance(thing.drawn, Solid) else _model(row, thing.drawn))
-    return Drawing(tuple(shapes), tuple(rows), scales)
+    return ObjectDrawing(tuple(shapes), tuple(rows), scales)
 
 
 def _pose(thing: Object3d, scope: Scope) -> Callable[[], FloatArray]:

@@ -12,7 +12,6 @@ from sim_node.messages.marker_messages import Marker, MarkerType
 from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
-from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, Shape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
@@ -20,6 +19,7 @@ from sim_node.viewing.urdf import in_urdf
 from sim_node.world import FrameTable, World
 from sim_node.world.model import CURVED, STILL, Motion
 from sim_node.world.problems import WorldWarning
+from sim_node.world.shapes import Geometry
 
 # Creates the markers of an assembled world, in their own frames.
 Marks = Callable[[World, FrameTable], Iterable[Marker]]
@@ -74,18 +74,20 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
         yield from _solid(frames.names[shape.row], group, shape)
     for body in world.bodies:
         for part in body.shapes:
-            if part.triangles is not None and frames.index(body.name) in files and part.only != "collision":
-                colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
-                corners = part.triangles.vertices[part.triangles.faces].reshape(-1, 3)
-                kind = MarkerType.TRIANGLE_LIST
-                yield Marker(body.name, SHAPES, kind, part.pose, _three(part.size), colour, corners)
-            if part.file is not None and not part.is_shown_only and part.only != "collision":
-                group = ROBOTS if frames.index(body.name) in own else SHAPES
-                colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
-                mesh = uri(part.file)
-                yield Marker(
-                    body.name, group, MarkerType.MESH_RESOURCE, part.pose, _three(part.size), colour, mesh=mesh
-                )
+            row = frames.index(body.name)
+            if part.only != "collision":
+                yield from _mesh(body.name, ROBOTS if row in own else SHAPES, part, beside_files=row in files)
+
+
+def _mesh(frame: str, group: str, part: Geometry, *, beside_files: bool) -> Iterator[Marker]:
+    """Yield the mesh of a part: its file, which rviz reads itself, or its triangles, if the body has files, too."""
+    colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
+    size = np.broadcast_to(part.size, (3,))
+    if part.triangles is not None and beside_files:
+        corners = part.triangles.vertices[part.triangles.faces].reshape(-1, 3)
+        yield Marker(frame, SHAPES, MarkerType.TRIANGLE_LIST, part.pose, size, colour, corners)
+    if part.file is not None and not part.is_shown_only:
+        yield Marker(frame, group, MarkerType.MESH_RESOURCE, part.pose, size, colour, mesh=uri(part.file))
 
 
 def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
@@ -166,7 +168,3 @@ def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
                 colour = (*_MISSION[:3], 0.25)
                 radius = np.full(3, 2.0 * waypoint.radius)
                 yield Marker(body.parent, MISSIONS, MarkerType.SPHERE, at, radius, colour)
-
-
-def _three(size: FloatArray) -> FloatArray:
-    return np.broadcast_to(size, (3,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sim_node.viewing.shapes import layout_of
@@ -61,18 +62,9 @@ def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot
     }
     links = dict(layout.model_links)
     vehicles = {frames.index(vehicle.body): vehicle.name for vehicle in world.vehicles}
-    parents = frames.parents.tolist()
-    roots: list[int] = []
-    for row in sorted(kinds):
-        if not any(above in kinds for above in frames.chain(row)[1:]):
-            root = row if kinds[row] == "free" else _holding(row, layout, parents)
-            while root in links and parents[root] in links and links[parents[root]].model is links[root].model:
-                root = parents[root]
-            if root not in roots:
-                roots.append(root)
     robots = []
-    for root in roots:
-        rows = _subtree(root, parents)
+    for root in _roots(kinds, layout, frames):
+        rows = _subtree(root, frames.parents.tolist())
         articulated = any(kinds.get(row, "free") != "free" for row in rows)
         if articulated or root in vehicles:
             model = links[root].model if root in links else None
@@ -81,6 +73,19 @@ def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot
             name = vehicles.get(root) or _name(frames.names[root], model)
             robots.append(Robot(name, rows, _tf_prefix(name, rows, frames, prefix), prefix, model))
     return tuple(robots)
+
+
+def _roots(kinds: Mapping[int, str], layout: Layout, frames: FrameTable) -> list[int]:
+    """Return the rows at which robots start, given the kinds of joints by row."""
+    links, parents = dict(layout.model_links), frames.parents.tolist()
+    roots: dict[int, None] = {}
+    for row in sorted(kinds):
+        if not any(above in kinds for above in frames.chain(row)[1:]):
+            root = row if kinds[row] == "free" else _holding(row, layout, parents)
+            while root in links and parents[root] in links and links[parents[root]].model is links[root].model:
+                root = parents[root]
+            roots[root] = None
+    return list(roots)
 
 
 def _holding(row: int, layout: Layout, parents: list[int]) -> int:

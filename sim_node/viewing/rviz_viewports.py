@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.cameras import Camera, Sight
+from sim_node.viewing.cameras import Sight, ViewportCamera
 from sim_node.viewing.rviz_displays import PLUGINS, Properties
 from sim_node.viewing.rviz_layout import point
 from sim_node.viewing.schematic import Viewport
@@ -41,7 +41,7 @@ def viewport_views(world: World, layout: Layout, prefix: str) -> Iterator[Proper
 
 def _sight(viewport: Viewport, signals: ShownSignals, in_root: FloatArray) -> Sight | None:
     signals.update(in_root, {})
-    return Camera(viewport, signals).sight()
+    return ViewportCamera(viewport, signals).sight()
 
 
 def _view(

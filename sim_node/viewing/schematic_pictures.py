@@ -15,8 +15,8 @@ from sim_node.simulation.sensors.context import Lens
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.viewing.cameras import Camera, pose_of
-from sim_node.viewing.drawn_objects import Drawing, drawing_of
+from sim_node.viewing.cameras import ViewportCamera, pose_of
+from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.mujoco_shapes import add_drawn_mesh, compilable_parts
 from sim_node.viewing.renderer import Renderer
@@ -61,7 +61,7 @@ class ViewportFraming:
 
     def __init__(self, viewport: Viewport, frames: FrameTable, size: tuple[int, int], reach: float) -> None:
         self._signals = ShownSignals(frames)
-        self._camera = Camera(viewport, self._signals)
+        self._camera = ViewportCamera(viewport, self._signals)
         across = horizontal(self._camera.vertical_fov, size)
         near = viewport.near or _NEAR
         far = viewport.far or max(1000.0, 10.0 * reach)
@@ -106,7 +106,7 @@ class DrawnSchematic:
 
     def __init__(self, schematic: Schematic | None, frames: FrameTable) -> None:
         self._signals = ShownSignals(frames)
-        self._drawings: list[tuple[Drawing, list[_Part]]] = []
+        self._drawings: list[tuple[ObjectDrawing, list[_Part]]] = []
         count = 0
         for thing in () if schematic is None else schematic.objects:
             try:

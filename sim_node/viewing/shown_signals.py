@@ -13,7 +13,7 @@ from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.schematic import Signal
 from sim_node.viewing.schematic.formulas import POSE_LABELS
 from sim_node.world import FrameTable, World
-from sim_node.world.part import PARTS, Numbers
+from sim_node.world.part import PARTS, NamedNumbers
 
 WORLD_POS = "world_pos"
 # Before the names of sensors in measurements that are whole: those for views are only what is drawn.
@@ -69,7 +69,7 @@ class ShownSignals:
         self._in_root = np.full((len(frames), 7), np.nan)
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
         self._lenient, self._fields = lenient, fields
-        self._columns: dict[str, Numbers] = {}
+        self._columns: dict[str, NamedNumbers] = {}
         if world is not None:
             for kind in PARTS.values():
                 self._columns |= kind.columns(world)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -199,6 +199,12 @@ def _channel_faults(base: Base, autopilot: Autopilot) -> Iterator[tuple[str, str
     if not base.channels:
         message = f"{autopilot.type} has no usual channels for a base of the type {kind_of(base.shape)}"
         yield "autopilot.channels", f"is missing: {message}; name what each commands: {', '.join(roles)}"
+    yield from _role_faults(base, roles)
+
+
+def _role_faults(base: Base, roles: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the roles of a base's channels. roles: those that it may have."""
+    wheels = base.shape.driven
     used = [role for role in base.channels if role != "none"]
     for index, role in enumerate(base.channels):
         if role not in roles:

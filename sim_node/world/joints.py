@@ -27,7 +27,7 @@ QD_SIZES = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 _ORIGIN, _UNTURNED = np.zeros(3), poses.IDENTITY[3:]
 
 
-class Part(NamedTuple):
+class JointPart(NamedTuple):
     """One motion of a joint. axis: in the axes that the parts before it leave; None where each body has its own."""
 
     kind: Literal["slide", "hinge", "ball"]
@@ -44,7 +44,7 @@ class Part(NamedTuple):
         return QD_SIZES[self.kind]
 
 
-def slide(axis: Axis | None = None) -> Part:
+def slide(axis: Axis | None = None) -> JointPart:
     """A translation, as a part of a joint type.
 
     Args:
@@ -53,10 +53,10 @@ def slide(axis: Axis | None = None) -> Part:
     Returns:
         The part.
     """
-    return Part("slide", axis)
+    return JointPart("slide", axis)
 
 
-def hinge(axis: Axis | None = None) -> Part:
+def hinge(axis: Axis | None = None) -> JointPart:
     """A rotation, as a part of a joint type.
 
     Args:
@@ -65,10 +65,10 @@ def hinge(axis: Axis | None = None) -> Part:
     Returns:
         The part.
     """
-    return Part("hinge", axis)
+    return JointPart("hinge", axis)
 
 
-BALL = Part("ball")
+BALL = JointPart("ball")
 
 
 @compared
@@ -148,7 +148,7 @@ class JointType:
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[JointPart, ...]
     draw: Callable[[np.random.Generator], FloatArray] | None = None
     x_xy_order: tuple[int, ...] | None = None
     redundant: bool = False
@@ -252,7 +252,7 @@ def _unit(rows: FloatArray) -> FloatArray:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def _slides(axes: Iterable[Axis] = (X, Y, Z)) -> tuple[Part, ...]:
+def _slides(axes: Iterable[Axis] = (X, Y, Z)) -> tuple[JointPart, ...]:
     return tuple(map(slide, axes))
 
 

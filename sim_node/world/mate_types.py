@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sim_node.registry import Registry, calling_module
-from sim_node.world.joints import BALL, JOINTS, Part, X, Y, Z, hinge, slide
+from sim_node.world.joints import BALL, JOINTS, JointPart, X, Y, Z, hinge, slide
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MateType:
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[JointPart, ...]
     joint: str
     values: tuple[str, ...] = ()
     distance: bool = False

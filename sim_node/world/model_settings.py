@@ -28,7 +28,7 @@ _CONTACT, _WITHOUT_EFFECT = "contact", ("energy", "fwdinv", "sensor", "autoreset
 
 def physics_of(world: World) -> Physics:
     """Return the physics of a checked world with what its models bring."""
-    found = dict(_brought(world))
+    found = dict(_settings_of_models(world))
     if not found:
         return world.physics
     physics = world.physics
@@ -55,7 +55,7 @@ def adopted_settings(world: World) -> Iterator[Problem]:
         return
     usual = {**default_options(), **world.physics.options}
     by_model: dict[Place, list[str]] = {}
-    for key, (value, model) in _brought(world):
+    for key, (value, model) in _settings_of_models(world):
         if not is_same(value, _here(key, world, usual)):
             by_model.setdefault(model.place, []).append(_shown(key, value))
     for place, found in by_model.items():
@@ -87,7 +87,7 @@ def contradicting_settings(world: World) -> Iterator[Problem]:
                 )
 
 
-def _brought(world: World) -> Iterator[tuple[str, tuple[Any, Model]]]:
+def _settings_of_models(world: World) -> Iterator[tuple[str, tuple[Any, Model]]]:
     """Yield each setting that a model brings and the world does not state, and the first model that does."""
     stated = _stated(world)
     seen: set[str] = set()

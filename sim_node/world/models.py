@@ -13,7 +13,7 @@ from sim_node import names
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.fields import compared
 from sim_node.world.joints import LinkJoint, link_pose
-from sim_node.world.mujoco_source import Source
+from sim_node.world.mujoco_source import ModelSource
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.shapes import Geometry
@@ -79,7 +79,7 @@ class Model:
     """
 
     name: str
-    source: Source
+    source: ModelSource
     links: tuple[Link, ...]
     parent: str
     prefix: str = ""

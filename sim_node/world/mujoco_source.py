@@ -104,7 +104,7 @@ _NOISE = re.compile(
 
 
 @compared
-class Source:
+class ModelSource:
     """A model as MuJoCo reads it. MuJoCo opens no file: all that the model refers to is in here.
 
     text: MJCF or URDF with one line per element; places: for each line, the location of its element and its name.
@@ -117,7 +117,7 @@ class Source:
     assets: Mapping[str, bytes]
 
     @classmethod
-    def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> Source:
+    def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> ModelSource:
         """Return the source of an element and everything below it, as read."""
         places: list[tuple[Where, str]] = []
         text = "".join(_lines(root, places))
@@ -145,7 +145,7 @@ def message_of(message: str) -> str:
     return "MuJoCo: " + "; ".join(filter(None, map(str.strip, text.splitlines())))
 
 
-def spec_of(source: Source) -> MjSpec:
+def spec_of(source: ModelSource) -> MjSpec:
     """Return MuJoCo's specification of a model, in which every body, joint, actuator and equality has a name.
 
     A joint without a name gets that of its body. Raises WorldError with MuJoCo's message at its location.
@@ -155,32 +155,35 @@ def spec_of(source: Source) -> MjSpec:
     with refusals(source):
         spec = mujoco.MjSpec.from_string(source.text, include=dict(source.includes), assets=dict(source.assets))
     if source.is_urdf:
-        for mesh in spec.meshes:
-            # Links have their inertia of their own, and what is only drawn need not be closed.
-            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
-        for body in spec.bodies:
-            _hide_covered(body)
-        for geom in spec.geoms:
-            if geom.name.startswith(TEXTURED):
-                set_texture(spec, geom, source.assets)
+        _complete_urdf(spec, source.assets)
     if spec.compiler.settotalmass > 0.0:
         _scale_masses(spec)
     if spec.compiler.fitaabb or "<lengthrange" in source.text:
         with refusals(source):
             _settle(spec)
-    bodies = {body.name for body in spec.bodies}
+    for kind, elements in (("body", spec.bodies), ("actuator", spec.actuators), ("equality", spec.equalities)):
+        names = {element.name for element in elements}
+        for index, element in enumerate(elements):
+            element.name = element.name or _unused(f"{kind}{index}", names)
     joints = {joint.name for joint in spec.joints}
-    for index, body in enumerate(spec.bodies):
-        body.name = body.name or _unused(f"body{index}", bodies)
+    for body in spec.bodies:
         for joint in body.joints:
             joint.name = joint.name or _unused(body.name, joints)
-    actuators = {actuator.name for actuator in spec.actuators}
-    for index, actuator in enumerate(spec.actuators):
-        actuator.name = actuator.name or _unused(f"actuator{index}", actuators)
-    equalities = {equality.name for equality in spec.equalities}
-    for index, equality in enumerate(spec.equalities):
-        equality.name = equality.name or _unused(f"equality{index}", equalities)
     return spec
+
+
+def _complete_urdf(spec: MjSpec, assets: Mapping[str, bytes]) -> None:
+    """Set what MuJoCo does not read of URDF: how meshes are weighed, what is drawn, and textures."""
+    import mujoco
+
+    for mesh in spec.meshes:
+        # Links have their inertia of their own, and what is only drawn need not be closed.
+        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    for body in spec.bodies:
+        _hide_covered(body)
+    for geom in spec.geoms:
+        if geom.name.startswith(TEXTURED):
+            set_texture(spec, geom, assets)
 
 
 def _hide_covered(body: MjsBody) -> None:
@@ -227,7 +230,7 @@ def _scale_masses(spec: MjSpec) -> None:
 
 
 @contextmanager
-def refusals(source: Source) -> Iterator[None]:
+def refusals(source: ModelSource) -> Iterator[None]:
     """Convert exceptions of MuJoCo to WorldError."""
     import mujoco
 

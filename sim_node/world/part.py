@@ -24,7 +24,7 @@ Refer = Callable[[Path], str]
 Mobility = Literal["static", "mountable", "dynamic"]
 
 
-class Numbers(NamedTuple):
+class NamedNumbers(NamedTuple):
     """Numbers of a run that have a name: a row of a column, and a label for each."""
 
     column: str
@@ -142,7 +142,7 @@ class Kind(Generic[P]):
         """Return every problem of a world's parts of this kind, except for names and parents of frames."""
         return ()
 
-    def columns(self, world: World) -> Mapping[str, Numbers]:
+    def columns(self, world: World) -> Mapping[str, NamedNumbers]:
         """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""
         return {}
 

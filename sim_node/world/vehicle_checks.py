@@ -37,15 +37,9 @@ def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
             yield vehicle, "autopilot.instance", f"{kind} {autopilot.instance} already flies {quoted(name)}"
         flying.setdefault(ports, (autopilot.type, vehicle.name))
         for url in autopilot.links:
-            why = f"{autopilot.type} has no links" if not known.links else link_fault(url)
-            kind, _, port = url.partition(":")
-            port = port.rpartition(":")[2]
-            if not why and kind == "udpin" and port in listening:
-                why = f"{quoted(listening[port])} already listens on port {port}"
-            if why:
+            why = link_fault(url) if known.links else f"{autopilot.type} has no links"
+            if why := why or _port_fault(url, vehicle, listening):
                 yield vehicle, "autopilot.links", why
-            elif kind == "udpin":
-                listening[port] = vehicle.name
         outputs, what = _outputs(vehicle)
         if outputs > known.max_rotors:
             yield vehicle, "autopilot", f"{autopilot.type} supports at most {known.max_rotors} {what}, found {outputs}"
@@ -56,6 +50,17 @@ def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
         if missing:
             message = f"{autopilot.type} needs sensors fixed to {quoted(vehicle.body)}: {', '.join(missing)}"
             yield vehicle, "autopilot", f"{message} {'is' if len(missing) == 1 else 'are'} missing"
+
+
+def _port_fault(url: str, vehicle: Vehicle, listening: dict[str, str]) -> str:
+    """Return why a vehicle cannot listen on its link; empty if it can, and does. listening: vehicles by port."""
+    if not url.startswith("udpin:"):
+        return ""
+    port = url.rpartition(":")[2]
+    if port in listening:
+        return f"{quoted(listening[port])} already listens on port {port}"
+    listening[port] = vehicle.name
+    return ""
 
 
 def _outputs(vehicle: Vehicle) -> tuple[int, str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.joints import JOINTS, JointType, Part
+from sim_node.world.joints import JOINTS, JointPart, JointType
 
 FIXED_FRAME = "world"
 # The body of geometry without a body of its own.
@@ -109,7 +109,7 @@ def _order(joint: JointType) -> tuple[int, ...]:
     return joint.x_xy_order or tuple(range(len(joint.parts)))
 
 
-def _size(part: Part, which: str) -> int:
+def _size(part: JointPart, which: str) -> int:
     return part.q_size if which == "q_size" else part.qd_size
 
 

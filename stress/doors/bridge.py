@@ -15,12 +15,12 @@ from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.codec import frame_bytes
-from sim_node.mavlink.commands import Command
+from sim_node.mavlink.commands import CommandLong
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.mission import Clear, Download, Upload
-from sim_node.mavlink.tlog import Playback
-from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.tlog import TlogPlayback
+from sim_node.mavlink.topics import VehicleTopic
 from sim_node.mavlink.transaction import Result, Transaction
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.ros.publishers import message_class
@@ -51,7 +51,7 @@ class Listener:
         """Its name is that of an orientation, whatever was sent."""
         assert len(child) < 100, child
 
-    def publish(self, system: int, topic: Topic, data: bytes) -> None:
+    def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
         """It has to be a message of its type."""
         self.published += 1
         if self.published % CHECKED == 0:
@@ -171,7 +171,7 @@ class TelemetryLogs(Stateless):
         """Each message goes to the vehicles."""
         self._path.write_bytes(data)
         listener = Listener()
-        bridge = Bridge([], listener, BridgeSettings(max_vehicles=MAX_VEHICLES), playback=Playback(self._path, 0.0))
+        bridge = Bridge([], listener, BridgeSettings(max_vehicles=MAX_VEHICLES), playback=TlogPlayback(self._path, 0.0))
         try:
             for _ in range(TURNS):
                 assert bridge.playback is not None
@@ -192,7 +192,7 @@ def _begin_all(bridge: Bridge) -> None:
     def ended(transaction: Transaction, result: Result) -> None:
         assert result.text.isprintable(), f"not printable: {result.text!r}"
 
-    exchanges: list[Any] = [Command("arm", 400, 1.0), Upload([{"seq": 0}, {"seq": 1}]), Download(), Clear()]
+    exchanges: list[Any] = [CommandLong("arm", 400, 1.0), Upload([{"seq": 0}, {"seq": 1}]), Download(), Clear()]
 
     def begin(now_ns: int) -> None:
         for vehicle in list(bridge.vehicles.values()):

@@ -23,7 +23,7 @@ from sim_node.ros.tf_statistics import TfStatistics
 from sim_node.spatial.tree import TransformTree
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.messages.readers import READERS, Read, Scope
+from sim_node.viewing.messages.readers import READERS, Read, ReaderContext
 from sim_node.world import FrameTable
 from stress import cdr
 
@@ -127,7 +127,7 @@ class Sensors:
         if type not in READERS:
             return "read"
         if type not in self._reads:
-            self._reads[type] = READERS[type].open(Scope(type))
+            self._reads[type] = READERS[type].open(ReaderContext(type))
         try:
             drawing = self._reads[type](received)
         except ValueError:

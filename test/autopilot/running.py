@@ -16,7 +16,7 @@ from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.signing import Signing
-from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.topics import VehicleTopic
 from sim_node.mavlink.transaction import Result, Transaction
 from sim_node.mavlink.vehicle import Vehicle
 
@@ -64,7 +64,7 @@ class Running:
             self.frames[child] = rotation
             self._changed.notify_all()
 
-    def publish(self, system: int, topic: Topic, data: bytes) -> None:
+    def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
         with self._changed:
             self.messages.setdefault((system, topic.name), []).append((time.monotonic(), data))
             self._changed.notify_all()

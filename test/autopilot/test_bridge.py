@@ -33,8 +33,8 @@ from sim_node.mavlink.links.tcp import Tcp
 from sim_node.mavlink.links.udp import UdpEndpoint
 from sim_node.mavlink.mission import Upload, read_plan
 from sim_node.mavlink.mission.plan import as_messages
-from sim_node.mavlink.setpoints import Limits
-from sim_node.mavlink.tlog import Playback, read_tlog
+from sim_node.mavlink.setpoints import SetpointLimits
+from sim_node.mavlink.tlog import TlogPlayback, read_tlog
 from sim_node.mavlink.vehicle import Vehicle
 
 POSE = "local_position/pose"
@@ -174,7 +174,7 @@ def test_a_command_is_sent_again_until_it_is_answered() -> None:
 def fly_to(target: tuple[float, float, float]) -> Callable[..., Goto]:
     def make(vehicle: Vehicle) -> Goto:
         telemetry = vehicle.telemetry
-        setpoint = setpoints.goto("map", target, (0.0, 0.0, 0.0, 1.0), "map", Limits(), telemetry.home)
+        setpoint = setpoints.goto("map", target, (0.0, 0.0, 0.0, 1.0), "map", SetpointLimits(), telemetry.home)
         vehicle.stream.set(setpoint, "goto")
         return Goto(setpoint, telemetry, 0.5)
 
@@ -226,7 +226,7 @@ def test_setpoints_stream_at_their_rate_until_they_are_stopped() -> None:
     port, url = udpin()
     with running(url) as bridge, peer(port) as autopilot:
         vehicle = bridge.vehicle()
-        velocity = setpoints.velocity("map", (1.0, 2.0, 3.0), 0.5, "map", "base_link", Limits())
+        velocity = setpoints.velocity("map", (1.0, 2.0, 3.0), 0.5, "map", "base_link", SetpointLimits())
         began = time.monotonic()
         bridge.bridge.post(lambda now_ns: vehicle.stream.set(velocity, "test"))
         autopilot.wait_for(lambda: len(autopilot.of("SET_POSITION_TARGET_LOCAL_NED")) > 40)
@@ -453,7 +453,7 @@ def test_rubbish_in_between_harms_nobody() -> None:
 
 def test_a_recording_plays_as_a_vehicle_and_takes_no_commands() -> None:
     made = Running()
-    made.bridge.playback = Playback(EXCERPT, speed=0.0)
+    made.bridge.playback = TlogPlayback(EXCERPT, speed=0.0)
     made.start()
     made.wait_for(lambda: made.count(POSE) > 900)
     assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording accepts no commands", None)

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from step_by_step import Flown, item
 
 from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.dialect import Mode, Refused
+from sim_node.autopilots.builtin.dialect import Mode, OrderRefused
 from sim_node.autopilots.builtin.flight import Flight
 from sim_node.autopilots.builtin.memory import restore, saved
 from sim_node.autopilots.builtin.mission import Mission, fault
@@ -46,19 +46,19 @@ def test_a_craft_survives_json(parameters: VehicleParameters) -> None:
 
 def test_what_it_refuses(flown: Flown, parameters: VehicleParameters) -> None:
     flight = flown.flight
-    with pytest.raises(Refused, match="no state yet"):
+    with pytest.raises(OrderRefused, match="no state yet"):
         Flight(parameters).arm()
-    with pytest.raises(Refused, match="not armed"):
+    with pytest.raises(OrderRefused, match="not armed"):
         Flight(parameters, ARDUPILOT).take_off(3.0)
     for mode, why in ((Mode.MISSION, "no mission"), (Mode.RETURN, "on the ground"), (Mode.LAND, "on the ground")):
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(OrderRefused, match=why):
             flight.set_mode(mode)
     flown.in_the_air()
-    with pytest.raises(Refused, match="in the air"):
+    with pytest.raises(OrderRefused, match="in the air"):
         flight.disarm()
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(OrderRefused, match="already"):
         flight.take_off(3.0)
-    with pytest.raises(Refused, match="no mission item 0"):
+    with pytest.raises(OrderRefused, match="no mission item 0"):
         flight.fly_item(0)
     flight.disarm(force=True)
     flown.run(0.1)

@@ -13,7 +13,7 @@ import pytest
 from step_by_step import Flown
 
 from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.dialect import Dialect, Mode, Refused
+from sim_node.autopilots.builtin.dialect import Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.tasks import Accelerate, Drift, Go, Task, Tilt, Track
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
@@ -159,5 +159,5 @@ def test_an_empty_battery_stops_the_motors(parameters: VehicleParameters) -> Non
     assert "Battery empty: motors stopped" in flown.said
     flown.run(2.0)
     assert flown.pose[2] < STANDS + 0.1, "it has fallen"
-    with pytest.raises(Refused, match="battery"):
+    with pytest.raises(OrderRefused, match="battery"):
         flown.flight.arm()

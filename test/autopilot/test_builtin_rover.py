@@ -10,7 +10,7 @@ import pytest
 from rovers import Driven
 
 from sim_node.autopilots.builtin.ardupilot_rover import ARDUPILOT_ROVER
-from sim_node.autopilots.builtin.dialect import Denied, Mode, Refused, Unsupported
+from sim_node.autopilots.builtin.dialect import Denied, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.mission import fault
 from sim_node.autopilots.builtin.px4_rover import PX4_ROVER
 from sim_node.autopilots.builtin.settings import Action
@@ -75,7 +75,7 @@ def test_a_car_reaches_what_is_beside_it() -> None:
     assert math.dist(driven.place, (0.0, 0.5 * chassis.turning_radius)) < NEAR
     turns = rows[np.abs(rows[:, 3]) > 0.1]
     assert (np.abs(turns[:, 5] / turns[:, 3]) <= 1.0 / chassis.turning_radius + 0.02).all(), "no tighter than it can"
-    with pytest.raises(Refused, match="cannot turn on the spot"):
+    with pytest.raises(OrderRefused, match="cannot turn on the spot"):
         driven.flight.turn(driven.flight.craft.turn(1.0), 1.0)
 
 
@@ -163,14 +163,14 @@ def test_what_flies_is_refused_with_the_reason() -> None:
             ("param1", "param2", "param3", "param4"), 0.0
         )
         assert fault(item, 1, flight) == "a rover neither takes off nor lands"
-    with pytest.raises(Refused, match="vz must be 0"):
+    with pytest.raises(OrderRefused, match="vz must be 0"):
         flight.craft.drift((1.0, 0.0, 1.0), 0.0, math.nan, along_body=False, heading=0.0)
-    with pytest.raises(Refused, match="do not move sideways"):
+    with pytest.raises(OrderRefused, match="do not move sideways"):
         flight.craft.drift((0.0, 1.0, 0.0), 0.0, math.nan, along_body=True, heading=0.0)
-    with pytest.raises(Refused, match="its yaw follows its velocity"):
+    with pytest.raises(OrderRefused, match="its yaw follows its velocity"):
         flight.craft.drift((1.0, 0.0, 0.0), 0.5, math.nan, along_body=False, heading=0.0)
     flight.disarm()
-    with pytest.raises(Refused, match="not armed"):
+    with pytest.raises(OrderRefused, match="not armed"):
         flight.go_to(np.zeros(3))
 
 
@@ -189,7 +189,7 @@ def test_what_flies_is_refused_with_the_reason() -> None:
 )
 def test_modes_are_those_of_rovers(dialect: Any, modes: dict[tuple[int, int], Mode], refused: tuple[int, int]) -> None:
     assert {number: dialect.mode_of(*number) for number in modes} == modes
-    with pytest.raises(Refused):
+    with pytest.raises(OrderRefused):
         dialect.mode_of(*refused)
     with pytest.raises(Denied):
         dialect.mode_of(99, 0)

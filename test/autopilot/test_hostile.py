@@ -9,7 +9,7 @@ import pytest
 from pymavlink.dialects.v20 import all as dialect
 from rclpy.serialization import deserialize_message
 
-from sim_node.mavlink.commands import Command
+from sim_node.mavlink.commands import CommandLong
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.mission import Clear, Download, Upload
 from sim_node.mavlink.parser import Parser
@@ -77,7 +77,7 @@ def test_any_message_while_all_exchanges_are_under_way() -> None:
         telemetry = Telemetry(1, FrameNames(), lambda topic, data: None)
         vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0, heartbeat_timeout=3.0)
         transactions: list[Transaction] = [
-            Command("arm", 400, 1.0),
+            CommandLong("arm", 400, 1.0),
             Upload([{"seq": 0}, {"seq": 1}]),
             Download(),
             Clear(),

@@ -16,7 +16,7 @@ from sim_node.mavlink import setpoints
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.commands import takeoff
 from sim_node.mavlink.external_odometry import odometry, vision_pose
-from sim_node.mavlink.setpoints import Limits, SetpointRefused
+from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused
 from sim_node.mavlink.telemetry import Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
 from sim_node.spatial.frames import Ned
@@ -51,7 +51,7 @@ def used(mask: int) -> set[str]:
 @given(st.tuples(*[st.floats(-80, 80)] * 3), YAW)
 def test_position(xyz: tuple[float, float, float], yaw: float) -> None:
     q = tuple(Rotation.from_euler("z", yaw).as_quat())
-    fields = setpoints.position("map", xyz, q, "map", Limits(), HOME).fields
+    fields = setpoints.position("map", xyz, q, "map", SetpointLimits(), HOME).fields
     np.testing.assert_allclose([fields["x"], fields["y"], fields["z"]], ENU_NED @ xyz, atol=1e-12)
     north, east = math.cos(fields["yaw"]), math.sin(fields["yaw"])
     np.testing.assert_allclose([east, north], [math.cos(yaw), math.sin(yaw)], atol=1e-9)
@@ -61,7 +61,7 @@ def test_position(xyz: tuple[float, float, float], yaw: float) -> None:
 
 @given(st.tuples(*[st.floats(-80, 80)] * 3))
 def test_goto_counts_from_home(xyz: tuple[float, float, float]) -> None:
-    setpoint = setpoints.goto("map", xyz, AT_REST, "map", Limits(), HOME)
+    setpoint = setpoints.goto("map", xyz, AT_REST, "map", SetpointLimits(), HOME)
     assert setpoint.ned is not None
     assert HOME.ned is not None
     np.testing.assert_allclose(setpoint.ned, ENU_NED @ xyz + np.array(HOME.ned), atol=1e-12)
@@ -69,17 +69,17 @@ def test_goto_counts_from_home(xyz: tuple[float, float, float]) -> None:
 
 @given(st.tuples(*[st.floats(-5, 5)] * 3), st.floats(-1, 1))
 def test_velocity_along_the_map_and_along_the_heading(v: tuple[float, float, float], rate: float) -> None:
-    along_map = setpoints.velocity("map", v, rate, "map", "base", Limits()).fields
+    along_map = setpoints.velocity("map", v, rate, "map", "base", SetpointLimits()).fields
     np.testing.assert_allclose([along_map["vx"], along_map["vy"], along_map["vz"]], ENU_NED @ v, atol=1e-12)
     assert along_map["yaw_rate"] == -rate
     assert used(along_map["type_mask"]) == {"velocity", "yaw rate"}
-    ahead = setpoints.velocity("base", v, rate, "map", "base", Limits()).fields
+    ahead = setpoints.velocity("base", v, rate, "map", "base", SetpointLimits()).fields
     np.testing.assert_allclose([ahead["vx"], ahead["vy"], ahead["vz"]], FLU_FRD @ v, atol=1e-12)
     assert ahead["coordinate_frame"] == mavlink.MAV_FRAME_BODY_NED
 
 
 def test_acceleration() -> None:
-    fields = setpoints.acceleration("map", (1.0, 2.0, 3.0), "map", Limits()).fields
+    fields = setpoints.acceleration("map", (1.0, 2.0, 3.0), "map", SetpointLimits()).fields
     assert (fields["afx"], fields["afy"], fields["afz"]) == (2.0, 1.0, -3.0)
     assert used(fields["type_mask"]) == {"acceleration"}
 
@@ -110,15 +110,24 @@ NAN = math.nan
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: setpoints.position("odom", (0, 0, 1), AT_REST, "map", Limits(), HOME), "'odom'; allowed: map"),
-        (lambda: setpoints.position("map", (0, NAN, 1), AT_REST, "map", Limits(), HOME), "not finite"),
-        (lambda: setpoints.position("map", (0, 0, 1), (0, 0, 0, 0), "map", Limits(), HOME), "norm is 0"),
-        (lambda: setpoints.goto("map", (0, 0, 121), AT_REST, "map", Limits(), HOME), "limit_height is 120 m"),
-        (lambda: setpoints.goto("map", (900, 900, 1), AT_REST, "map", Limits(), HOME), "limit_distance is 1000 m"),
-        (lambda: setpoints.goto("map", (0, 0, 1), AT_REST, "map", Limits(), None), "no HOME_POSITION received yet"),
-        (lambda: setpoints.velocity("map", (20, 20, 0), 0, "map", "base", Limits()), "28.3 m/s; limit_velocity"),
-        (lambda: setpoints.velocity("map", (0, 0, 0), NAN, "map", "base", Limits()), "not finite"),
-        (lambda: setpoints.acceleration("map", (0, 0, 11), "map", Limits()), "limit_acceleration is 10"),
+        (lambda: setpoints.position("odom", (0, 0, 1), AT_REST, "map", SetpointLimits(), HOME), "'odom'; allowed: map"),
+        (lambda: setpoints.position("map", (0, NAN, 1), AT_REST, "map", SetpointLimits(), HOME), "not finite"),
+        (lambda: setpoints.position("map", (0, 0, 1), (0, 0, 0, 0), "map", SetpointLimits(), HOME), "norm is 0"),
+        (lambda: setpoints.goto("map", (0, 0, 121), AT_REST, "map", SetpointLimits(), HOME), "limit_height is 120 m"),
+        (
+            lambda: setpoints.goto("map", (900, 900, 1), AT_REST, "map", SetpointLimits(), HOME),
+            "limit_distance is 1000 m",
+        ),
+        (
+            lambda: setpoints.goto("map", (0, 0, 1), AT_REST, "map", SetpointLimits(), None),
+            "no HOME_POSITION received yet",
+        ),
+        (
+            lambda: setpoints.velocity("map", (20, 20, 0), 0, "map", "base", SetpointLimits()),
+            "28.3 m/s; limit_velocity",
+        ),
+        (lambda: setpoints.velocity("map", (0, 0, 0), NAN, "map", "base", SetpointLimits()), "not finite"),
+        (lambda: setpoints.acceleration("map", (0, 0, 11), "map", SetpointLimits()), "limit_acceleration is 10"),
         (lambda: setpoints.attitude("map", AT_REST, 1.2, "map"), "thrust is 1.2; allowed: 0 to 1"),
         (lambda: setpoints.attitude("map", AT_REST, NAN, "map"), "thrust is nan"),
         (lambda: setpoints.body_rates("map", (0, 0, 0), 0.5, "base"), "allowed: base"),
@@ -205,7 +214,7 @@ def test_vision_pose() -> None:
 
 def test_a_place_on_earth_counts_from_mean_sea_level_for_the_autopilot() -> None:
     """Home is 400 m above the sea; the geoid lies 48 m above the ellipsoid there, so 478 m are 30 m above home."""
-    setpoint = setpoints.place("earth", (47.001, 8.002, 478.0), 48.0, Limits(), HOME)
+    setpoint = setpoints.place("earth", (47.001, 8.002, 478.0), 48.0, SetpointLimits(), HOME)
     assert setpoint.name == "SET_POSITION_TARGET_GLOBAL_INT"
     assert (setpoint.fields["lat_int"], setpoint.fields["lon_int"]) == (470_010_000, 80_020_000)
     assert setpoint.fields["alt"] == pytest.approx(30.0)
@@ -228,4 +237,4 @@ def test_a_place_that_cannot_be_flown_to_is_refused(
     frame: str, lla: tuple[float, float, float], undulation: float, words: str
 ) -> None:
     with pytest.raises(SetpointRefused, match=words):
-        setpoints.place(frame, lla, undulation, Limits(), HOME)
+        setpoints.place(frame, lla, undulation, SetpointLimits(), HOME)

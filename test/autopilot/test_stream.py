@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.mavlink.setpoints import Setpoint
-from sim_node.mavlink.vehicle import Instant, Stream
+from sim_node.mavlink.vehicle import ClockReading, Stream
 
 SECOND = 1_000_000_000
 RATE, LIFETIME_S = 20.0, 0.5
@@ -22,7 +22,7 @@ def test_nothing_is_sent_once_it_is_old(turns: list[tuple[int, float]], jump_at_
     """In turns of any length, of simulated time at any pace, which jumps once (a reset of the run)."""
     stream, ended = Stream(RATE, LIFETIME_S), []
     steady_ns, graph_ns = 7 * SECOND, 100 * SECOND
-    received = Instant(steady_ns, graph_ns)
+    received = ClockReading(steady_ns, graph_ns)
     stream.set(SETPOINT, "cmd_vel", received, lambda: ended.append(steady_ns))
     sent: list[int] = []
     jumped = False
@@ -57,6 +57,6 @@ def test_a_message_that_comes_makes_it_young_again() -> None:
     for turn in range(1000):  # 10 s, a message each 0.4 s
         now_ns = turn * 10_000_000
         if turn % 40 == 0:
-            stream.set(SETPOINT, "cmd_vel", Instant(now_ns, now_ns))
+            stream.set(SETPOINT, "cmd_vel", ClockReading(now_ns, now_ns))
         sent += stream.due(now_ns, now_ns) is not None
     assert sent == 200

@@ -37,7 +37,7 @@ from std_msgs.msg import Bool, Float64, String, UInt8, UInt16, UInt16MultiArray,
 
 from sim_node.mavlink.modes import mode_name
 from sim_node.mavlink.parser import Parser
-from sim_node.mavlink.setpoints import Limits, SetpointRefused, goto
+from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused, goto
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.mavlink.topics import TOPICS, Deviations, FrameNames
 from sim_node.mavlink.translation import TRANSLATIONS
@@ -524,7 +524,7 @@ def test_a_home_without_a_local_position_is_placed_by_the_origin(origin_first: b
         assert heard.vehicle.home.ned is None
         assert heard.vehicle.dropped == {"HOME_POSITION: home's place in the map is not known yet": 1}
         with pytest.raises(SetpointRefused, match="home's place in the map is not known"):
-            goto("map", (1.0, 2.0, 3.0), (0.0, 0.0, 0.0, 1.0), "map", Limits(), heard.vehicle.home)
+            goto("map", (1.0, 2.0, 3.0), (0.0, 0.0, 0.0, 1.0), "map", SetpointLimits(), heard.vehicle.home)
         got = heard.give(origin)
     # The radius of curvature of the meridian at 47.4 degrees.
     e2 = 0.00669437999014

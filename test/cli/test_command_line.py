@@ -16,7 +16,7 @@ import pytest
 from sim_node.cli.colours import coloured
 from sim_node.cli.commands import COMMANDS, SHIPPED
 from sim_node.cli.main import main
-from sim_node.cli.parser import Parser
+from sim_node.cli.parser import StrictParser
 from sim_node.cli.system_checks import Finding, ports
 from sim_node.world import load
 from sim_node.world.locate import shipped_worlds
@@ -47,7 +47,7 @@ def test_without_a_command_it_says_what_lists_them(capsys: pytest.CaptureFixture
     ],
 )
 def test_former_names_of_options(command: str, former: list[str], now: list[str]) -> None:
-    parser = Parser()
+    parser = StrictParser()
     COMMANDS[command].add_arguments(parser)
     positional = ["x"] if command in ("render", "replay") else []
     assert parser.parse_args([*former, *positional]) == parser.parse_args([*now, *positional])

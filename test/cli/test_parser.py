@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from sim_node.cli.commands import COMMANDS, SHIPPED
 from sim_node.cli.main import main
-from sim_node.cli.parser import Parser, add_list, add_optional
+from sim_node.cli.parser import StrictParser, add_list, add_optional
 from sim_node.recording.settings import is_topic_pattern
 
 
 def actions(command: str) -> list[argparse.Action]:
-    parser = Parser()
+    parser = StrictParser()
     COMMANDS[command].add_arguments(parser)
     return [action for action in parser._actions if action.dest != "help"]
 
@@ -103,7 +103,7 @@ WORLDS = st.sampled_from(["orbit", "w.yaml", "/home/me/w.yaml", "package://p/w.y
 def test_a_positional_is_found_wherever_it_stands(
     first: list[str], second: list[str], world: str, order: list[int]
 ) -> None:
-    parser = Parser()
+    parser = StrictParser()
     parser.add_argument("world", nargs="?", default="default")
     add_list(parser, "--topics", "T", is_topic_pattern)
     add_list(parser, "--wait", "T", is_topic_pattern, empty=True)
@@ -134,7 +134,7 @@ def test_options_stand_before_after_and_between_positionals(groups: list[list[st
 
 
 def test_a_list_may_be_empty_where_that_means_something() -> None:
-    parser = Parser()
+    parser = StrictParser()
     add_list(parser, "--wait", "T", is_topic_pattern, empty=True)
     add_optional(parser, "--view", "PORT", str.isdecimal, type=int, const=-1)
     assert vars(parser.parse_args(["--wait", "--view", "80"])) == {"wait": [], "view": 80, "given": {"wait", "view"}}

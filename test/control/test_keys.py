@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.simulation.control.keys import Axes, HeldKeys
+from sim_node.simulation.control.keys import AxisInputs, HeldKeys
 
 
 class Clock:
@@ -18,19 +18,19 @@ def test_a_press_lasts_and_ends() -> None:
     keys.press("w")
     clock.now = 0.4
     keys.press("left")
-    assert keys.axes() == Axes(ahead=1.0, turn=1.0)
+    assert keys.axes() == AxisInputs(ahead=1.0, turn=1.0)
     clock.now = 0.6
-    assert keys.axes() == Axes(turn=1.0)
+    assert keys.axes() == AxisInputs(turn=1.0)
     clock.now = 1.0
-    assert keys.axes() == Axes()
+    assert keys.axes() == AxisInputs()
 
 
 def test_speeds_and_the_stop() -> None:
     keys = HeldKeys(Clock())
     for key in ("+", "s", "x"):
         keys.press(key)
-    assert keys.axes() == Axes(ahead=-1.25)
+    assert keys.axes() == AxisInputs(ahead=-1.25)
     keys.press("-")
-    assert keys.axes() == Axes(ahead=-1.0)
+    assert keys.axes() == AxisInputs(ahead=-1.0)
     keys.press(" ")
-    assert keys.axes() == Axes()
+    assert keys.axes() == AxisInputs()

@@ -355,7 +355,7 @@ from sim_node.autopilots.builtin.commands import command
 from sim_node.autopilots.builtin.mission import item
 from sim_node.autopilots.builtin.streams import message
 @message("PING", 2.0)
-def ping(autopilot): return {"seq": 7}
+def ping(flight): return {"seq": 7}
 @command(31000)
 def whistle(autopilot, order): print("whistles")
 @item(31001)
@@ -445,8 +445,8 @@ def pressure(scope):
 """,
         """
 from types import SimpleNamespace
-from sim_node.viewing.messages.readers import READERS, Scope
-read = READERS["sensor_msgs/msg/FluidPressure"].open(Scope("/pressure"))
+from sim_node.viewing.messages.readers import READERS, ReaderContext
+read = READERS["sensor_msgs/msg/FluidPressure"].open(ReaderContext("/pressure"))
 assert read(SimpleNamespace(fluid_pressure=101325.0)).items[0].text == "101325 Pa"
 """,
     ),

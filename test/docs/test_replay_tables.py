@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim_node.cli import replay
-from sim_node.cli.parser import Parser
+from sim_node.cli.parser import StrictParser
 from sim_node.ros.replay_parameters import SPECS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_a_parameter(name: str) -> None:
 
 
 def test_every_option_is_reported() -> None:
-    parser = Parser(add_help=False)
+    parser = StrictParser(add_help=False)
     replay.add_arguments(parser)
     options = {option for action in parser._actions for option in action.option_strings}
     reported = set(re.findall(r"--[a-z-]+", " ".join(line for line in PAGE.splitlines() if line.startswith("| `--"))))

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.mavlink.setpoints import Limits, goto
+from sim_node.mavlink.setpoints import SetpointLimits, goto
 from sim_node.mavlink.telemetry import Home
 from sim_node.spatial.frames import (
     AttitudeEnu,
@@ -96,7 +96,7 @@ def test_a_wrong_argument_is_found_by_type_checkers() -> None:
     """A home in ENU where local NED is needed, an attitude in NED as one in ENU, a world vector as one of a body."""
     home = Home(47.0, 8.0, 400.0, Enu((0.0, 0.0, 0.0)))  # type: ignore[arg-type]
     with pytest.raises(FrameMismatch, match="vector in ENU and vector in NED"):
-        goto("map", (1, 2, 3), (0, 0, 0, 1), "map", Limits(), home)
+        goto("map", (1, 2, 3), (0, 0, 0, 1), "map", SetpointLimits(), home)
     attitude: AttitudeEnu = AttitudeNed((1.0, 0.0, 0.0, 0.0))  # type: ignore[assignment]
     level = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
     with pytest.raises(FrameMismatch, match="attitude of FLU in ENU turns a vector in ENU; found vector in FLU"):

@@ -16,14 +16,14 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
 from sim_node.mavlink import commands
 from sim_node.mavlink.codec import frame_bytes
-from sim_node.mavlink.setpoints import Limits, SetpointRefused, checked_thrust
+from sim_node.mavlink.setpoints import SetpointLimits, SetpointRefused, checked_thrust
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Heartbeat, Home, Telemetry
 from sim_node.mavlink.topics import FrameNames
 from sim_node.ros.vehicle_setpoints import ESTIMATES, SETPOINTS, TURNS
 from sim_node.spatial.frames import Ned
 
 HOME = Home(47.0, 8.0, 400.0, Ned((3.0, -2.0, 0.5)))
-LIMITS = Limits()
+LIMITS = SetpointLimits()
 EXTREMES = (
     *(math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 3.5e38, -3.5e38, 1e30, 91.0, 181.0, -1e6, 1e5, 2.0, -0.0),
 )

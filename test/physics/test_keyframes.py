@@ -481,6 +481,7 @@ def test_a_second_engine_of_one_name_is_refused_and_both_are_named() -> None:
     def opener(world: Any, layout: Any, columns: Any) -> Any:
         return None
 
-    with pytest.raises(ValueError, match=r"'keyframes': both sim_node\.simulation\.physics\.keyframes and .*test_keyframes"):
+    both = r"'keyframes': both sim_node\.simulation\.physics\.keyframes and .*test_keyframes"
+    with pytest.raises(ValueError, match=both):
         engine("keyframes")(opener)
     assert ENGINES["keyframes"] is not opener

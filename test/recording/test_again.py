@@ -17,7 +17,7 @@ from waiting import PATIENCE
 from sim_node.messages.topic import Topic
 from sim_node.recording.bag import Bag
 from sim_node.recording.decoding import Decoder
-from sim_node.recording.definitions import Definition
+from sim_node.recording.definitions import MessageDefinition
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
@@ -36,7 +36,7 @@ class Again:
         self.sends: dict[int, Callable[[bytes], None]] = {}
         self._now_ns = bag.start_ns
         for row, topic in enumerate(bag.topics):
-            definition = Definition(topic.definition, topic.type_hash)
+            definition = MessageDefinition(topic.definition, topic.type_hash)
             send = self.recorder.advertise(Topic(topic.name, topic.type, topic.qos[0]), definition, topic.qos)
             self.sends[row] = lambda data, send=send: send(self._now_ns, data)  # type: ignore[misc]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.recording.bag import BagMessage
-from sim_node.recording.merging import Source, merged, most_held
+from sim_node.recording.merging import MessageSource, merged, most_held
 
 STREAMS = st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=8).map(sorted), max_size=8)
 SIZE = 10
@@ -22,7 +22,8 @@ class Held:
         ordered = sorted(streams, key=lambda times: times[0])
         self.now = self.most = 0
         self.sources = [
-            Source(times[0], times[-1], SIZE, partial(self._read, row, times)) for row, times in enumerate(ordered)
+            MessageSource(times[0], times[-1], SIZE, partial(self._read, row, times))
+            for row, times in enumerate(ordered)
         ]
         self.expected = sorted(
             (BagMessage(row, time, b"%d" % n) for row, times in enumerate(ordered) for n, time in enumerate(times)),

@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.simulation import Loop, Simulation
-from sim_node.simulation.brought import CommandRefused
 from sim_node.simulation.commander import Commander
+from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.world import WorldError, WorldWarning, load, loads
 
 MASS, G = 2.0, 9.81

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from waiting import PATIENCE
 
 from sim_node.simulation import Loop, Simulation
-from sim_node.simulation.brought import CommandRefused
 from sim_node.simulation.commander import Commander
 from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
-from sim_node.simulation.joint_setpoints import Code, Point, Setpoint, setpoints_of, trajectory_of
+from sim_node.simulation.joint_setpoints import Code, JointSetpoint, Point, setpoints_of, trajectory_of
+from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.world import Diverged, WorldError, loads
 from sim_node.world.bounds import MAX_DISTANCE, MAX_FORCE, MAX_RATE, MAX_TARGET
 
@@ -187,12 +187,12 @@ def test_an_effort_that_no_step_survives_is_undone() -> None:
     refused: list[str] = []
     run, _, joints = commanded(refused)
     other = commanded([])[0]
-    joints.post([Setpoint("leaf", "effort", -1e9)])
+    joints.post([JointSetpoint("leaf", "effort", -1e9)])
     run.step(3)
     other.step(3)
     assert len(refused) == 1
     assert "leaf" in refused[0]
-    joints.post([Setpoint("door", "position", 0.5)])  # commands go on
+    joints.post([JointSetpoint("door", "position", 0.5)])  # commands go on
     run.step(3)
     assert run.joints["door"].targets["position"] == 0.5
 

@@ -12,7 +12,14 @@ from scipy.interpolate import CubicHermiteSpline
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
-from sim_node.simulation.joint_setpoints import Code, JointCommandRefused, Point, Setpoint, setpoints_of, trajectory_of
+from sim_node.simulation.joint_setpoints import (
+    Code,
+    JointCommandRefused,
+    JointSetpoint,
+    Point,
+    setpoints_of,
+    trajectory_of,
+)
 from sim_node.world import Actuator, Body, Inertial, JointCommands, Physics, TimeGrid, World
 
 MASS = 1.0
@@ -55,7 +62,7 @@ def test_a_command_acts_within_one_step(drained: bool) -> None:
     """A force F from a step on: after n steps v = F n dt / m."""
     simulation, commander = run(JointCommands("arm", ("arm/c",)))
     simulation.step(10)
-    commander.post([Setpoint("arm/c", "effort", 5.0)])
+    commander.post([JointSetpoint("arm/c", "effort", 5.0)])
     if drained:
         commander.drain()
     simulation.step(10)
@@ -67,7 +74,11 @@ def test_velocities_and_efforts_time_out_and_positions_are_held() -> None:
     simulation, commander = run(JointCommands("arm", ("arm/a", "arm/b", "arm/c"), timeout=0.1))
     for _ in range(3):
         commander.post(
-            [Setpoint("arm/a", "velocity", 1.0), Setpoint("arm/b", "position", 0.2), Setpoint("arm/c", "effort", 1.0)]
+            [
+                JointSetpoint("arm/a", "velocity", 1.0),
+                JointSetpoint("arm/b", "position", 0.2),
+                JointSetpoint("arm/c", "effort", 1.0),
+            ]
         )
         simulation.run(0.08)
         assert simulation.joints["arm/a"].targets["velocity"] == 1.0, "it keeps coming"
@@ -83,8 +94,8 @@ def test_velocities_and_efforts_time_out_and_positions_are_held() -> None:
 def test_of_commands_between_two_steps_the_newest_acts() -> None:
     simulation, commander = run(JointCommands("arm"))
     for value in (1.0, 2.0, 3.0):
-        commander.post([Setpoint("arm/a", "velocity", value), Setpoint("arm/b", "position", -value)])
-    commander.post([Setpoint("arm/a", "position", 0.5)])
+        commander.post([JointSetpoint("arm/a", "velocity", value), JointSetpoint("arm/b", "position", -value)])
+    commander.post([JointSetpoint("arm/a", "position", 0.5)])
     simulation.step()
     assert simulation.joints["arm/a"].targets == {"position": 0.5, "velocity": 3.0}
     assert simulation.joints["arm/b"].targets == {"position": -3.0}
@@ -92,7 +103,7 @@ def test_of_commands_between_two_steps_the_newest_acts() -> None:
 
 def test_a_timeout_of_zero_never_comes() -> None:
     simulation, commander = run(JointCommands("arm", ("arm/a",), timeout=0.0))
-    commander.post([Setpoint("arm/a", "velocity", 1.0)])
+    commander.post([JointSetpoint("arm/a", "velocity", 1.0)])
     simulation.run(3.0)
     assert simulation.joints["arm/a"].targets["velocity"] == 1.0
 
@@ -176,10 +187,10 @@ def test_trajectories_end_by_other_commands_cancelling_resets_and_the_end_of_the
     second = follow(commander)
     simulation.run(0.2)
     assert [(each.cancelled, each.message) for each in first] == [(True, "replaced by another trajectory")]
-    commander.post([Setpoint("arm/b", "position", 0.0)])
+    commander.post([JointSetpoint("arm/b", "position", 0.0)])
     simulation.run(0.1)
     assert not second, "that was another joint"
-    commander.post([Setpoint("arm/a", "position", 0.05)])
+    commander.post([JointSetpoint("arm/a", "position", 0.05)])
     simulation.run(0.1)
     assert [each.message for each in second] == ["another command came"]
     assert simulation.joints["arm/a"].target == [0.05]
@@ -230,10 +241,10 @@ def test_commands_may_be_packed_as_topic_based_hardware_sends_them() -> None:
         JOINTS, ["arm/c", "arm/a", "arm/b"], {"position": [1.0, 2.0], "velocity": [3.0], "effort": [4.0]}
     )
     assert set(found) == {
-        Setpoint("arm/a", "position", 1.0),
-        Setpoint("arm/b", "position", 2.0),
-        Setpoint("arm/a", "velocity", 3.0),
-        Setpoint("arm/c", "effort", 4.0),
+        JointSetpoint("arm/a", "position", 1.0),
+        JointSetpoint("arm/b", "position", 2.0),
+        JointSetpoint("arm/a", "velocity", 3.0),
+        JointSetpoint("arm/c", "effort", 4.0),
     }
 
 

@@ -13,7 +13,7 @@ from robot_topics import a, header, jpeg, transforms, written
 
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.messages.readers import READERS, Lenses, Scope
+from sim_node.viewing.messages.readers import READERS, Lenses, ReaderContext
 
 FX, FY, SIZE = 500.0, 400.0, (640, 480)
 # A pinhole camera: half the picture is the tangent of half the angle, times the focal length.
@@ -26,7 +26,7 @@ def info(frame: str, fx: float = FX, fy: float = FY, **fields: Any) -> Any:
 
 
 def read(lenses: Lenses, topic: str, message: Any) -> Any:
-    return READERS[message.__msgtype__].open(Scope(topic, lenses=lenses))(message)
+    return READERS[message.__msgtype__].open(ReaderContext(topic, lenses=lenses))(message)
 
 
 @pytest.mark.parametrize(

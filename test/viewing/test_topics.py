@@ -14,7 +14,7 @@ from robot_topics import GRID, ORIGIN, a, header, jpeg, marker, pose, robot, sta
 
 from sim_node.session.bag_view import BagView
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.messages.readers import READERS, Scope
+from sim_node.viewing.messages.readers import READERS, ReaderContext
 
 AWAY = (30.0, 40.0, 12.0)
 DRAWN = ["/camera/compressed", "/fix", "/goal", "/imu", "/map", "/markers", "/odom", "/particles", "/plan", "/points"]
@@ -145,7 +145,7 @@ def test_a_bag_without_transforms_is_shown_in_the_frames_that_it_names(tmp_path:
 
 
 def read(message: Any) -> Any:
-    return READERS[message.__msgtype__].open(Scope("/topic"))(message)
+    return READERS[message.__msgtype__].open(ReaderContext("/topic"))(message)
 
 
 def test_a_compressed_image_has_the_colours_of_its_jpeg() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim_node.world.joints import JointType, Part, hinge, slide
+from sim_node.world.joints import JointPart, JointType, hinge, slide
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from sim_node.world.joints import JointType, Part, hinge, slide
         (hinge((0.0, 1.0)), r"part 0 has the axis \(0.0, 1.0\); three numbers are needed"),  # type: ignore[arg-type]
         (slide((0.0, 0.0, 0.0)), "a direction is needed, finite and not zero"),
         (slide((0.0, float("nan"), 0.0)), "a direction is needed, finite and not zero"),
-        (Part("hing"), "the kind 'hing'; did you mean hinge"),  # type: ignore[arg-type]
+        (JointPart("hing"), "the kind 'hing'; did you mean hinge"),  # type: ignore[arg-type]
     ],
 )
 def test_a_part_that_cannot_be_is_refused(part: Any, reported: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, OrderRefused, Texts
 from sim_node.autopilots.builtin.fence import ALL, AREAS, CIRCLE, HEIGHT, UNION
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 from sim_node.mavlink.codec import enum_values
@@ -25,7 +25,7 @@ def _mode_of(main: int, sub: int) -> Mode:
         if flown.custom == main:
             return mode
     if main in _KNOWN and not _KNOWN[main].endswith("ENUM_END"):
-        raise Refused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
+        raise OrderRefused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
     raise Denied(f"no such mode {main}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sim_node.autopilots.builtin.ardupilot import ARDUPILOT
-from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, FlightMode, Mode, Refused, rover
+from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, FlightMode, Mode, OrderRefused, rover
 from sim_node.autopilots.builtin.fence import ALL, AREAS, CIRCLE
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity
 from sim_node.mavlink.codec import enum_values
@@ -28,7 +28,7 @@ def _mode_of(main: int, sub: int) -> Mode:
         if driven.custom == main:
             return mode
     if main in _KNOWN and not _KNOWN[main].endswith("ENUM_END"):
-        raise Refused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
+        raise OrderRefused(f"Mode change to {_KNOWN[main]} failed: the mode is not implemented")
     raise Denied(f"no such mode {main}")
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilots.builtin import mission_protocol, parameters, setpoints
+from sim_node.autopilots.builtin.answers import answer
 from sim_node.autopilots.builtin.commands import obey
-from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, Refused
+from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
 from sim_node.autopilots.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilots.builtin.flight import Flight
@@ -74,13 +75,17 @@ class BuiltinAutopilot:
     ) -> None:
         self.parameters, self.dialect, self.system = parameters, dialect, system
         self.connections, self._quiet = list(connections), set(quiet)
-        self.streams, self.parameter_lists = Streams(dialect.name), ParameterLists()
+        self.streams, self._parameter_lists = Streams(dialect.name), ParameterLists()
         self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed)
         self._memory, self._show = memory or Memory(-1), show
         self._texts = 0
         self.flight = self._new_flight()
         remembered = self._memory.load()
-        self._setpoints, self._sticks, self._missions = Setpoints(), Sticks(), MissionProtocol(self)
+        self._setpoints, self._sticks, self._missions = (
+            Setpoints(),
+            Sticks(),
+            MissionProtocol(self.flight, self.send_to_all),
+        )
         self._reached = -1
         self._shown: tuple[bool, int] | None = None
         self._stopping = False
@@ -128,14 +133,9 @@ class BuiltinAutopilot:
                 fields |= {"id": self._texts, "chunk_seq": number}
             self._send_all("STATUSTEXT", fields)
 
-    def answer(self, name: str, fields: Mapping[str, Any], connection: Connection, address: Address) -> None:
-        """Send one message to one peer; nothing where the fields do not fit into it."""
-        with suppress(EncodeError):
-            connection.send(name, fields, address, time.monotonic_ns())
-
     def send_to_all(self, name: str) -> None:
         """Send one of MESSAGES on all links, where there is something to send."""
-        fields = MESSAGES[name].make(self)
+        fields = MESSAGES[name].make(self.flight)
         if fields is not None:
             self._send_all(name, fields)
 
@@ -160,7 +160,7 @@ class BuiltinAutopilot:
     def _turn(self) -> None:
         now_ns = time.monotonic_ns()
         wait = max(0, self._tick_ns - now_ns) / 1e9
-        if not self.link.connected:
+        if not self.link.measurements.connected:
             wait = min(wait, PAUSE_S)
         for key, _ in self._selector.select(wait):
             if key.data is None:
@@ -177,7 +177,7 @@ class BuiltinAutopilot:
             else:
                 self._listen(key.data, time.monotonic_ns())
         now_ns = time.monotonic_ns()
-        if not self.link.connected and self.link.connect():
+        if not self.link.measurements.connected and self.link.connect():
             self._received_ns = now_ns
             self._watch(self.link, self.link.fileno())
             self._show(f"simulator at {_place(self.link.address)}")
@@ -195,16 +195,16 @@ class BuiltinAutopilot:
             if connection.state == "down" and before == "down" and connection.why:
                 self._complain(connection)
             self._watch(connection, connection.link.fileno())
-        self._setpoints.watch(self, now_ns)
-        self._sticks.watch(self, now_ns)
+        self._setpoints.watch(self.flight, now_ns)
+        self._sticks.watch(self.flight, now_ns)
         self.flight.failsafe.watch_link(self.flight, now_ns)
         self._missions.tick(now_ns)
-        self.parameter_lists.tick(self)
+        self._parameter_lists.tick(self.flight)
         self.beat_if_changed()
         if now_ns - self._beat_ns >= HEARTBEAT_NS:
             self._beat_ns = now_ns
             self.send_to_all("HEARTBEAT")
-        if self.link.connected and not self._reported_silent and now_ns - self._received_ns > SILENT_NS:
+        if self.link.measurements.connected and not self._reported_silent and now_ns - self._received_ns > SILENT_NS:
             self._reported_silent = True
             self._show("the simulator is silent: paused, or waiting for another vehicle")
 
@@ -259,7 +259,7 @@ class BuiltinAutopilot:
             self.send_to_all(name)
 
     def _new_flight(self, settings: Settings | None = None) -> Flight:
-        flight = Flight(self.parameters, self.dialect, self.report, settings)
+        flight = Flight(self.parameters, self.dialect, self.report, settings, self.link.measurements)
         flight.settings.system = float(self.system)
         flight.changed = lambda: self._memory.keep(flight)
         return flight
@@ -281,6 +281,7 @@ class BuiltinAutopilot:
 
     def _restart(self, flight: Flight) -> None:
         before, self.flight = self.flight, flight
+        self._missions.flight = flight
         if self.parameters.mission is None:
             flight.replace_mission(before.mission.items)
         flight.fence, flight.rally = Fence(before.fence.items, flight.places), before.rally
@@ -288,16 +289,16 @@ class BuiltinAutopilot:
         flight.changed()
 
     def enter(self, mode: Mode) -> None:
-        """Change the mode on request. Raises Refused."""
+        """Change the mode on request. Raises OrderRefused."""
         flight = self.flight
         if mode is not Mode.GUIDED or not flight.dialect.streams_first:
             flight.set_mode(mode)
             return
-        if not self._setpoints.is_streaming(self, time.monotonic_ns()):
+        if not self._setpoints.is_streaming(flight, time.monotonic_ns()):
             name = flight.dialect.modes[mode].name
-            raise Refused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
+            raise OrderRefused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
         flight.set_mode(mode)
-        self._setpoints.begin(self)
+        self._setpoints.begin(flight)
 
     # The ground's side
 
@@ -320,26 +321,26 @@ class BuiltinAutopilot:
         if name in ("COMMAND_LONG", "COMMAND_INT", "SET_MODE"):
             obey(self, message, connection, address)
         elif name in setpoints.NAMES:
-            self._setpoints.receive(self, name, fields, now_ns)
+            self._setpoints.receive(self.flight, name, fields, now_ns)
         elif name == "MANUAL_CONTROL" and Mode.MANUAL in self.dialect.modes:
-            self._sticks.receive(self, fields, now_ns)
+            self._sticks.receive(self.flight, fields, now_ns)
         elif name in mission_protocol.NAMES:
             self._missions.receive(message, connection, address, now_ns)
         elif name in parameters.NAMES:
-            answer_parameters(self, message, connection, address)
+            answer_parameters(self.flight, self._parameter_lists, message, connection, address)
         elif name == "HEARTBEAT":
             if fields.type == _GROUND_STATION:
                 self.flight.failsafe.ground_station(self.flight, now_ns)
         elif name == "TIMESYNC" and fields.tc1 == 0:
-            self.answer("TIMESYNC", {"tc1": self.flight.time_us * 1000, "ts1": fields.ts1}, connection, address)
+            answer("TIMESYNC", {"tc1": self.flight.time_us * 1000, "ts1": fields.ts1}, connection, address)
         elif name == "PING" and _asks(fields):
-            self.answer("PING", {"time_usec": fields.time_usec, "seq": fields.seq} | target, connection, address)
+            answer("PING", {"time_usec": fields.time_usec, "seq": fields.seq} | target, connection, address)
         elif name == "FILE_TRANSFER_PROTOCOL":
-            self.answer(name, target | {"payload": refuse_file_transfer(fields.payload)}, connection, address)
+            answer(name, target | {"payload": refuse_file_transfer(fields.payload)}, connection, address)
         elif name == "REQUEST_DATA_STREAM":
             self._set_data_stream(fields)
         elif name == "LOG_REQUEST_LIST":
-            self.answer("LOG_ENTRY", {}, connection, address)
+            answer("LOG_ENTRY", {}, connection, address)
         elif name in _NOT_DONE and name not in self._refused_names:
             self._refused_names.add(name)
             self.report(WARNING, f"{name} is ignored: {_NOT_DONE[name]}")

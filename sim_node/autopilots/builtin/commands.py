@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, Refused, Unsupported
+from sim_node.autopilots.builtin.answers import answer
+from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.fence import ALL
-from sim_node.autopilots.builtin.geo_reference import GLOBAL, Position, position_of_ints
+from sim_node.autopilots.builtin.geo_reference import GLOBAL, CommandPosition, position_of_ints
 from sim_node.autopilots.builtin.mission import speed_fault, turn_of
 from sim_node.autopilots.builtin.status import AVAILABLE_MODES, available_modes
 from sim_node.autopilots.builtin.streams import MAX_RATE, MESSAGES, known
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sim_node.mavlink.connection import Connection
 
 ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED = 0, 1, 2, 3, 4  # MAV_RESULT
-_RESULTS: dict[type[Refused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, Failed: FAILED}
+_RESULTS: dict[type[OrderRefused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, Failed: FAILED}
 _FORCE = 21196  # of MAV_CMD_COMPONENT_ARM_DISARM
 _CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 _CHANGE_MODE = 1  # MAV_DO_REPOSITION_FLAGS
@@ -36,7 +37,7 @@ class Order:
     """A command: params 1 to 4, NaN for what is unused; its position; and where an answer goes."""
 
     params: Sequence[float]
-    position: Position
+    position: CommandPosition
     connection: Connection
     address: Address
 
@@ -45,7 +46,7 @@ Executes = Callable[["BuiltinAutopilot", Order], None]
 COMMANDS: Registry[int, Executes] = Registry(
     "MAV_CMD", shipped=("sim_node.autopilots.builtin.commands",), group="sim_node.builtin"
 )
-# Registers what executes some MAV_CMDs; it raises Refused.
+# Registers what executes some MAV_CMDs; it raises OrderRefused.
 command = COMMANDS.add
 
 
@@ -63,7 +64,7 @@ def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, 
         position = position_of_ints(fields.frame, fields.x, fields.y, fields.z)
     else:
         frame = GLOBAL[0] if fields.command == _SET_HOME else autopilot.flight.dialect.long_frame
-        position = Position(frame, fields.param5, fields.param6, fields.param7)
+        position = CommandPosition(frame, fields.param5, fields.param6, fields.param7)
     params = fields.param1, fields.param2, fields.param3, fields.param4
     order = Order(params, position, connection, address)
     execute = COMMANDS.get(fields.command)
@@ -83,7 +84,7 @@ def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None
     """Return the MAV_RESULT of a command, after a text with the reason where it is refused."""
     try:
         execute()
-    except Refused as refusal:
+    except OrderRefused as refusal:
         name = enum_name("MAV_CMD", number).removeprefix("MAV_CMD_").lower().replace("_", " ")
         autopilot.report(WARNING, f"{name}: {refusal}")
         return _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
@@ -94,7 +95,7 @@ def _acknowledge(
     autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Connection, address: Address
 ) -> None:
     to = {"target_system": message.system, "target_component": message.component}
-    autopilot.answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
+    answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)
     autopilot.beat_if_changed()
 
 
@@ -113,7 +114,7 @@ def arm_disarm(autopilot: BuiltinAutopilot, order: Order) -> None:
 def check_prearm(autopilot: BuiltinAutopilot, order: Order) -> None:
     """MAV_CMD_RUN_PREARM_CHECKS: their result is in SYS_STATUS at any time."""
     if autopilot.flight.armed:
-        raise Refused("armed already")
+        raise OrderRefused("armed already")
 
 
 @command(22)
@@ -224,7 +225,7 @@ def change_altitude(autopilot: BuiltinAutopilot, order: Order) -> None:
         raise Unsupported("ArduPilot's copters and rovers have no such command")
     if math.isnan(order.params[0]):
         raise Denied("no altitude")
-    altitude = Position(GLOBAL[0], math.nan, math.nan, order.params[0])
+    altitude = CommandPosition(GLOBAL[0], math.nan, math.nan, order.params[0])
     flight.go_to(flight.places.locate(altitude, flight.position), what="Altitude change")
 
 
@@ -257,12 +258,12 @@ def start_mission(autopilot: BuiltinAutopilot, order: Order) -> None:
     flight = autopilot.flight
     first, last = (0 if math.isnan(param) else int(param) for param in order.params[:2])
     if flight.mission.is_empty:
-        raise Refused("no mission")
+        raise OrderRefused("no mission")
     if last not in (0, len(flight.mission.items) - 1):
         raise Denied(f"a mission ends with its last item, {len(flight.mission.items) - 1}, and not with {last}")
     if not flight.armed:
         if not flight.dialect.arms_for_mission:
-            raise Refused("not armed")
+            raise OrderRefused("not armed")
         flight.arm("mission start")
     if first:
         flight.fly_item(first)
@@ -286,7 +287,7 @@ def reboot(autopilot: BuiltinAutopilot, order: Order) -> None:
     if order.params[0] != 1.0 or any(param > 0.0 for param in order.params[1:]):
         raise Unsupported("only a reboot of the autopilot, param1 = 1")
     if autopilot.flight.armed:
-        raise Refused("armed")
+        raise OrderRefused("armed")
     autopilot.reboot()
 
 
@@ -305,7 +306,7 @@ def get_interval(autopilot: BuiltinAutopilot, order: Order) -> None:
     """MAV_CMD_GET_MESSAGE_INTERVAL, answered by MESSAGE_INTERVAL."""
     rate = autopilot.streams.rates.get(_known(autopilot, order.params[0]), 0.0)
     fields = {"message_id": int(order.params[0]), "interval_us": round(1e6 / rate) if rate else -1}
-    autopilot.answer("MESSAGE_INTERVAL", fields, order.connection, order.address)
+    answer("MESSAGE_INTERVAL", fields, order.connection, order.address)
 
 
 @command(512)
@@ -315,12 +316,12 @@ def request(autopilot: BuiltinAutopilot, order: Order) -> None:
     if name != AVAILABLE_MODES:
         _answer_with(autopilot, name, order)
         return
-    modes = available_modes(autopilot)
+    modes = available_modes(autopilot.flight)
     index = int(order.params[1]) if math.isfinite(order.params[1]) else 0
     if not 0 <= index <= len(modes):
         raise Denied(f"no mode {index}; there are {len(modes)}")
     for fields in modes[index - 1 : index] if index else modes:
-        autopilot.answer(AVAILABLE_MODES, fields, order.connection, order.address)
+        answer(AVAILABLE_MODES, fields, order.connection, order.address)
 
 
 @command(520)
@@ -337,10 +338,10 @@ def _known(autopilot: BuiltinAutopilot, number: float) -> str:
 
 
 def _answer_with(autopilot: BuiltinAutopilot, name: str, order: Order) -> None:
-    fields: Any = MESSAGES[name].make(autopilot)
+    fields: Any = MESSAGES[name].make(autopilot.flight)
     if fields is None:
-        raise Refused(f"no {name} yet")
-    autopilot.answer(name, fields, order.connection, order.address)
+        raise OrderRefused(f"no {name} yet")
+    answer(name, fields, order.connection, order.address)
 
 
 def _place(autopilot: BuiltinAutopilot, order: Order) -> FloatArray:

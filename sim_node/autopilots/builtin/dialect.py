@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 INFO, NOTICE, WARNING, CRITICAL = 6, 5, 4, 2  # MAV_SEVERITY
 
 
-class Refused(Exception):
+class OrderRefused(Exception):
     """A request that is refused now, with the reason; it may be accepted later."""
 
 
-class Denied(Refused):
+class Denied(OrderRefused):
     """A request that makes no sense at any time."""
 
 
-class Unsupported(Refused):
+class Unsupported(OrderRefused):
     """A request for something that is not implemented."""
 
 
-class Failed(Refused):
+class Failed(OrderRefused):
     """A request that was tried in vain."""
 
 
@@ -94,7 +94,7 @@ class Dialect:
     Attributes:
         autopilot: MAV_AUTOPILOT. version: AUTOPILOT_VERSION.flight_sw_version.
         modes: the modes of the flight logic that exist here.
-        mode_of: returns the mode of DO_SET_MODE's param2 and param3; raises Refused.
+        mode_of: returns the mode of DO_SET_MODE's param2 and param3; raises OrderRefused.
         parameters: by name, in the order of their indices.
         defaults: of `Settings`, where they are not those of all.
         bytewise: whether integer parameters are sent as their bytes in a float, and not as a rounded float.
@@ -151,7 +151,7 @@ class Dialect:
     throttle_middle: float = 0.0
 
     def mode_of_custom(self, custom: int) -> Mode:
-        """Return the mode of a whole custom_mode, as in SET_MODE. Raises Refused."""
+        """Return the mode of a whole custom_mode, as in SET_MODE. Raises OrderRefused."""
         for mode, flown in self.modes.items():
             if flown.custom == custom:
                 return mode

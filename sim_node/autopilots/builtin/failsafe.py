@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, WARNING, Cause, Mode, Refused
+from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, WARNING, Cause, Mode, OrderRefused
 from sim_node.autopilots.builtin.settings import Action
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Failsafe:
         try:
             flight.set_mode(mode)
             self._ordered = cause, mode
-        except Refused as refusal:
+        except OrderRefused as refusal:
             flight.report(CRITICAL, f"failsafe: {refusal}")
 
     def _goes_on(self, flight: Flight, cause: Cause, mode: Mode) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.autopilots.builtin.battery import Battery
 from sim_node.autopilots.builtin.craft import craft_of
-from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Failed, Mode, Refused, Unsupported
+from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.failsafe import Failsafe
 from sim_node.autopilots.builtin.fence import ALL, Fence, Item, braked, rally_points
 from sim_node.autopilots.builtin.geo_reference import MAX_DISTANCE, GeoReference
@@ -17,6 +17,7 @@ from sim_node.autopilots.builtin.ground import GroundWatch
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.settings import Action, Parameter, Settings
+from sim_node.autopilots.builtin.simulator import HilMeasurements
 from sim_node.autopilots.builtin.state import observe
 from sim_node.autopilots.builtin.tasks import Go, Hold, Land, Task
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
@@ -39,7 +40,8 @@ class Flight:
         mission, fence, rally: what was uploaded. fences: which kinds of limits of the geofence are enabled.
         reached: the mission's item that was reached last, -1 for none. finished: whether it was flown to its end.
         orders: how many orders other than setpoints have replaced what it was doing.
-        settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes it.
+        measurements: the simulator's. settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes
+            it.
         report: takes a severity and a text for people. changed: called when what has to outlive this process has
             changed.
     """
@@ -50,9 +52,11 @@ class Flight:
         dialect: Dialect = PX4,
         report: Callable[[int, str], None] = lambda severity, text: None,
         settings: Settings | None = None,
+        measurements: HilMeasurements | None = None,
     ) -> None:
         self.parameters, self.dialect, self.report = parameters, dialect, report
         self.settings = settings or Settings.of(parameters, dialect.defaults)
+        self.measurements = measurements or HilMeasurements()
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed
@@ -80,18 +84,18 @@ class Flight:
     # Commands
 
     def arm(self, reason: str = "external command") -> None:
-        """Start the motors. Raises Refused."""
+        """Start the motors. Raises OrderRefused."""
         if self.armed:
             return
         if not self.time_us:
-            raise Refused("no state yet: nothing was received from the simulator")
+            raise OrderRefused("no state yet: nothing was received from the simulator")
         roll, pitch, _ = quaternions.to_rpy(self.states[0, 3:7]).tolist()
         if max(abs(roll), abs(pitch)) > math.radians(45.0):
-            raise Refused(self.dialect.texts.arming_denied.format(reason="the vehicle does not stand upright"))
+            raise OrderRefused(self.dialect.texts.arming_denied.format(reason="the vehicle does not stand upright"))
         if self.battery.remaining <= self.settings.battery_emergency:
-            raise Refused(self.dialect.texts.arming_denied.format(reason="the battery is empty"))
+            raise OrderRefused(self.dialect.texts.arming_denied.format(reason="the battery is empty"))
         if self.settings.fence_action is not Action.NONE and (what := self._outside(self.position)):
-            raise Refused(self.dialect.texts.arming_denied.format(reason=what))
+            raise OrderRefused(self.dialect.texts.arming_denied.format(reason=what))
         self.armed = True
         self.set_home(self.position)
         self.report(INFO, self.dialect.texts.armed.format(reason=reason))
@@ -103,9 +107,9 @@ class Flight:
         self.begin()
 
     def disarm(self, *, force: bool = False, reason: str = "external command") -> None:
-        """Stop the motors. Raises Refused in the air, unless forced."""
+        """Stop the motors. Raises OrderRefused in the air, unless forced."""
         if self.craft.flies and self.armed and self.airborne and not force:
-            raise Refused("in the air")
+            raise OrderRefused("in the air")
         if self.armed:
             self.armed = self.airborne = False
             self.climb = None
@@ -114,7 +118,7 @@ class Flight:
             self._do(self.craft.hold())
 
     def set_mode(self, mode: Mode) -> None:
-        """Change the mode. Raises Refused where it is impossible now, Unsupported where the dialect has none of it."""
+        """Change the mode. Raises OrderRefused if it is impossible now, Unsupported if the dialect has none."""
         if mode not in self.dialect.modes:
             raise Unsupported(f"no mode {mode.name}" + ("" if self.craft.flies else ": a rover stays on the ground"))
         why = ""
@@ -129,7 +133,7 @@ class Flight:
             outside = (number for number, place in self.mission.places(self) if self._outside(place))
             why = next((f"Geofence violation for waypoint {number + 1}" for number in outside), "")
         if why:
-            raise Refused(self.dialect.texts.mode_refused.format(mode=self.dialect.modes[mode].name, reason=why))
+            raise OrderRefused(self.dialect.texts.mode_refused.format(mode=self.dialect.modes[mode].name, reason=why))
         self.climb = (self.settings.takeoff_height, None, math.nan) if mode is Mode.TAKEOFF else None
         self._enter(mode)
 
@@ -148,26 +152,26 @@ class Flight:
             height: above home, m; NaN for the settings'. over: (3,), ENU, m; None to stay. yaw: rad from east, or NaN.
 
         Raises:
-            Refused: not armed or in the wrong mode, where the dialect wants that; or in the air.
+            OrderRefused: not armed or in the wrong mode, where the dialect wants that; or in the air.
         """
         if not self.craft.flies:
             raise Unsupported("a rover cannot take off")
         height = self.settings.takeoff_height if math.isnan(height) else height
         if not self.armed and not self.dialect.takes_off_when_armed:
-            raise Refused("not armed")
+            raise OrderRefused("not armed")
         if self.airborne:
-            raise Refused("in the air already")
+            raise OrderRefused("in the air already")
         if self.dialect.takes_off_in and self.mode not in self.dialect.takes_off_in:
             needed = ", ".join(self.dialect.modes[mode].name for mode in self.dialect.takes_off_in)
-            raise Refused(f"the mode is {self.dialect.modes[self.mode].name}; {needed} is needed")
+            raise OrderRefused(f"the mode is {self.dialect.modes[self.mode].name}; {needed} is needed")
         if not 0.0 < height <= MAX_DISTANCE:
-            raise Refused(f"takeoff to {height:g} m; a height above 0 is needed")
+            raise OrderRefused(f"takeoff to {height:g} m; a height above 0 is needed")
         self.climb = height, over, yaw
         self._enter(self.dialect.takeoff_mode)
         self.report(INFO, f"takeoff to {height:g} m" + ("" if self.armed else " as soon as it is armed"))
 
     def land(self, place: FloatArray | None = None) -> None:
-        """Land at a position (3,), ENU, m; None for straight down. Raises Refused."""
+        """Land at a position (3,), ENU, m; None for straight down. Raises OrderRefused."""
         self._land_at = place
         self.set_mode(Mode.LAND)
 
@@ -183,11 +187,11 @@ class Flight:
         """Go to a position (3,), ENU, m, in the mode that the dialect has for it.
 
         Raises:
-            Refused: on the ground. Failed: outside of the geofence, unless the dialect drops such a target: then the
+            OrderRefused: on the ground. Failed: outside of the geofence, unless the dialect drops such targets: the
                 mode changes, and a text says of `what` that it is outside.
         """
         if not self.airborne:
-            raise Refused(self._at_rest)
+            raise OrderRefused(self._at_rest)
         if outside := self.refuses_target(goal):
             if not self.dialect.drops_targets:
                 raise Failed(f"the target is outside of the geofence: {outside}")
@@ -231,11 +235,11 @@ class Flight:
         self._do(self.craft.by_hand(throttle, turn))
 
     def turn(self, task: Task, yaw: float) -> None:
-        """Turn by a task of its own, or on the way to a position. Raises Refused."""
+        """Turn by a task of its own, or on the way to a position. Raises OrderRefused."""
         if not self.airborne:
-            raise Refused(self._at_rest)
+            raise OrderRefused(self._at_rest)
         if self.mode not in (Mode.HOLD, Mode.GUIDED):
-            raise Refused(f"not in {self.dialect.modes[self.mode].name}")
+            raise OrderRefused(f"not in {self.dialect.modes[self.mode].name}")
         self.orders += 1
         if isinstance(self.task, Go):
             self.task.yaw = yaw
@@ -267,11 +271,11 @@ class Flight:
         self.changed()
 
     def fly_item(self, sequence: int) -> None:
-        """Make an item the mission's next one; home stands for the item behind it. Raises Refused."""
+        """Make an item the mission's next one; home stands for the item behind it. Raises OrderRefused."""
         if sequence == 0 and not self.mission.is_empty:
             sequence = self.mission.first
         if not self.mission.first <= sequence < len(self.mission.items):
-            raise Refused(f"no mission item {sequence}; there are {len(self.mission.items)}")
+            raise OrderRefused(f"no mission item {sequence}; there are {len(self.mission.items)}")
         self.mission.current = sequence
         self.mission.jumped.clear()
         self.finished = False
@@ -365,7 +369,7 @@ class Flight:
         try:
             self.arm("mission start")
             self.set_mode(Mode.MISSION)
-        except Refused as refusal:
+        except OrderRefused as refusal:
             self.report(CRITICAL, f"mission not begun: {refusal}")
 
     def begin(self) -> None:

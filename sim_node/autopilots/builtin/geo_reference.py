@@ -23,7 +23,7 @@ UNUSED = 0x7FFFFFFF
 LOCAL_SCALE = 1e-4  # m, of x and y in local frames
 
 
-class Position(NamedTuple):
+class CommandPosition(NamedTuple):
     """A position as a command or an item has it; NaN for what is not used.
 
     x, y: latitude and longitude in degrees, or metres north and east in LOCAL_NED. z: m, down in LOCAL_NED.
@@ -40,10 +40,10 @@ class Position(NamedTuple):
         return math.isnan(self.x) or math.isnan(self.y) or (self.frame != LOCAL_NED and self.x == self.y == 0.0)
 
 
-def position_of_ints(frame: int, x: int, y: int, z: float) -> Position:
+def position_of_ints(frame: int, x: int, y: int, z: float) -> CommandPosition:
     """Return the position of a COMMAND_INT or MISSION_ITEM_INT."""
     scale = LOCAL_SCALE if frame == LOCAL_NED else 1e-7
-    return Position(frame, math.nan if x == UNUSED else x * scale, math.nan if y == UNUSED else y * scale, z)
+    return CommandPosition(frame, math.nan if x == UNUSED else x * scale, math.nan if y == UNUSED else y * scale, z)
 
 
 class GeoReference:
@@ -67,7 +67,7 @@ class GeoReference:
         place = TaggedPosition((latitude, longitude, altitude), Frame.LLA).to(Frame.ENU, self.origin)
         return np.array(place.in_frame(Frame.ENU))
 
-    def locate(self, position: Position, here: FloatArray) -> FloatArray:
+    def locate(self, position: CommandPosition, here: FloatArray) -> FloatArray:
         """Convert a position to ENU (3,); what it leaves open is that of `here` (3,).
 
         Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sim_node.autopilots.builtin.dialect import NOTICE, Mode
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
 
 # A vehicle whose sticks are not heard of for so long stops, s: COM_RC_LOSS_T of PX4.
 TIMEOUT = 0.5
@@ -22,9 +22,8 @@ class Sticks:
         self._held = False
         self._time_us = self._now_ns = 0
 
-    def receive(self, autopilot: BuiltinAutopilot, fields: Any, now_ns: int) -> None:
+    def receive(self, flight: Flight, fields: Any, now_ns: int) -> None:
         """Drive as they are held: z is the throttle, y steers; other axes are those of what flies."""
-        flight = autopilot.flight
         if flight.mode is not Mode.MANUAL or not flight.armed or _UNUSED in (fields.y, fields.z):
             return
         middle = flight.dialect.throttle_middle
@@ -33,9 +32,8 @@ class Sticks:
         self._held, self._time_us, self._now_ns = True, flight.time_us, now_ns
         flight.drive_by_hand(throttle, turn)
 
-    def watch(self, autopilot: BuiltinAutopilot, now_ns: int) -> None:
+    def watch(self, flight: Flight, now_ns: int) -> None:
         """Stop where the sticks have fallen silent."""
-        flight = autopilot.flight
         if not self._held:
             return
         silent = flight.time_us - self._time_us > TIMEOUT * 1e6 and now_ns - self._now_ns > TIMEOUT * 1e9
@@ -43,5 +41,5 @@ class Sticks:
             return
         self._held = False
         if flight.mode is Mode.MANUAL and flight.armed:
-            autopilot.report(NOTICE, "manual control lost: stopping")
+            flight.report(NOTICE, "manual control lost: stopping")
             flight.drive_by_hand(0.0, 0.0)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.autopilots.builtin.dialect import INFO, Mode, Refused
-from sim_node.autopilots.builtin.geo_reference import Position, position_of_ints
+from sim_node.autopilots.builtin.dialect import INFO, Mode, OrderRefused
+from sim_node.autopilots.builtin.geo_reference import CommandPosition, position_of_ints
 from sim_node.autopilots.builtin.tasks import Go, Guidance, Hold, Land, Task, Turn
 from sim_node.mavlink.codec import enum_name
 from sim_node.registry import Registry
@@ -35,7 +35,7 @@ _FLOWN = (_LAND, 22)
 SKIPPED = frozenset({195, 196, 197, 201, 202, 203, 204, 205, 206, 211, 214, 530, 531, 532, 1000, 1001, 2000, 2001, 2500,
                      2501})  # fmt: skip
 
-# What an item has the vehicle do; None for what is done at once. Raises Refused where that is impossible now.
+# What an item has the vehicle do; None for what is done at once. Raises OrderRefused where that is impossible now.
 Flown = Callable[[Item, "Flight"], Task | None]
 ITEMS: Registry[int, Flown] = Registry(
     "mission item", shipped=("sim_node.autopilots.builtin.mission",), group="sim_node.builtin"
@@ -98,7 +98,7 @@ class Mission:
             return None
         try:
             return ITEMS[command](entry, flight)
-        except Refused as refusal:
+        except OrderRefused as refusal:
             # Home has moved since the upload, and with it what is above home.
             flight.report(INFO, f"mission item {sequence} skipped: {refusal}")
             return None
@@ -161,7 +161,7 @@ def _place_fault(entry: Item, flight: Flight) -> str:
         if command == _LOITER_TURNS:
             loiter_turns(entry, flight)
         flight.places.locate(_position(entry), flight.position)
-    except Refused as refusal:
+    except OrderRefused as refusal:
         return str(refusal)
     return ""
 
@@ -311,7 +311,7 @@ def _yaw(entry: Item, flight: Flight) -> float:
     return math.nan if unused else Heading(entry["param4"]).to_enu().radians
 
 
-def _position(entry: Item) -> Position:
+def _position(entry: Item) -> CommandPosition:
     return position_of_ints(entry["frame"], entry["x"], entry["y"], entry["z"])
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim_node.autopilots.builtin.dialect import WARNING, Mode, Refused
+from sim_node.autopilots.builtin.answers import answer
+from sim_node.autopilots.builtin.dialect import WARNING, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
 from sim_node.autopilots.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
@@ -13,7 +15,7 @@ from sim_node.mavlink.codec import Message
 from sim_node.mavlink.links import Address
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
     from sim_node.mavlink.connection import Connection
 
 RETRY_NS, MAX_TRIES = 1_000_000_000, 5
@@ -34,10 +36,13 @@ class _Peer(NamedTuple):
 
 
 class MissionProtocol:
-    """Missions, fences and rally points. One upload at a time; downloads need no memory."""
+    """Missions, fences and rally points. One upload at a time; downloads need no memory.
 
-    def __init__(self, autopilot: BuiltinAutopilot) -> None:
-        self._autopilot = autopilot
+    flight: whose they are. send_to_all: sends a message of a name on all links.
+    """
+
+    def __init__(self, flight: Flight, send_to_all: Callable[[str], None]) -> None:
+        self.flight, self._send_to_all = flight, send_to_all
         self._peer: _Peer | None = None
         self._type = _MISSION
         # The items that it makes, the one that is asked for, and how many there are to be. Of a partial write, what was
@@ -64,7 +69,7 @@ class MissionProtocol:
         if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
             return
         if self._tries >= MAX_TRIES:
-            self._autopilot.report(WARNING, f"mission upload given up at item {self._next} of {self._count}")
+            self.flight.report(WARNING, f"mission upload given up at item {self._next} of {self._count}")
             self._acknowledge(self._peer, _CANCELLED, self._type)
             self._peer = None
         else:
@@ -72,7 +77,7 @@ class MissionProtocol:
 
     def _stored(self, kind: int) -> list[dict[str, Any]]:
         """The items that a download gets."""
-        flight = self._autopilot.flight
+        flight = self.flight
         if kind != _MISSION:
             return [dict(item) for item in (flight.fence.items if kind == FENCE else flight.rally)]
         items = [dict(item) for item in flight.mission.items]
@@ -82,7 +87,7 @@ class MissionProtocol:
 
     def _home(self) -> dict[str, Any]:
         """Home as item 0 of a mission."""
-        places = self._autopilot.flight.places
+        places = self.flight.places
         latitude, longitude, altitude = places.ellipsoid(places.home or (0.0, 0.0, 0.0))
         place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": places.sea_level(altitude)}
         return {"frame": GLOBAL[0], "command": 16, "autocontinue": 1} | place
@@ -110,7 +115,7 @@ class MissionProtocol:
         if not 0 <= fields.seq < len(items):
             self._acknowledge(peer, _WRONG_SEQUENCE, kind)
             return None
-        current = kind == _MISSION and fields.seq == self._autopilot.flight.mission.current
+        current = kind == _MISSION and fields.seq == self.flight.mission.current
         return {**items[fields.seq], "seq": fields.seq, "current": int(current), "mission_type": kind}
 
     def _begin(self, peer: _Peer, fields: Any, now_ns: int) -> None:
@@ -127,11 +132,11 @@ class MissionProtocol:
         """Replace some items of a list, or add one; of ArduPilot, which PX4 does not know."""
         kind, first, last = fields.mission_type, fields.start_index, fields.end_index
         count = len(self._stored(kind))
-        if not self._autopilot.dialect.goto_items:
+        if not self.flight.dialect.goto_items:
             self._acknowledge(peer, _UNSUPPORTED, kind)
         elif self._peer is not None or not 0 <= first <= last <= min(count, MAX_ITEMS - 1):
             why = "another upload is under way" if self._peer is not None else f"items {first} to {last} of {count}"
-            self._autopilot.report(WARNING, f"mission update rejected: {why}")
+            self.flight.report(WARNING, f"mission update rejected: {why}")
             self._acknowledge(peer, _ERROR, kind)
         else:
             # MAVProxy names one item too many, as the range's end, and does not send what it does not have.
@@ -155,7 +160,7 @@ class MissionProtocol:
             return  # sent twice: the answer to the first is on its way
         wrong = self._fault(item)
         if wrong:
-            self._autopilot.report(WARNING, f"mission item {fields.seq}: {wrong}")
+            self.flight.report(WARNING, f"mission item {fields.seq}: {wrong}")
             known = self._type != _MISSION or item["command"] in {*ITEMS, *SKIPPED}
             self._acknowledge(peer, _INVALID if known and "not supported" not in wrong else _UNSUPPORTED, self._type)
             self._peer = None
@@ -168,14 +173,14 @@ class MissionProtocol:
         self._peer = None
         wrong = fence_fault(self._items) if self._type == FENCE else ""
         if wrong:
-            self._autopilot.report(WARNING, f"geofence: {wrong}")
+            self.flight.report(WARNING, f"geofence: {wrong}")
             self._acknowledge(peer, _INVALID, self._type)
             return
         self._replace(self._items, self._type, whole=self._whole)
         self._acknowledge(peer, _ACCEPTED, self._type)
 
     def _fault(self, item: dict[str, Any]) -> str:
-        flight = self._autopilot.flight
+        flight = self.flight
         if self._type != _MISSION:
             return item_fault(item, self._type)
         if flight.dialect.home_first and not self._next:
@@ -184,21 +189,21 @@ class MissionProtocol:
 
     def _fly_to(self, peer: _Peer, item: dict[str, Any], how: int) -> None:
         """Fly to an item's position at once, in the guided mode."""
-        flight = self._autopilot.flight
+        flight = self.flight
         position = position_of_ints(item["frame"], item["x"], item["y"], item["z"])
         if not flight.dialect.goto_items:
             text = f"MISSION_ITEM with current = {how}: PX4 has no such items; send MAV_CMD_DO_REPOSITION"
-            self._autopilot.report(WARNING, text)
+            self.flight.report(WARNING, text)
             self._acknowledge(peer, _UNSUPPORTED, _MISSION)
             return
         try:
             if flight.mode is not Mode.GUIDED:
-                raise Refused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
+                raise OrderRefused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
             if how == _CHANGE_ALTITUDE:
                 position = position._replace(x=float("nan"))
             flight.go_to(flight.places.locate(position, flight.position))
-        except Refused as refusal:
-            self._autopilot.report(WARNING, f"go to: {refusal}")
+        except OrderRefused as refusal:
+            self.flight.report(WARNING, f"go to: {refusal}")
             self._acknowledge(peer, _ERROR, _MISSION)
         else:
             self._acknowledge(peer, _ACCEPTED, _MISSION)
@@ -210,17 +215,17 @@ class MissionProtocol:
         self._acknowledge(peer, _ACCEPTED, fields.mission_type)
 
     def _set_current(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        flight = self._autopilot.flight
+        flight = self.flight
         try:
             flight.fly_item(fields.seq)
-        except Refused as refusal:
-            self._autopilot.report(WARNING, str(refusal))
+        except OrderRefused as refusal:
+            self.flight.report(WARNING, str(refusal))
         else:
             # Clients of ArduPilot take the number that they sent as the acknowledgement, that of home, too.
             if fields.seq < flight.mission.first:
-                told = {**(mission_current(self._autopilot) or {}), "seq": fields.seq}
-                self._autopilot.answer("MISSION_CURRENT", told, peer.connection, peer.address)
-        self._autopilot.send_to_all("MISSION_CURRENT")
+                told = {**(mission_current(self.flight) or {}), "seq": fields.seq}
+                answer("MISSION_CURRENT", told, peer.connection, peer.address)
+        self._send_to_all("MISSION_CURRENT")
 
     def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         """The other side has what it asked for, or gives its upload up."""
@@ -228,7 +233,7 @@ class MissionProtocol:
             self._peer = None
 
     def _replace(self, items: list[dict[str, Any]], kind: int, *, whole: bool = True) -> None:
-        flight = self._autopilot.flight
+        flight = self.flight
         if kind == _MISSION:
             (flight.replace_mission if whole else flight.rewrite_mission)(items)
         elif kind == FENCE:
@@ -240,7 +245,7 @@ class MissionProtocol:
     def _ask(self, now_ns: int) -> None:
         assert self._peer is not None
         self._asked_ns, self._tries = now_ns, self._tries + 1
-        name = "MISSION_REQUEST" if self._autopilot.flight.dialect.floats_first else "MISSION_REQUEST_INT"
+        name = "MISSION_REQUEST" if self.flight.dialect.floats_first else "MISSION_REQUEST_INT"
         self._answer(self._peer, name, {"seq": self._next, "mission_type": self._type})
 
     def _acknowledge(self, peer: _Peer, result: int, kind: int) -> None:
@@ -248,7 +253,7 @@ class MissionProtocol:
 
     def _answer(self, peer: _Peer, name: str, fields: dict[str, Any]) -> None:
         to = {"target_system": peer.system, "target_component": peer.component}
-        self._autopilot.answer(name, fields | to, peer.connection, peer.address)
+        answer(name, fields | to, peer.connection, peer.address)
 
 
 def _scaled(value: float, scale: float) -> int:

@@ -7,13 +7,14 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
+from sim_node.autopilots.builtin.answers import answer
 from sim_node.autopilots.builtin.dialect import NOTICE
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Parameter
 from sim_node.mavlink.codec import Message
 from sim_node.mavlink.links import Address
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
     from sim_node.mavlink.connection import Connection
 
 NAMES = frozenset({"PARAM_REQUEST_LIST", "PARAM_REQUEST_READ", "PARAM_SET"})
@@ -35,38 +36,40 @@ class ParameterLists:
         if len(self._next) < _MAX_LISTS or (connection, address) in self._next:
             self._next[connection, address] = 0
 
-    def tick(self, autopilot: BuiltinAutopilot) -> None:
+    def tick(self, flight: Flight) -> None:
         """Send the next few of each list."""
-        names = list(autopilot.flight.dialect.parameters)
+        names = list(flight.dialect.parameters)
         for (connection, address), first in list(self._next.items()):
             for name in names[first : first + _AT_A_TIME]:
-                autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
+                answer("PARAM_VALUE", _value(flight, name), connection, address)
             self._next[connection, address] = first + _AT_A_TIME
             if first + _AT_A_TIME >= len(names):
                 del self._next[connection, address]
 
 
-def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:
+def answer_parameters(
+    flight: Flight, lists: ParameterLists, message: Message, connection: Connection, address: Address
+) -> None:
     """Answer PARAM_REQUEST_LIST, PARAM_REQUEST_READ and PARAM_SET.
 
     What was read or set is answered by PARAM_VALUE; what is unknown or refused by PARAM_ERROR and a text, and a refused
     value also by the one that stays.
     """
-    fields, parameters = message.fields, autopilot.flight.dialect.parameters
+    fields, parameters = message.fields, flight.dialect.parameters
     names = list(parameters)
 
     def send(name: str) -> None:
-        autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
+        answer("PARAM_VALUE", _value(flight, name), connection, address)
 
     def refuse(name: str, error: int, why: str) -> None:
-        autopilot.report(NOTICE, f"parameter {name if name.isprintable() else ascii(name)}: {why}")
+        flight.report(NOTICE, f"parameter {name if name.isprintable() else ascii(name)}: {why}")
         to = {"target_system": message.system, "target_component": message.component}
         index = names.index(name) if name in parameters else -1
         what = {"param_id": name[:16], "param_index": index, "error": error}
-        autopilot.answer("PARAM_ERROR", to | what, connection, address)
+        answer("PARAM_ERROR", to | what, connection, address)
 
     if message.name == "PARAM_REQUEST_LIST":
-        autopilot.parameter_lists.begin(connection, address)
+        lists.begin(connection, address)
         return
     if message.name == "PARAM_REQUEST_READ" and fields.param_index >= 0:
         if fields.param_index < len(names):
@@ -75,7 +78,7 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
             refuse(f"{fields.param_index}", _DOES_NOT_EXIST, f"there are {len(names)}")
         return
     name = fields.param_id
-    if name == _HASH and autopilot.flight.dialect.bytewise:
+    if name == _HASH and flight.dialect.bytewise:
         if message.name == "PARAM_REQUEST_READ":
             send(name)
         return
@@ -85,21 +88,21 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
     elif message.name == "PARAM_REQUEST_READ":
         send(name)
     else:
-        value = _decoded(autopilot, fields, parameter)
+        value = _decoded(flight, fields, parameter)
         why = parameter.fault(value)
-        if why and value != parameter.read(autopilot.flight.settings):
+        if why and value != parameter.read(flight.settings):
             refuse(name, _READ_ONLY if parameter.read_only else _OUT_OF_RANGE, why)
         elif not why:
-            autopilot.flight.set_parameter(parameter, value)
+            flight.set_parameter(parameter, value)
         send(name)
 
 
-def _value(autopilot: BuiltinAutopilot, name: str) -> dict[str, Any]:
-    dialect, settings = autopilot.flight.dialect, autopilot.flight.settings
+def _value(flight: Flight, name: str) -> dict[str, Any]:
+    dialect, settings = flight.dialect, flight.settings
     names = list(dialect.parameters)
     fields: dict[str, Any] = {"param_id": name, "param_count": len(names)}
     if name == _HASH:
-        value = _as_float("<I", _hash(autopilot))
+        value = _as_float("<I", _hash(flight))
         return fields | {"param_value": value, "param_type": _UINT32, "param_index": _NO_INDEX}
     parameter = dialect.parameters[name]
     value = parameter.read(settings)
@@ -108,21 +111,21 @@ def _value(autopilot: BuiltinAutopilot, name: str) -> dict[str, Any]:
     return fields | {"param_value": value, "param_type": parameter.kind, "param_index": names.index(name)}
 
 
-def _decoded(autopilot: BuiltinAutopilot, fields: Any, parameter: Parameter) -> float:
+def _decoded(flight: Flight, fields: Any, parameter: Parameter) -> float:
     """The value of a PARAM_SET; NaN for one of a type that the parameter does not have."""
     value = float(fields.param_value)
-    if not autopilot.flight.dialect.bytewise:
+    if not flight.dialect.bytewise:
         return value
     if fields.param_type != parameter.kind:
         return math.nan
     return value if parameter.kind == REAL32 else float(struct.unpack("<i", struct.pack("<f", value))[0])
 
 
-def _hash(autopilot: BuiltinAutopilot) -> int:
+def _hash(flight: Flight) -> int:
     """PX4's param_hash_check: a CRC-32 without inversions over names and values."""
     crc = 0xFFFFFFFF
-    for name, parameter in sorted(autopilot.flight.dialect.parameters.items()):
-        value = parameter.read(autopilot.flight.settings)
+    for name, parameter in sorted(flight.dialect.parameters.items()):
+        value = parameter.read(flight.settings)
         raw = struct.pack("<i", int(value)) if parameter.kind == INT32 else struct.pack("<f", value)
         crc = zlib.crc32(name.encode() + raw, crc)
     return crc ^ 0xFFFFFFFF

@@ -18,7 +18,7 @@ STOPS_WITHIN = 0.5
 FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0
 
 
-class Process:
+class AutopilotProcess:
     """`sim_node autopilot` for one vehicle. starts: how often it was started.
 
     It is given its craft on standard input, which stays open as long as the simulation lives, and a file without a

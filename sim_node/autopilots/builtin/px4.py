@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, Refused, Texts
+from sim_node.autopilots.builtin.dialect import DIALECTS, Cause, Denied, Dialect, FlightMode, Mode, OrderRefused, Texts
 from sim_node.autopilots.builtin.fence import AREAS, CIRCLE, HEIGHT
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Action, choice, constant, quantity, shown
 
@@ -32,7 +32,7 @@ def _mode_of(main: int, sub: int) -> Mode:
             if number == (sub or 4):
                 return mode
     if main in _MANUAL and not sub:
-        raise Refused(f"Switching to {_MANUAL[main]} is currently not available: there is no manual control")
+        raise OrderRefused(f"Switching to {_MANUAL[main]} is currently not available: there is no manual control")
     raise Denied(f"no main mode {main} with sub mode {sub}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sim_node.autopilots.builtin.dialect import DIALECTS, Denied, FlightMode, Mode, Refused, Unsupported, rover
+from sim_node.autopilots.builtin.dialect import DIALECTS, Denied, FlightMode, Mode, OrderRefused, Unsupported, rover
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.settings import REAL32, Action, choice, constant, quantity, shown
 
@@ -22,7 +22,7 @@ def _mode_of(main: int, sub: int) -> Mode:
     if main == _MANUAL and not sub:
         return Mode.MANUAL
     if main in _BY_STICKS and not sub:
-        raise Refused(f"Switching to {_BY_STICKS[main]} is currently not available: the mode is not implemented")
+        raise OrderRefused(f"Switching to {_BY_STICKS[main]} is currently not available: the mode is not implemented")
     if (main, sub) in _FLOWN:
         raise Unsupported(f"Switching to {_FLOWN[main, sub]} is currently not available: a rover stays on the ground")
     mode = PX4.mode_of(main, sub)

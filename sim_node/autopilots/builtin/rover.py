@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim_node.autopilots.builtin.dialect import Refused
-from sim_node.autopilots.builtin.rover_tasks import Course, DriveRound, DriveTo, FaceTo, Stop
+from sim_node.autopilots.builtin.dialect import OrderRefused
+from sim_node.autopilots.builtin.rover_tasks import Brake, Course, DriveRound, DriveTo, FaceTo
 from sim_node.autopilots.builtin.tasks import Go, Guidance, Hold, Task, Turn
 from sim_node.autopilots.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.spatial.frames import AttitudeEnu
@@ -68,7 +68,7 @@ class RoverCraft:
 
     def hold(self, seconds: float = math.inf) -> Hold:
         """See Craft."""
-        return Stop(seconds)
+        return Brake(seconds)
 
     def go(
         self,
@@ -91,7 +91,7 @@ class RoverCraft:
     def circle(self, centre: FloatArray, radius: float, turns: float) -> Task:
         """See Craft."""
         if abs(radius) < self.chassis.turning_radius:
-            raise Refused(f"a circle of {abs(radius):g} m; {self.chassis.turning_radius:.3g} m is the tightest")
+            raise OrderRefused(f"a circle of {abs(radius):g} m; {self.chassis.turning_radius:.3g} m is the tightest")
         return DriveRound(centre, radius, turns)
 
     def home(self, flight: Guidance, goal: FloatArray) -> Iterator[Task]:
@@ -108,18 +108,18 @@ class RoverCraft:
         """See Craft: along its own axes with a yaw rate it is an arc, in the world it is a course to follow."""
         x, y, z = velocity
         if abs(z) > NOTHING:
-            raise Refused("a rover stays on the ground: vz must be 0")
+            raise OrderRefused("a rover stays on the ground: vz must be 0")
         speed = math.hypot(x, y)
         if along_body or self.chassis.sideways:
             cosine, sine = math.cos(heading), math.sin(heading)
             ahead, left = (cosine * x + sine * y, cosine * y - sine * x) if along_body else (x, y)
             if abs(left) > NOTHING and not self.chassis.sideways:
-                raise Refused("these wheels do not move sideways: vy along the body must be 0")
+                raise OrderRefused("these wheels do not move sideways: vy along the body must be 0")
             if abs(yaw_rate) > NOTHING and speed <= NOTHING:
                 self._refuse_turn()
             return Course((ahead, left), yaw_rate, yaw, along_body=along_body)
         if abs(yaw_rate) > NOTHING and speed > NOTHING:
-            raise Refused("its yaw follows its velocity: a yaw rate needs a velocity along the body's axes")
+            raise OrderRefused("its yaw follows its velocity: a yaw rate needs a velocity along the body's axes")
         if speed <= NOTHING:
             if abs(yaw_rate) > NOTHING:
                 self._refuse_turn()
@@ -128,7 +128,7 @@ class RoverCraft:
 
     def _refuse_turn(self) -> None:
         if self.chassis.turning_radius > 0.0:
-            raise Refused("a car cannot turn on the spot")
+            raise OrderRefused("a car cannot turn on the spot")
 
 
 def measured(flight: Guidance) -> FloatArray:

@@ -18,7 +18,7 @@ AWAY = 0.3
 SLOW, CLEAR = 0.4, 1.1
 
 
-class Stop(Hold):
+class Brake(Hold):
     """Brake and stand, for some seconds or for good."""
 
     def advance(self, flight: Guidance) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.autopilots.builtin.dialect import NOTICE, WARNING, Mode, Refused
+from sim_node.autopilots.builtin.dialect import NOTICE, WARNING, Mode, OrderRefused
 from sim_node.autopilots.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
 from sim_node.autopilots.builtin.tasks import Accelerate, Go, Task, Tilt, Track
 from sim_node.mavlink.setpoints import (
@@ -24,8 +24,9 @@ from sim_node.spatial.frames import AttitudeEnu, AttitudeNed, Enu, Flu, Frd, Ned
 from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
 
+_Vector = tuple[float, float, float]
 _FORCE, _NO_THRUST = 512, 64
 # MAV_FRAME: along north and east, or along the heading; offsets are from where the vehicle is.
 _LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET = 1, 7, 8, 9
@@ -44,14 +45,13 @@ class Setpoints:
         self._time_us = self._now_ns = self._orders = 0
         self._refused = ""
 
-    def receive(self, autopilot: BuiltinAutopilot, name: str, fields: Any, now_ns: int) -> None:
+    def receive(self, flight: Flight, name: str, fields: Any, now_ns: int) -> None:
         """Fly one in the guided mode; remember it in others, as the beginning of a stream."""
-        flight = autopilot.flight
         try:
-            task = _READ[name](autopilot, fields)
-        except Refused as refusal:
+            task = _READ[name](flight, fields)
+        except OrderRefused as refusal:
             if str(refusal) != self._refused:
-                autopilot.report(WARNING, f"setpoint ignored: {refusal}")
+                flight.report(WARNING, f"setpoint ignored: {refusal}")
             self._refused = str(refusal)
             return
         self._latest, self._time_us, self._now_ns, self._refused = task, flight.time_us, now_ns, ""
@@ -61,34 +61,32 @@ class Setpoints:
             if not _goes_on(flight.task, task):
                 flight.guide(task)
 
-    def is_streaming(self, autopilot: BuiltinAutopilot, now_ns: int) -> bool:
+    def is_streaming(self, flight: Flight, now_ns: int) -> bool:
         """Whether one was received just now."""
-        flight = autopilot.flight
         limit = flight.settings.setpoint_timeout
         recent = flight.time_us - self._time_us <= limit * 1e6 or now_ns - self._now_ns <= limit * 1e9
         return self._latest is not None and recent
 
-    def begin(self, autopilot: BuiltinAutopilot) -> None:
+    def begin(self, flight: Flight) -> None:
         """Fly the latest setpoint: the guided mode has just begun, in a dialect where setpoints stream first."""
         if self._latest is not None:
             self._streams = True
-            autopilot.flight.guide(self._latest)
+            flight.guide(self._latest)
 
-    def watch(self, autopilot: BuiltinAutopilot, now_ns: int) -> None:
+    def watch(self, flight: Flight, now_ns: int) -> None:
         """Hold where the stream has stopped, unless a newer order is carried out by now.
 
         Where setpoints stream first, the mode itself needs them, whatever else was ordered in it.
         """
-        flight = autopilot.flight
         if not self._streams:
             return
         replaced = not flight.dialect.streams_first and flight.orders != self._orders
         if flight.mode is not Mode.GUIDED or replaced:
             self._streams = False
-        elif not self.is_streaming(autopilot, now_ns):
+        elif not self.is_streaming(flight, now_ns):
             self._streams = False
             if flight.airborne:
-                autopilot.report(NOTICE, flight.dialect.texts.setpoints_lost)
+                flight.report(NOTICE, flight.dialect.texts.setpoints_lost)
             flight.guide(flight.craft.hold())
             if flight.mode is not flight.dialect.stream_end:
                 flight.set_mode(flight.dialect.stream_end)
@@ -104,10 +102,10 @@ def _goes_on(now: Task, then: Task) -> bool:
     )
 
 
-def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
-    flight, frame = autopilot.flight, fields.coordinate_frame
+def _local(flight: Flight, fields: Any) -> Task:
+    frame = fields.coordinate_frame
     if frame not in (_LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET):
-        raise Refused(f"MAV_FRAME {frame} is not supported")
+        raise OrderRefused(f"MAV_FRAME {frame} is not supported")
 
     along_body = frame in (_BODY, _BODY_OFFSET)
 
@@ -120,17 +118,19 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     place = np.array(world(fields.x, fields.y, fields.z))
     if frame != _LOCAL:
         place += flight.position
-    return _target(autopilot, fields, place, world, along_body=along_body)
+    return _target(flight, fields, place, world, along_body=along_body)
 
 
-def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task:
-    here = autopilot.flight.position
+def _global(flight: Flight, fields: Any) -> Task:
+    here = flight.position
     if fields.type_mask & NO_POSITION:
-        return _target(autopilot, fields, here, _enu)
+        return _target(flight, fields, here, _enu)
     position = position_of_ints(fields.coordinate_frame, fields.lat_int, fields.lon_int, fields.alt)
     if position.frame == LOCAL_NED or any(map(math.isnan, position[1:])):
-        raise Refused(f"{position.x:g}, {position.y:g}, {position.z:g} in MAV_FRAME {position.frame} is not a position")
-    return _target(autopilot, fields, autopilot.flight.places.locate(position, here), _enu)
+        raise OrderRefused(
+            f"{position.x:g}, {position.y:g}, {position.z:g} in MAV_FRAME {position.frame} is not a position"
+        )
+    return _target(flight, fields, flight.places.locate(position, here), _enu)
 
 
 def _enu(north: float, east: float, down: float) -> Enu:
@@ -138,75 +138,80 @@ def _enu(north: float, east: float, down: float) -> Enu:
 
 
 def _target(
-    autopilot: BuiltinAutopilot,
+    flight: Flight,
     fields: Any,
     place: FloatArray,
     world: Callable[[float, float, float], Enu],
     *,
     along_body: bool = False,
 ) -> Task:
-    """Return the task of a target: position and velocity, or one of them, else its acceleration. Raises Refused."""
-    mask, parameters, flight = fields.type_mask, autopilot.parameters, autopilot.flight
+    """Return the task of a target: position and velocity, or one, else its acceleration. Raises OrderRefused."""
+    mask = fields.type_mask
     # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
     if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
-        raise Refused("forces are not supported")
+        raise OrderRefused("forces are not supported")
     yaw = math.nan if mask & NO_YAW else YawNed(fields.yaw).to_enu().radians
     rate = 0.0 if mask & NO_YAW_RATE else Frd((0.0, 0.0, fields.yaw_rate)).to_flu()[2]
     if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
-        raise Refused("yaw is not finite")
+        raise OrderRefused("yaw is not finite")
     linear = world(fields.vx, fields.vy, fields.vz).xyz
-    velocity = None if mask & NO_VELOCITY else _velocity(linear, parameters.max_speed)
+    velocity = None if mask & NO_VELOCITY else _velocity(linear, flight.parameters.max_speed)
     acceleration = None if mask & NO_ACCELERATION else world(fields.afx, fields.afy, fields.afz).xyz
     if acceleration is not None and not math.isfinite(sum(acceleration)):
-        raise Refused("acceleration is not finite")
+        raise OrderRefused("acceleration is not finite")
     if not mask & NO_POSITION:
-        if not np.abs(place).max() <= MAX_DISTANCE:
-            raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
-        if not flight.dialect.drops_targets and (outside := flight.refuses_target(place)):
-            raise Refused(f"outside of the geofence: {outside}")
-        if velocity is None or not (any(velocity) or any(acceleration or ())):
-            return flight.craft.go(place, yaw)
-        if not flight.craft.flies:
-            raise Refused("a rover takes a position or a velocity, not both")
-        return Track(place, velocity, acceleration or (0.0, 0.0, 0.0), yaw)
+        return _toward(flight, place, velocity, acceleration or (0.0, 0.0, 0.0), yaw)
     if velocity is not None:
         heading = AttitudeEnu(flight.states[0, 3:7].tolist()).yaw.radians
         return flight.craft.drift(velocity, rate, yaw, along_body=along_body, heading=heading)
     if acceleration is not None:
         if not flight.craft.flies:
-            raise Refused("a rover takes a position or a velocity, no acceleration")
+            raise OrderRefused("a rover takes a position or a velocity, no acceleration")
         return Accelerate(acceleration, yaw)
-    raise Refused(f"type_mask {mask} leaves neither position nor velocity nor acceleration whole")
+    raise OrderRefused(f"type_mask {mask} leaves neither position nor velocity nor acceleration whole")
 
 
-def _velocity(velocity: tuple[float, float, float], most: float) -> tuple[float, float, float]:
-    """Return a velocity, m/s, no faster than the vehicle. Raises Refused."""
+def _toward(flight: Flight, place: FloatArray, velocity: _Vector | None, acceleration: _Vector, yaw: float) -> Task:
+    """Return the task of a target with a position (3,), ENU, m. Raises OrderRefused."""
+    if not np.abs(place).max() <= MAX_DISTANCE:
+        raise OrderRefused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
+    if not flight.dialect.drops_targets and (outside := flight.refuses_target(place)):
+        raise OrderRefused(f"outside of the geofence: {outside}")
+    if velocity is None or not (any(velocity) or any(acceleration)):
+        return flight.craft.go(place, yaw)
+    if not flight.craft.flies:
+        raise OrderRefused("a rover takes a position or a velocity, not both")
+    return Track(place, velocity, acceleration, yaw)
+
+
+def _velocity(velocity: _Vector, most: float) -> _Vector:
+    """Return a velocity, m/s, no faster than the vehicle. Raises OrderRefused."""
     size = math.hypot(*velocity)
     if not math.isfinite(size):
-        raise Refused("velocity is not finite")
+        raise OrderRefused("velocity is not finite")
     share = min(1.0, most / size) if size > 0.0 else 1.0
     vx, vy, vz = (part * share for part in velocity)
     return vx, vy, vz
 
 
-def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
-    mask, flight = fields.type_mask, autopilot.flight
+def _attitude(flight: Flight, fields: Any) -> Task:
+    mask = fields.type_mask
     if not flight.craft.flies:
-        raise Refused("a rover has no attitude to choose; it takes positions and velocities")
+        raise OrderRefused("a rover has no attitude to choose; it takes positions and velocities")
     if mask & _NO_THRUST or not 0.0 <= fields.thrust <= 1.0:
-        raise Refused("thrust of 0 to 1 is needed")
+        raise OrderRefused("thrust of 0 to 1 is needed")
     rates = Flu((0.0, 0.0, 0.0))
     if mask & NO_RATES != NO_RATES:
         rates = Frd((fields.body_roll_rate, fields.body_pitch_rate, fields.body_yaw_rate)).to_flu()
     if not math.isfinite(sum(rates)):
-        raise Refused("rates are not finite")
+        raise OrderRefused("rates are not finite")
     if mask & NO_ATTITUDE:
         task = flight.task
         attitude = task.attitude if isinstance(task, Tilt) else np.array(flight.states[0, 3:7])
         return Tilt(attitude, rates.xyz, fields.thrust)
     norm = math.hypot(*fields.q)
     if not abs(norm - 1.0) < 0.01:
-        raise Refused("q is not a rotation")
+        raise OrderRefused("q is not a rotation")
     turned = AttitudeNed([part / norm for part in fields.q]).to_enu()
     return Tilt(np.array(turned), (0.0, 0.0, 0.0), fields.thrust)
 

@@ -30,14 +30,16 @@ MAX_SHOWN = 1e6
 Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
 
 
-class Measurements:
+class HilMeasurements:
     """What the simulator sent last, in MAVLink's units; None before the first.
 
     Attributes:
+        connected: whether there is a simulator now.
         fix: HIL_GPS. inertial, magnetic, air: the HIL_SENSOR that had them last.
     """
 
     def __init__(self) -> None:
+        self.connected = False
         self.fix: Any = None
         self.inertial: Any = None
         self.magnetic: Any = None
@@ -67,7 +69,7 @@ class SimulatorLink:
         after: Callable[[int], None],
         armed: Callable[[], bool],
     ) -> None:
-        self.address, self.measurements, self.steps = address, Measurements(), 0
+        self.address, self.measurements, self.steps = address, HilMeasurements(), 0
         self.invalid = 0
         self.closed_at_once = False
         self._step, self._after, self._armed = step, after, armed
@@ -77,11 +79,6 @@ class SimulatorLink:
         self._sequence = 0
         self._received = False
         self._position, self._attitude, self._velocity, self._rate = np.zeros(3), np.zeros(4), np.zeros(3), np.zeros(3)
-
-    @property
-    def connected(self) -> bool:
-        """Whether there is somebody at the other end."""
-        return self._socket is not None
 
     def fileno(self) -> int:
         """Of the socket, -1 while there is none."""
@@ -98,7 +95,7 @@ class SimulatorLink:
             return False
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket, self._parser, self._received = made, Parser(datagrams=False), False
-        self.closed_at_once = False
+        self.closed_at_once, self.measurements.connected = False, True
         return True
 
     def close(self) -> None:
@@ -106,7 +103,7 @@ class SimulatorLink:
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.close()
-            self._socket = None
+            self._socket, self.measurements.connected = None, False
 
     def read(self) -> bool:
         """Takes what has come and answers it; False where the other end is gone."""

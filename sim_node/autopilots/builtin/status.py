@@ -12,7 +12,7 @@ from sim_node.autopilots.builtin.streams import Fields, message
 from sim_node.autopilots.builtin.tasks import Go, Land
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
 
 AVAILABLE_MODES = "AVAILABLE_MODES"
 CUSTOM, ARMED = 1, 128  # MAV_MODE_FLAG
@@ -37,9 +37,8 @@ _ESTIMATES = 1 | 2 | 4 | 8 | 16 | 32 | 256 | 512
 
 
 @message("HEARTBEAT")
-def heartbeat(autopilot: BuiltinAutopilot) -> Fields:
+def heartbeat(flight: Flight) -> Fields:
     """Sent by the wall clock, once a second: a paused simulation's autopilot is still there."""
-    flight = autopilot.flight
     mode = flight.dialect.modes[flight.mode]
     return {
         "type": flight.craft.mav_type,
@@ -52,22 +51,21 @@ def heartbeat(autopilot: BuiltinAutopilot) -> Fields:
 
 
 @message("CURRENT_MODE", 0.5)
-def current_mode(autopilot: BuiltinAutopilot) -> Fields:
+def current_mode(flight: Flight) -> Fields:
     """The mode, and which standard mode that is."""
-    flight = autopilot.flight
     mode = flight.dialect.modes[flight.mode]
     return {"standard_mode": mode.standard, "custom_mode": mode.custom, "intended_custom_mode": mode.custom}
 
 
 @message(AVAILABLE_MODES)
-def first_mode(autopilot: BuiltinAutopilot) -> Fields:
+def first_mode(flight: Flight) -> Fields:
     """One per mode; REQUEST_MESSAGE has an index, and gets all for 0."""
-    return available_modes(autopilot)[0]
+    return available_modes(flight)[0]
 
 
-def available_modes(autopilot: BuiltinAutopilot) -> list[dict[str, Any]]:
+def available_modes(flight: Flight) -> list[dict[str, Any]]:
     """Return the fields of all AVAILABLE_MODES, by their index from 1 on."""
-    modes = autopilot.flight.dialect.modes
+    modes = flight.dialect.modes
     return [
         {
             "number_modes": len(modes),
@@ -82,19 +80,19 @@ def available_modes(autopilot: BuiltinAutopilot) -> list[dict[str, Any]]:
 
 
 @message("AVAILABLE_MODES_MONITOR")
-def modes_monitor(autopilot: BuiltinAutopilot) -> Fields:
+def modes_monitor(flight: Flight) -> Fields:
     """They never change."""
     return {"seq": 0}
 
 
 @message("SYS_STATUS", 1.0)
-def sys_status(autopilot: BuiltinAutopilot) -> Fields:
+def sys_status(flight: Flight) -> Fields:
     """Sensors are healthy as long as the simulator sends; whether it can be armed."""
-    flight, battery = autopilot.flight, autopilot.flight.battery
+    battery = flight.battery
     present = _SENSORS | _CONTROL | _FENCE | _AHRS | _BATTERY | _PREARM
     fenced = flight.fences & flight.fence.kinds(flight.settings)
     healthy = 0
-    if autopilot.link.connected and flight.time_us:
+    if flight.measurements.connected and flight.time_us:
         healthy = present
         if flight.failsafe.breached:
             healthy &= ~_FENCE
@@ -113,9 +111,9 @@ def sys_status(autopilot: BuiltinAutopilot) -> Fields:
 
 
 @message("BATTERY_STATUS", 0.5)
-def battery_status(autopilot: BuiltinAutopilot) -> Fields:
+def battery_status(flight: Flight) -> Fields:
     """Charge, voltage of each cell, current."""
-    flight, battery = autopilot.flight, autopilot.flight.battery
+    battery = flight.battery
     settings = flight.settings
     low, critical = battery.remaining < settings.battery_low, battery.remaining < settings.battery_critical
     return {
@@ -133,22 +131,20 @@ def battery_status(autopilot: BuiltinAutopilot) -> Fields:
 
 
 @message("ESTIMATOR_STATUS", 1.0, dialect="px4")
-def estimator_status(autopilot: BuiltinAutopilot) -> Fields | None:
+def estimator_status(flight: Flight) -> Fields | None:
     """All is known as soon as the simulator sends, since nothing has to be estimated."""
-    flight = autopilot.flight
     return {"time_usec": flight.time_us, "flags": _ESTIMATES} if flight.time_us else None
 
 
 @message("EKF_STATUS_REPORT", 1.0, dialect="ardupilot")
-def ekf_status(autopilot: BuiltinAutopilot) -> Fields | None:
+def ekf_status(flight: Flight) -> Fields | None:
     """The same, by which clients of ArduPilot know that it can be armed."""
-    return {"flags": _ESTIMATES} if autopilot.flight.time_us else None
+    return {"flags": _ESTIMATES} if flight.time_us else None
 
 
 @message("FENCE_STATUS", 2.0, dialect="ardupilot")
-def fence_status(autopilot: BuiltinAutopilot) -> Fields | None:
+def fence_status(flight: Flight) -> Fields | None:
     """What of the geofence is breached, while it is enabled."""
-    flight = autopilot.flight
     failsafe = flight.failsafe
     if not flight.fences & flight.fence.kinds(flight.settings):
         return None
@@ -162,9 +158,8 @@ def fence_status(autopilot: BuiltinAutopilot) -> Fields | None:
 
 
 @message("EXTENDED_SYS_STATE", 2.0)
-def extended_state(autopilot: BuiltinAutopilot) -> Fields:
+def extended_state(flight: Flight) -> Fields:
     """On the ground, in the air, on the way up or down. A rover is always on the ground."""
-    flight = autopilot.flight
     landed = _ON_GROUND
     if flight.airborne and flight.craft.flies:
         landed = _LANDING if isinstance(flight.task, Land) else _IN_AIR
@@ -175,9 +170,8 @@ def extended_state(autopilot: BuiltinAutopilot) -> Fields:
 
 
 @message("MISSION_CURRENT", 1.0)
-def mission_current(autopilot: BuiltinAutopilot) -> Fields:
+def mission_current(flight: Flight) -> Fields:
     """Where the mission stands."""
-    flight = autopilot.flight
     mission = flight.mission
     active = flight.mode is Mode.MISSION and flight.armed
     if mission.is_empty:
@@ -193,14 +187,18 @@ def mission_current(autopilot: BuiltinAutopilot) -> Fields:
 
 
 @message("SYSTEM_TIME", 1.0)
-def system_time(autopilot: BuiltinAutopilot) -> Fields:
+def system_time(flight: Flight) -> Fields:
     """The wall clock of this machine, as PX4 in simulation has it, and the simulator's time."""
-    return {"time_unix_usec": time.time_ns() // 1000, "time_boot_ms": autopilot.flight.time_us // 1000 & 0xFFFFFFFF}
+    return {"time_unix_usec": time.time_ns() // 1000, "time_boot_ms": flight.time_us // 1000 & 0xFFFFFFFF}
 
 
 @message("AUTOPILOT_VERSION")
-def version(autopilot: BuiltinAutopilot) -> Fields:
+def version(flight: Flight) -> Fields:
     """What it can, and which version of its dialect it is like."""
-    dialect = autopilot.flight.dialect
+    dialect = flight.dialect
     encoding = _BYTEWISE if dialect.bytewise else _CAST
-    return {"capabilities": _CAPABILITIES | encoding, "flight_sw_version": dialect.version, "uid": autopilot.system}
+    return {
+        "capabilities": _CAPABILITIES | encoding,
+        "flight_sw_version": dialect.version,
+        "uid": int(flight.settings.system),
+    }

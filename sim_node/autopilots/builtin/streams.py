@@ -9,10 +9,10 @@ from sim_node.mavlink.codec import kind_named
 from sim_node.registry import Registry
 
 if TYPE_CHECKING:
-    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilots.builtin.flight import Flight
 
 Fields = Mapping[str, Any]
-Makes = Callable[["BuiltinAutopilot"], "Fields | None"]
+Makes = Callable[["Flight"], "Fields | None"]
 SECOND_US = 1_000_000
 MAX_RATE = 1000.0  # Hz
 # Of REQUEST_DATA_STREAM, Hz: the range of ArduPilot's stream rates.
@@ -29,7 +29,7 @@ DATA_STREAMS = {
 }
 
 
-class Message(NamedTuple):
+class StreamedMessage(NamedTuple):
     """How a message is made, how often it is sent unasked (Hz, 0 for never), and in which dialect (empty for all)."""
 
     make: Makes
@@ -37,7 +37,7 @@ class Message(NamedTuple):
     dialect: str
 
 
-MESSAGES: Registry[str, Message] = Registry(
+MESSAGES: Registry[str, StreamedMessage] = Registry(
     "message",
     shipped=("sim_node.autopilots.builtin.telemetry", "sim_node.autopilots.builtin.status"),
     group="sim_node.builtin",
@@ -48,7 +48,7 @@ def message(name: str, rate: float = 0.0, dialect: str = "") -> Callable[[Makes]
     """Register what makes a message. Raises ValueError for one that is there already."""
 
     def register(make: Makes) -> Makes:
-        MESSAGES.add(name, module=make.__module__)(Message(make, rate, dialect))
+        MESSAGES.add(name, module=make.__module__)(StreamedMessage(make, rate, dialect))
         return make
 
     return register

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sim_node.autopilots.builtin.process import Process
+from sim_node.autopilots.builtin.process import AutopilotProcess
 from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, autopilot, outputs_of
 from sim_node.autopilots.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
@@ -45,7 +45,7 @@ class MavlinkBuiltin(Px4):
 
     _begins_anew: ClassVar = True
 
-    def __init__(self, instance: int, outputs: int, low: float = 0.0, process: Process | None = None) -> None:
+    def __init__(self, instance: int, outputs: int, low: float = 0.0, process: AutopilotProcess | None = None) -> None:
         super().__init__(instance, outputs, low)
         self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
         self._process, self.wait.own = process, process is not None
@@ -73,7 +73,9 @@ class MavlinkBuiltin(Px4):
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
         _check_key(vehicle)
-        process = Process(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
+        process = (
+            AutopilotProcess(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
+        )
         return cls(instance, *outputs_of(vehicle), process)
 
     def open(self) -> None:

@@ -112,23 +112,25 @@ class SceneLayout:
         children: dict[int, list[int]] = {}
         for row, parent in enumerate(frames.parents.tolist()):
             children.setdefault(parent, []).append(row)
-        owners = set(self.slots)
         for row in sorted(hidden):
             above = int(frames.parents[row])
-            if above not in owners and set(children[above]) <= hidden:
+            if above not in self.slots and set(children[above]) <= hidden:
                 hidden.add(above)
         for row, name in enumerate(frames.names):
-            parent = frames.names[frames.parents[row]] if frames.parents[row] > 0 else ""
-            sensor = self._sensors.get(parent)
-            optical = sensor is not None and name == parent + names.OPTICAL and is_optical(sensor.type)
-            shape = name == f"{parent}/{ASSET}" and (sensor is not None or int(frames.parents[row]) in hidden)
-            if optical or (shape and row not in children):
+            above = int(frames.parents[row])
+            parent = frames.names[above] if above > 0 else ""
+            is_shape = name == f"{parent}/{ASSET}" and row not in children
+            if (is_shape and (parent in self._sensors or above in hidden)) or self._is_optical(parent, name):
                 hidden.add(row)
         # A frame that carries an entity is one.
         for row in range(len(frames) - 1, 0, -1):
             if row in hidden and any(child not in hidden for child in children.get(row, ())):
                 hidden.discard(row)
         return hidden
+
+    def _is_optical(self, parent: str, name: str) -> bool:
+        sensor = self._sensors.get(parent)
+        return sensor is not None and name == parent + names.OPTICAL and is_optical(sensor.type)
 
     def _choose_ids(self, kept: Mapping[str, str]) -> dict[int, str]:
         """Return the id of each entity: the one that it had, the one of its actor, or the next free one."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from sim_node.extensions.assistants.graph import Graph
 from sim_node.extensions.assistants.registry import TOOLS, Call, Tool, ToolRefused, TypedDict, tool
 from sim_node.extensions.assistants.worlds import world_path
-from sim_node.simulation.requests import NEEDED, REQUESTS, ContentOf, FileOf, Request
+from sim_node.simulation.requests import NEEDED, REQUESTS, ContentOf, FileArgument, Request
 from sim_node.text import shown
 from sim_node.world.locate import shipped_robots, shipped_vehicles
 from sim_node.world.quantities import Word
@@ -53,7 +53,7 @@ def ask(request: Request, call: Call, *, node: str, **given: Any) -> Done:
     name = simulation_node(call.graph, node)
     values = {key: value for key, value in given.items() if value not in (None, "")}
     for each in request.arguments:
-        if isinstance(each.holds, FileOf) and each.name in values:
+        if isinstance(each.holds, FileArgument) and each.name in values:
             file = values[each.name]
             is_named = file.startswith("package://") or file in {**shipped_vehicles(), **shipped_robots()}
             values[each.name] = file if is_named else world_path(call, file)
@@ -100,7 +100,7 @@ def tool_of(request: Request) -> Tool:
         if not isinstance(each.holds, ContentOf):
             kind = Literal[tuple(each.holds.allowed)] if isinstance(each.holds, Word) else each.kind
             hints[each.name] = Annotated[kind, each.about]
-            defaults[each.name] = NEEDED if isinstance(each.holds, FileOf) else each.default
+            defaults[each.name] = NEEDED if isinstance(each.holds, FileArgument) else each.default
     hints["node"] = Node
 
     def run(call: Call, **given: Any) -> Done:

@@ -14,7 +14,7 @@ from sim_node.extensions.elodin.component_names import claimed, frames_of, topic
 from sim_node.extensions.elodin.frame_names import FIXED_FRAME, WORLD, WORLD_POS, frame_name
 from sim_node.messages.clock import CLOCK
 from sim_node.messages.layout import MessageLayout
-from sim_node.messages.message_rows import Columns, MessageRows
+from sim_node.messages.message_rows import MessageRows, StridedNumbers
 from sim_node.messages.tf_sink import TF, TF_STATIC
 from sim_node.messages.topic import LATCHED, Qos, Topic
 
@@ -134,7 +134,7 @@ class ComponentTopic:
         self._messages = MessageRows(layout)
         self.size = self._messages.size
         n = len(self.entities)
-        self._fields: list[tuple[Columns, slice]] = []
+        self._fields: list[tuple[StridedNumbers, slice]] = []
         if table.size:
             for path, numbers in fields.items():
                 self._fields += [(columns, numbers) for columns in self._messages.columns(path, n)]

@@ -14,7 +14,7 @@ from sim_node.extensions.elodin.frame_names import WORLD_POS
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.fields import pose_faults
 from sim_node.world.model import World
-from sim_node.world.part import Entry, Kind, Mobility, Numbers, Refer, part
+from sim_node.world.part import Entry, Kind, Mobility, NamedNumbers, Refer, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
 from sim_node.world.processes import Process
 
@@ -102,9 +102,9 @@ class PythonWorlds(Kind[PythonWorld]):
                 frame = of.frames[row]
                 yield Problem(frame.place.where, f"{shown_key(frame.name)}: world_pos", message)
 
-    def columns(self, world: World) -> Mapping[str, Numbers]:
+    def columns(self, world: World) -> Mapping[str, NamedNumbers]:
         """Return the components, by ENTITY.COMPONENT."""
-        found: dict[str, Numbers] = {}
+        found: dict[str, NamedNumbers] = {}
         for of in self.parts(world):
             # Imported here: only such worlds need JAX.
             from sim_node.extensions.elodin.components import layout_of
@@ -118,7 +118,7 @@ class PythonWorlds(Kind[PythonWorld]):
                 labels = POSE_LABELS if component == WORLD_POS and size == 7 else _labels(data.labels(), size)
                 for row, entity in enumerate(entities):
                     name = structure.names[entity]
-                    found[f"{name}.{component}"] = numbers = Numbers(f"component/{component}", row, labels)
+                    found[f"{name}.{component}"] = numbers = NamedNumbers(f"component/{component}", row, labels)
                     found.setdefault(f"{identifier(name)}.{component}", numbers)
         return found
 

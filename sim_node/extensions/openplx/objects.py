@@ -270,40 +270,31 @@ class Object:
         lines = self.lines(name)
         type_ = self.slot_type(name)
         if type_ is None:
-            if name in ATTRIBUTES and self.has(ATTRIBUTES[name]):
-                return self.value(ATTRIBUTES[name])
-            if self.model.opaque:
-                return OPAQUE
-            if not lines:
-                raise Fault(self.place, self.unknown(name))
-            entry, _, depth = lines[0]
-            raise Fault(entry.place(depth), self.unknown(name))
-        whole = [index for index, (entry, _, depth) in enumerate(lines) if entry.value and len(entry.path) == depth + 1]
-        last = whole[-1] if whole else -1
-        inner = [line for line in lines[last + 1 :] if len(line[0].path) > line[2] + 1]
+            return self._undeclared(name, lines)
         if type_.opaque:
             return OPAQUE
-        value: Any = None
-        if whole:
-            entry, scope, _ = lines[last]
-            value = self.instances.evaluated(entry, scope, type_)
+        whole, inner = _divided(lines)
+        value: Any = None if whole is None else self.instances.evaluated(*whole[:2], type_)
+        if value is None and not inner and (type_.optional or type_.reference):
+            return Undefined(self._called(name))
         kind = type_.kinds[0]
         if type_.array or isinstance(kind, str) or (isinstance(kind, type) and len(type_.kinds) > 1):
             if inner:
                 raise Fault(inner[0][0].place(inner[0][2] + 1), f"{name} has no members")
             return Undefined(self._called(name)) if value is None else value
         if isinstance(kind, type):
-            if value is None and not inner and (type_.optional or type_.reference):
-                return Undefined(self._called(name))
             return self._with_members(kind() if value is None else value, inner)
-        if value is not None:
-            if inner and isinstance(value, Object):
-                message = f"{name} is {value.path or value.kind} here, which has its own"
-                raise Fault(inner[0][0].place(inner[0][2] + 1), message)
-            return value
-        if (type_.optional or type_.reference) and not inner:
-            return Undefined(self._called(name))
-        return self._create(name, type_, inner)
+        if inner and isinstance(value, Object):
+            message = f"{name} is {value.path or value.kind} here, which has its own"
+            raise Fault(inner[0][0].place(inner[0][2] + 1), message)
+        return self._create(name, type_, inner) if value is None else value
+
+    def _undeclared(self, name: str, lines: list[Bound]) -> Any:
+        if name in ATTRIBUTES and self.has(ATTRIBUTES[name]):
+            return self.value(ATTRIBUTES[name])
+        if self.model.opaque:
+            return OPAQUE
+        raise Fault(lines[0][0].place(lines[0][2]) if lines else self.place, self.unknown(name))
 
     def _create(self, name: str, type_: SlotType, inner: list[Bound]) -> Object | Any:
         model = next((kind for kind in type_.kinds if isinstance(kind, Model)), None)
@@ -344,6 +335,14 @@ class Object:
 
     def _called(self, name: str) -> str:
         return ".".join(filter(None, (self.path, name)))
+
+
+def _divided(lines: list[Bound]) -> tuple[Bound | None, list[Bound]]:
+    """Return the last line that has a whole value, and the lines after it that have values of members."""
+    whole = [index for index, (entry, _, depth) in enumerate(lines) if entry.value and len(entry.path) == depth + 1]
+    last = whole[-1] if whole else -1
+    inner = [line for line in lines[last + 1 :] if len(line[0].path) > line[2] + 1]
+    return lines[last] if whole else None, inner
 
 
 def declares(line: Bound) -> bool:

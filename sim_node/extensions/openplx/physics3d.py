@@ -237,10 +237,6 @@ class _Gathering:
                 self._ignore(one, f"{with_article(one.kind)} cannot be owned by a body")
         kinematics = of.value("kinematics")
         transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
-        geometries = [geometry for one in owned if one.is_a(GEOMETRY) for geometry in self._geometry(one)]
-        visuals = [visual for one in owned if one.is_a(VISUAL) for visual in self._visual(one)]
-        if visuals:  # they are seen instead
-            geometries = [replace(each, geometry=replace(each.geometry, only="collision")) for each in geometries]
         mass, centre, inertia = inertial(of)
         static = of in self._static or (of.has("is_dynamic") and of.value("is_dynamic") is False)
         speed = initial_speed(of)
@@ -251,7 +247,7 @@ class _Gathering:
         return RigidBody(
             of.name,
             transform,
-            (*geometries, *visuals),
+            self._shapes_of(owned),
             tuple(connector_of(one) for one in owned if one.is_a(CONNECTOR) and not one.is_a(REDIRECTED)),
             mass,
             centre,
@@ -260,6 +256,14 @@ class _Gathering:
             speed=None if static else speed,
             place=place_of(of),
         )
+
+    def _shapes_of(self, owned: list[Object]) -> tuple[ContactGeometry, ...]:
+        """Return the shapes among what a body owns."""
+        geometries = [geometry for one in owned if one.is_a(GEOMETRY) for geometry in self._geometry(one)]
+        visuals = [visual for one in owned if one.is_a(VISUAL) for visual in self._visual(one)]
+        if visuals:  # they are seen instead
+            geometries = [replace(each, geometry=replace(each.geometry, only="collision")) for each in geometries]
+        return (*geometries, *visuals)
 
     def _geometry(self, of: Object) -> list[ContactGeometry]:
         found = contact_geometry(of)

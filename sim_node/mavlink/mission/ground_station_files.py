@@ -60,15 +60,8 @@ def read_wpl(text: str, report: Report) -> Stored:
     for number, line in enumerate(lines, start=2):
         if not line.strip() or line.startswith("#"):
             continue
-        cells = line.split()
-        if len(cells) != _COLUMNS:
-            report.error(f"{_COLUMNS} columns are needed, found {len(cells)}", (number, 1))
-            continue
-        values = [as_number(cell) for cell in cells]
-        wrong = [cell for cell, value in zip(cells, values, strict=True) if math.isnan(value) and cell.lower() != "nan"]
-        for cell in wrong:
-            report.error(f"a number is needed, found {cell[:20]!r}", (number, line.index(cell) + 1))
-        if wrong:
+        values = _numbers(line, number, report)
+        if values is None:
             continue
         sequence, current, frame, command, *params, latitude, longitude, height, go_on = values
         if sequence != len(items):
@@ -86,6 +79,19 @@ def read_wpl(text: str, report: Report) -> Stored:
     if not items and not report.errors:
         report.error("is empty; a mission has one item at least")
     return Stored(tuple(items))
+
+
+def _numbers(line: str, number: int, report: Report) -> list[float] | None:
+    """Return the numbers of a line; None after faults."""
+    cells = line.split()
+    if len(cells) != _COLUMNS:
+        report.error(f"{_COLUMNS} columns are needed, found {len(cells)}", (number, 1))
+        return None
+    values = [as_number(cell) for cell in cells]
+    wrong = [cell for cell, value in zip(cells, values, strict=True) if math.isnan(value) and cell.lower() != "nan"]
+    for cell in wrong:
+        report.error(f"a number is needed, found {cell[:20]!r}", (number, line.index(cell) + 1))
+    return None if wrong else values
 
 
 def read_qgc_plan(root: Value) -> Stored:

@@ -10,7 +10,7 @@ from typing import Any
 from sim_node.mavlink.axes import Quaternion, quaternion_from_rpy, unit_quaternion
 from sim_node.mavlink.codec import enum_name
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Topic, topic
+from sim_node.mavlink.topics import VehicleTopic, topic
 from sim_node.mavlink.translation.health import keep
 from sim_node.mavlink.translation.registry import reads, translates
 from sim_node.messages import telemetry_messages as wire
@@ -113,7 +113,7 @@ def servo_output_raw(fields: Any, vehicle: Telemetry) -> None:
         vehicle.drop(fields, "not the first port")
 
 
-def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> None:
+def _pack_pulses(vehicle: Telemetry, topic: VehicleTopic, pulses: Sequence[int]) -> None:
     vehicle.pack_variant(topic, vehicle.arrival_ns, pulses, len(pulses))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sim_node.mavlink.axes import quaternion_from_rpy
-from sim_node.mavlink.contents import CENTI, DEGREE, FRD, Axes, Quantity, Unit
-from sim_node.mavlink.topics import Profile, Topic, topic
+from sim_node.mavlink.contents import CENTI, DEGREE, FRD, AxisMapping, Quantity, Unit
+from sim_node.mavlink.topics import Profile, VehicleTopic, topic
 from sim_node.mavlink.translation.onboard import INFRARED, ULTRASOUND, orientation
 from sim_node.mavlink.translation.rows import Row, table
 from sim_node.messages import telemetry_messages as wire
@@ -17,16 +17,18 @@ _CENTIDEGREE = Unit(DEGREE.factor / 100.0, DEGREE.per * 100.0)
 _, _DOWN = orientation(_DOWNWARDS)
 
 # Position and orientation of one NED frame in another, and a gimbal's orientation.
-_OFFSET = Axes(lambda x, y, z, *angles: (*Enu.of_ned(x, y, z), *AttitudeNed(quaternion_from_rpy(*angles)).to_enu()))
-_GIMBAL = Axes(lambda *rpy: AttitudeFrd(quaternion_from_rpy(*rpy)).to_flu())
+_OFFSET = AxisMapping(
+    lambda x, y, z, *angles: (*Enu.of_ned(x, y, z), *AttitudeNed(quaternion_from_rpy(*angles)).to_enu())
+)
+_GIMBAL = AxisMapping(lambda *rpy: AttitudeFrd(quaternion_from_rpy(*rpy)).to_flu())
 # The numbers of a Range; the field of view and the variance are unknown, and so is a negative distance.
 _ULTRASOUND, _INFRARED = (
-    Axes(lambda metres, kind=kind: (kind, 0.0, _MIN_RANGE, _MAX_RANGE, metres, 0.0) if metres >= 0.0 else None)
+    AxisMapping(lambda metres, kind=kind: (kind, 0.0, _MIN_RANGE, _MAX_RANGE, metres, 0.0) if metres >= 0.0 else None)
     for kind in (ULTRASOUND, INFRARED)
 )
 
 
-def _down(name: str) -> Topic:
+def _down(name: str) -> VehicleTopic:
     """Return the topic of a distance downwards (m)."""
     frame = "base_link_distance_down"
     return topic(name, "sensor_msgs/Range", frame, wire.distance, profile=Profile.RELIABLE, measured=True)

@@ -8,7 +8,7 @@ from typing import Any
 from sim_node.mavlink.axes import Quaternion
 from sim_node.mavlink.contents import CONTENTS, Quantity, reader
 from sim_node.mavlink.telemetry import Telemetry
-from sim_node.mavlink.topics import Topic
+from sim_node.mavlink.topics import VehicleTopic
 from sim_node.mavlink.translation.registry import translates
 from sim_node.registry import calling_module
 
@@ -24,7 +24,7 @@ class Row:
     """
 
     def __init__(
-        self, message: str, topic: Topic, quantity: str | Quantity, rotation: Quaternion | None = None
+        self, message: str, topic: VehicleTopic, quantity: str | Quantity, rotation: Quaternion | None = None
     ) -> None:
         self.message, self._topic, self._rotation = message, topic, rotation
         held = CONTENTS[message][quantity] if isinstance(quantity, str) else quantity

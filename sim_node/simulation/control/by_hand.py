@@ -30,6 +30,28 @@ BLOCKED, LEAK_S = 0.25, 1.0
 
 
 @kernel(nogil=True, error_model="numpy")
+def _limited(command: FloatArray, limits: FloatArray) -> tuple[float, float, float, float]:
+    """Return a command, scaled down as a whole to the limits."""
+    ahead, left, up, turn = command[0], command[1], command[2], command[3]
+    over = math.sqrt(ahead * ahead + left * left + up * up) / limits[0]
+    over = max(over, abs(turn) / limits[1], 1.0)
+    return ahead / over, left / over, up / over, turn / over
+
+
+@kernel(nogil=True, error_model="numpy")
+def _stay_near(m: FloatArray, state: FloatArray, integrals: FloatArray, period: float) -> None:
+    """Keep the setpoint within the leash of a vehicle."""
+    dx, dy, dz = m[0] - state[0], m[1] - state[1], m[2] - state[2]
+    away = math.sqrt(dx * dx + dy * dy + dz * dz)
+    if away > LEASH:
+        share = LEASH / away
+        m[0], m[1], m[2] = state[0] + share * dx, state[1] + share * dy, state[2] + share * dz
+        along = m[3] * state[7] + m[4] * state[8] + m[5] * state[9]
+        if along < BLOCKED * (m[3] * m[3] + m[4] * m[4] + m[5] * m[5]):
+            integrals *= 1.0 - min(period / LEAK_S, 1.0)
+
+
+@kernel(nogil=True, error_model="numpy")
 def fly_by_hand(
     states: FloatArray,
     limits: FloatArray,
@@ -60,12 +82,7 @@ def fly_by_hand(
             m[:GROUNDED] = out  # from where the mission has led it
             m[GROUNDED] = 0.0
             missions[v, PHASE] = MISSION_DONE
-        ahead, left, up, turn = 0.0, 0.0, 0.0, 0.0
-        if c[4] > now:
-            over = math.sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2]) / limits[v, 0]
-            over = max(over, abs(c[3]) / limits[v, 1], 1.0)
-            ahead, left, up, turn = c[0] / over, c[1] / over, c[2] / over, c[3] / over
-
+        ahead, left, up, turn = _limited(c, limits[v]) if c[4] > now else (0.0, 0.0, 0.0, 0.0)
         if modes[v] == STANDING and up > 0.0:
             m[:] = 0.0
             m[:3] = states[v, :3]
@@ -79,14 +96,7 @@ def fly_by_hand(
             m[9] += period * turn
             m[10] = turn
             if ahead != 0.0 or left != 0.0 or up != 0.0:
-                dx, dy, dz = m[0] - states[v, 0], m[1] - states[v, 1], m[2] - states[v, 2]
-                away = math.sqrt(dx * dx + dy * dy + dz * dz)
-                if away > LEASH:
-                    share = LEASH / away
-                    m[0], m[1], m[2] = states[v, 0] + share * dx, states[v, 1] + share * dy, states[v, 2] + share * dz
-                    along = m[3] * states[v, 7] + m[4] * states[v, 8] + m[5] * states[v, 9]
-                    if along < BLOCKED * (m[3] * m[3] + m[4] * m[4] + m[5] * m[5]):
-                        integrals[v] *= 1.0 - min(period / LEAK_S, 1.0)
+                _stay_near(m, states[v], integrals[v], period)
             down = up < 0.0 and m[2] < states[v, 2] - BELOW and abs(states[v, 9]) < STILL
             m[GROUNDED] = m[GROUNDED] + period if down else 0.0
             if m[GROUNDED] >= LANDED_S:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 
-class Axes(NamedTuple):
+class AxisInputs(NamedTuple):
     """How much of the speed is asked for along each axis, -1 to 1: ahead, to the left, up, and turning to the left."""
 
     ahead: float = 0.0
@@ -56,7 +56,7 @@ class HeldKeys:
             axis, sign = KEYS[key]
             self._held = {**self._held, axis: (sign, self._clock() + self._hold_s)}
 
-    def axes(self) -> Axes:
+    def axes(self) -> AxisInputs:
         """Return the motion that is asked for now, times the scale."""
         now = self._clock()
-        return Axes(**{axis: sign * self.scale for axis, (sign, until) in self._held.items() if now < until})
+        return AxisInputs(**{axis: sign * self.scale for axis, (sign, until) in self._held.items() if now < until})

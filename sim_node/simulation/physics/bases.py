@@ -30,6 +30,17 @@ if TYPE_CHECKING:
 
 # [x y yaw, vx vy wz, path, turned] of each base: since the start, as its wheels tell it.
 ODOMETRY = "base/odometry"
+# Name, size of a row, unit and meaning.
+_COLUMNS = (
+    (
+        "base/command",
+        (4,),
+        "m/s, rad/s, s",
+        "[vx vy wz] along each base's axes, and the run's time at which it expires",
+    ),
+    ("base/setpoint", (3,), "m/s, rad/s", "[vx vy wz] that each base is to have now, within its limits"),
+    (ODOMETRY, (8,), "m, rad, m/s, rad/s", "[x y yaw vx vy wz path turned] by each base's wheels since the start"),
+)
 _EPSILON_S = 1e-9
 
 
@@ -70,25 +81,16 @@ class Bases:
         self._fastest = np.array([[each.linear, each.angular] for each in limits])
         changes = [[each.linear_acceleration] * 2 + [each.angular_acceleration] for each in limits]
         self._most = np.array(changes) * self._timestep
-        drives = drives_of(model, data, columns)
-        by_kind: dict[tuple[type[BaseType], str], list[int]] = {}
-        for row, base in enumerate(bases):
-            by_kind.setdefault((type(base.shape), base.drive if base.joints else ""), []).append(row)
-        self._groups = [_Group(rows, [bases[row] for row in rows], model, drives) for rows in by_kind.values()]
-
+        self._groups = _groups(bases, model, drives_of(model, data, columns))
         named = tuple(base.name for base in bases)
+        self._command, self._setpoint, self._odometry = (
+            columns.add(Column(name, named, size, unit=unit, meaning=meaning)) for name, size, unit, meaning in _COLUMNS
+        )
         wheels = tuple(dict.fromkeys(joint for group in self._groups for joint in group.wheels))
-        meaning = "[vx vy wz] along each base's axes, and the run's time at which it expires"
-        self._command = columns.add(Column("base/command", named, (4,), unit="m/s, rad/s, s", meaning=meaning))
-        meaning = "[vx vy wz] that each base is to have now, within its limits"
-        self._setpoint = columns.add(Column("base/setpoint", named, (3,), unit="m/s, rad/s", meaning=meaning))
-        meaning = "[x y yaw vx vy wz path turned] by each base's wheels since the start"
-        self._odometry = columns.add(Column(ODOMETRY, named, (8,), unit="m, rad, m/s, rad/s", meaning=meaning))
         meaning = "of each driven wheel at the last timestep"
         self._angles = columns.add(Column("base/wheel_angle", wheels, unit="rad", meaning=meaning))
-        at = {name: row for row, name in enumerate(wheels)}
         for group in self._groups:
-            group.places = np.array([at[name] for name in group.wheels], dtype=np.int64)
+            group.places = np.array(list(map(wheels.index, group.wheels)), dtype=np.int64)
         turned = [group.qd for group in self._groups if group.is_kinematic]
         self._held = np.concatenate([self._body_qd.ravel(), *turned])
         # What the bases do in this timestep, and their wheels.
@@ -240,6 +242,13 @@ class _Group:
     def steering(self, data: MjData) -> FloatArray:
         """Return the angles (G, S) of steered wheels."""
         return np.asarray(self._steering @ data.qpos[self._steering_q]).reshape(self._sizes[1])
+
+
+def _groups(bases: Sequence[Base], model: MjModel, drives: dict[int, dict[str, Drive]]) -> list[_Group]:
+    by_kind: dict[tuple[type[BaseType], str], list[int]] = {}
+    for row, base in enumerate(bases):
+        by_kind.setdefault((type(base.shape), base.drive if base.joints else ""), []).append(row)
+    return [_Group(rows, [bases[row] for row in rows], model, drives) for rows in by_kind.values()]
 
 
 def _named(bases: Sequence[Base], roles: tuple[str, ...]) -> tuple[str, ...]:

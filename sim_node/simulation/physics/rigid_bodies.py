@@ -134,16 +134,7 @@ class RigidBodyEngine:
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._environment: BodyEnvironment | None = None
         self._in_two_halves = self.model.opt.integrator != self._mujoco.mjtIntegrator.mjINT_RK4
-        # MuJoCo 4 does this itself.
-        whole = not self._in_two_halves and mujoco.mj_versionString() < "4"
-        if turning := _turning(self.model) if whole else []:
-            from sim_node.simulation.physics.turn_kernels import correct_turns
-
-            self._step = partial(
-                _step_turning, mujoco.mj_step, correct_turns, np.array(turning), np.zeros(self.model.nv)
-            )
-        else:
-            self._step = mujoco.mj_step
+        self._step = mujoco.mj_step if self._in_two_halves else _whole_step(self.model)
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         self.signals: Mapping[str, SignalRecord] = signals_of(world, self.model, self.data, self._evaluate, columns)
@@ -449,6 +440,19 @@ class RigidBodyEngine:
             for solved in self._solved:
                 solved.act_on(data)
             self._mujoco.mj_step2(self.model, data)
+
+
+def _whole_step(model: MjModel) -> Callable[[MjModel, MjData, int], None]:
+    """Return what advances by Runge-Kutta timesteps."""
+    import mujoco
+
+    turning = _turning(model)
+    if not turning or mujoco.mj_versionString() >= "4":  # MuJoCo 4 corrects turns itself
+        step: Callable[[MjModel, MjData, int], None] = mujoco.mj_step
+        return step
+    from sim_node.simulation.physics.turn_kernels import correct_turns
+
+    return partial(_step_turning, mujoco.mj_step, correct_turns, np.array(turning), np.zeros(model.nv))
 
 
 def _turning(model: MjModel) -> list[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import count
@@ -84,14 +84,7 @@ class Batches:
 
     def change(self, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
         """Replace the shapes, given all frames' poses (N, 7) in the fixed frame."""
-        groups: dict[Any, list[Shape]] = {}
-        digests: dict[int, bytes] = {}
-        solid = [shape for shape in shapes if shape.kind != "plane"]
-        apart = self._may_be_apart and len({shape.row for shape in solid if not still[shape.row]}) <= MAX_NODES
-        for shape in solid:
-            stands = bool(still[shape.row])
-            row = shape.row if apart and not stands else None
-            groups.setdefault((stands, row, shape.colour[3] < 1.0, *_form(shape, digests)), []).append(shape)
+        groups = self._grouped([shape for shape in shapes if shape.kind != "plane"], still)
         for form in [form for form in self._batches if form not in groups]:
             self._batches.pop(form).handle.remove()
         used = {batch.number for batch in self._batches.values()}
@@ -103,17 +96,7 @@ class Batches:
             stands, row = form[:2]
             rows, locals_ = _placed(members)
             placed = locals_ if row is not None else pose_math.compose(in_root[rows], locals_)
-            made_of = (
-                np.array([(*shape.scale, *shape.colour) for shape in members]).tobytes(),
-                placed.tobytes() if stands or row is not None else b"",
-            )
-            batch = self._batches.get(form)
-            if batch is None or batch.made_of != made_of:
-                number = next(free) if batch is None else batch.number
-                # A node of the same name replaces the one before.
-                handle = _add(self._scene, f"{self._node}/{number}", members, placed)
-                batch = self._batches[form] = _Batch(number, handle, made_of)
-                self._listen(batch)
+            batch = self._sent(form, members, placed, free, moves=not stands and row is None)
             self._members[batch.number] = members
             if row is not None:
                 self._nodes.append((batch.handle, row))
@@ -123,6 +106,32 @@ class Batches:
         self._rows, self._locals = _placed(moving)
         self._shown = np.full_like(in_root, np.nan)
         self._show_nodes(in_root)
+
+    def _grouped(self, shapes: Sequence[Shape], still: BoolArray) -> dict[Any, list[Shape]]:
+        """Return the shapes of each batch by what they share: whether they stand, their row if apart, their look."""
+        groups: dict[Any, list[Shape]] = {}
+        digests: dict[int, bytes] = {}
+        apart = self._may_be_apart and len({shape.row for shape in shapes if not still[shape.row]}) <= MAX_NODES
+        for shape in shapes:
+            stands = bool(still[shape.row])
+            row = shape.row if apart and not stands else None
+            groups.setdefault((stands, row, shape.colour[3] < 1.0, *_form(shape, digests)), []).append(shape)
+        return groups
+
+    def _sent(
+        self, form: Any, members: Sequence[Shape], placed: FloatArray, free: Iterator[int], *, moves: bool
+    ) -> _Batch:
+        """Return a batch that the page has; a new or changed one is sent. Poses of what moves are sent by `show`."""
+        looks = np.array([(*shape.scale, *shape.colour) for shape in members]).tobytes()
+        made_of = looks, b"" if moves else placed.tobytes()
+        batch = self._batches.get(form)
+        if batch is None or batch.made_of != made_of:
+            number = next(free) if batch is None else batch.number
+            # A node of the same name replaces the one before.
+            handle = _add(self._scene, f"{self._node}/{number}", members, placed)
+            batch = self._batches[form] = _Batch(number, handle, made_of)
+            self._listen(batch)
+        return batch
 
     def on_pick(self, pick: Callable[[Shape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""

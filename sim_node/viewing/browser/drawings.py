@@ -25,7 +25,7 @@ from sim_node.viewing.messages.drawing import (
     Poses,
     Raster,
     Solids,
-    Text,
+    TextLabel,
 )
 from sim_node.viewing.messages.frames import conversion_of
 from sim_node.viewing.view import View
@@ -43,7 +43,7 @@ _ANCHORS = ("top-left", "bottom-left", "top-right", "bottom-right")
 _MOST_TEXTS = 100
 
 
-class Source:
+class DrawnSource:
     """One source on the page. All of it is in the fixed frame, except for what follows a frame.
 
     Attributes:
@@ -80,7 +80,7 @@ class Source:
         self._draw_solids([each for each in items if isinstance(each, Solids)], at)
         self._draw_pictures([each for each in items if isinstance(each, Picture)], at)
         self._draw_rasters([each for each in items if isinstance(each, Raster)], at)
-        self._draw_texts([each for each in items if isinstance(each, Text)], at)
+        self._draw_texts([each for each in items if isinstance(each, TextLabel)], at)
         self.frame, pose = drawing.frame, at[drawing.frame]
         place_of_label = pose[:3] if drawing.place is None else pose_math.apply(pose, drawing.place)
         self.place = place_of_label if drawing.items else None
@@ -223,7 +223,7 @@ class Source:
             self._scene.remove_by_name(f"{self._node}/raster/{number}")
         self._rasters = len(rasters)
 
-    def _draw_texts(self, texts: list[Text], at: Mapping[str, FloatArray]) -> None:
+    def _draw_texts(self, texts: list[TextLabel], at: Mapping[str, FloatArray]) -> None:
         shown = texts[:_MOST_TEXTS]
         for number, each in enumerate(shown):
             position, key = pose_math.apply(at[each.frame], each.position), f"text/{number}"
@@ -286,7 +286,7 @@ class Drawings:
     def __init__(self, scene: Any, node: str, view: View, names: Names) -> None:
         self._scene, self._node = scene, node
         self.arrange(view, names)
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, DrawnSource] = {}
         self._frames: FrameTable | None = None
         self._radius = 1.0
         self._numbers: dict[str, int] = {}
@@ -318,7 +318,9 @@ class Drawings:
         at = frame_poses(drawing, frames, poses)
         source = self.sources.get(name)
         if source is None:
-            source = self.sources[name] = Source(self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius)
+            source = self.sources[name] = DrawnSource(
+                self._scene, f"{self._node}/{self._numbers[name]}", name, self._radius
+            )
             source.set_visible(name not in self._hidden)
         source.draw(drawing, at)
         if name not in self.reaches:

@@ -33,7 +33,7 @@ class Editor(Protocol):
         """Return the frames of the bodies that float free. Does not wait for the run."""
 
 
-class Edit:
+class EditTab:
     """The tab.
 
     Args:

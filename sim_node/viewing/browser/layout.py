@@ -11,25 +11,25 @@ MAX_TEXT = 2000
 _BETWEEN = "|"
 
 
-class Setting(NamedTuple):
+class PageSetting(NamedTuple):
     """A setting as text: `read` returns it, `write` sets it and ignores what cannot be set."""
 
     read: Callable[[], str]
     write: Callable[[str], None]
 
 
-class Layout:
+class PageLayout:
     """The settings of a panel by the names that they have in addresses. Those that are as at the start are left out."""
 
     def __init__(self) -> None:
-        self._settings: dict[str, Setting] = {}
+        self._settings: dict[str, PageSetting] = {}
         self._first: dict[str, str] = {}
 
     def __iter__(self) -> Any:
         """Return the names of the settings."""
         return iter(tuple(self._settings))
 
-    def keep(self, name: str, setting: Setting) -> None:
+    def keep(self, name: str, setting: PageSetting) -> None:
         """Add a setting, or replace it after its element was made anew."""
         self._settings[name] = setting
         self._first.setdefault(name, setting.read())
@@ -51,7 +51,7 @@ class Layout:
                 setting.write(text)
 
 
-def element(handle: Any) -> Setting:
+def element(handle: Any) -> PageSetting:
     """Return the setting of an element of viser's panel: a checkbox, a dropdown, a text, or a slider."""
 
     def read() -> str:
@@ -76,9 +76,11 @@ def element(handle: Any) -> Setting:
         else:
             handle.value = text
 
-    return Setting(read, write)
+    return PageSetting(read, write)
 
 
-def listed(read: Callable[[], Sequence[str]], write: Callable[[list[str]], None]) -> Setting:
+def listed(read: Callable[[], Sequence[str]], write: Callable[[list[str]], None]) -> PageSetting:
     """Return the setting of a list of texts."""
-    return Setting(lambda: _BETWEEN.join(read()), lambda text: write([each for each in text.split(_BETWEEN) if each]))
+    return PageSetting(
+        lambda: _BETWEEN.join(read()), lambda text: write([each for each in text.split(_BETWEEN) if each])
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.viewing.browser.layout import Setting, element
+from sim_node.viewing.browser.layout import PageSetting, element
 from sim_node.viewing.browser.overlays import MODES
 from sim_node.viewing.browser.scene import Scene
 
@@ -44,7 +44,7 @@ class Look:
         self._dark.on_update(self._change_dark)
         self._change_trails(None)
 
-    def settings(self) -> dict[str, Setting]:
+    def settings(self) -> dict[str, PageSetting]:
         """Return the options by their names in addresses."""
         options = {
             "follow": self._follow,

@@ -20,7 +20,7 @@ _OF_RADIUS, _OF_DISTANCE = 0.06, 0.5
 _THICKNESS = 0.03
 
 
-class Axes:
+class AxesOverlay:
     """Red, green and blue arrows at every frame, of lengths (N,), m."""
 
     def __init__(self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, in_root: FloatArray) -> None:

@@ -90,7 +90,7 @@ PENDING_S = 5.0
 _BUTTONS = {"Play": "play", "Pause": "pause", "Step": "step", "Reset": "reset"}
 
 
-class Controls:
+class TransportControls:
     """Buttons of a panel; errors of the transport are shown to whoever pressed one."""
 
     def __init__(self, gui: Any, transport: Transport | None) -> None:

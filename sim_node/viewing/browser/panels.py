@@ -18,8 +18,8 @@ from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.browser.transport import Transport
-from sim_node.viewing.cameras import Camera, pose_of
-from sim_node.viewing.drawn_objects import Drawing, drawing_of
+from sim_node.viewing.cameras import ViewportCamera, pose_of
+from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
 from sim_node.viewing.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import Panel
@@ -100,10 +100,10 @@ class Panels:
         self._version = 0
         self._time_s = 0.0
         self._viewports = schematic.viewports()
-        self._cameras: dict[int, Camera] = {}
+        self._cameras: dict[int, ViewportCamera] = {}
         self._curves: list[_Curves] = []
         self._told: dict[int, int] = {}
-        self._drawing = Drawing((), (), {})
+        self._drawing = ObjectDrawing((), (), {})
         self._batches: Batches | None = None
         self._live: dict[int, Any] = {}
         self.signals: ShownSignals | None = None
@@ -120,7 +120,7 @@ class Panels:
         signals.update(in_root, {})
         drawing = drawing_of(self.schematic, signals)
         cameras = {
-            number: Camera(viewport, signals)
+            number: ViewportCamera(viewport, signals)
             for number, viewport in enumerate(self._viewports)
             if viewport.pos is not None
         }
@@ -245,7 +245,7 @@ class Panels:
 
     # For viser's pages
 
-    def _draw(self, drawing: Drawing) -> None:
+    def _draw(self, drawing: ObjectDrawing) -> None:
         """Put what is drawn on the page."""
         scene = self._server.scene
         placed = np.nan_to_num(drawing.poses())
@@ -281,7 +281,7 @@ class Panels:
             elif told == 0:
                 client.camera.fov = math.radians(self._viewports[viewport].fov)
 
-    def _look(self, client: viser.ClientHandle, camera: Camera, viewport: Viewport, *, begins: bool) -> None:
+    def _look(self, client: viser.ClientHandle, camera: ViewportCamera, viewport: Viewport, *, begins: bool) -> None:
         """Move the scene of a page in front of its camera, which stays at the root.
 
         What moves the scene takes the same way as what moves in it, so that a slow page sees both of one instant.

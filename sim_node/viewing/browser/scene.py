@@ -13,8 +13,8 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import Batches, place
-from sim_node.viewing.browser.drawings import Drawings, Source, frame_poses
-from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows, planned
+from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
+from sim_node.viewing.browser.overlays import AxesOverlay, Names, Trails, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View
 from sim_node.viewing.browser.start import start_view
@@ -39,7 +39,7 @@ class _Sensor(NamedTuple):
     number: int
     topic: SensorTopicView
     view: View
-    source: Source
+    source: DrawnSource
 
 
 class Scene:
@@ -81,7 +81,7 @@ class Scene:
         self._sensors: dict[str, _Sensor] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
         self._begin(frames, in_root, shapes, places, sky)
-        self.plans = Source(scene, f"{ROOT}/plans", "", self.extent.radius)
+        self.plans = DrawnSource(scene, f"{ROOT}/plans", "", self.extent.radius)
         self.plans.draw(planned(plans), _FIXED)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
@@ -142,7 +142,7 @@ class Scene:
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
-        self.axes = Axes(self._scene, f"{ROOT}/axes", frames, sizes, in_root)
+        self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, in_root)
         self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
@@ -154,7 +154,7 @@ class Scene:
         for name, topic in topic_views.items():
             if name not in self._sensors:
                 number, view = next(free), VIEWS[topic.type](topic.frame, topic.fields)
-                source = Source(self._scene, f"{ROOT}/sensors/{number}", name, self.extent.radius)
+                source = DrawnSource(self._scene, f"{ROOT}/sensors/{number}", name, self.extent.radius)
                 self._sensors[name] = _Sensor(number, topic, view, source)
                 drawing = Drawing(topic.frame, view.before)
                 at = {frame: self.in_root[self.frames.index(frame)] for frame in drawing.frames}

@@ -11,12 +11,12 @@ import viser
 from sim_node.simulation import Loop, Snapshot
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
-from sim_node.viewing.browser.edit import Edit, Editor
+from sim_node.viewing.browser.edit import Editor, EditTab
 from sim_node.viewing.browser.images_tab import ImagesTab
-from sim_node.viewing.browser.layout import Layout, Setting, element, listed
+from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
-from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
+from sim_node.viewing.browser.panel import Lookup, Readouts, TransportControls, labels_of
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
@@ -77,13 +77,13 @@ class Viewer:
         self.fields: Fields | None = None
         self.panels: Panels | None = None
         self.texts: MessageTexts | None = None
-        self.layout = Layout()
+        self.layout = PageLayout()
         self._title = title
         self._closed = False
         self._instant: Instant | None = None
         self._last_ns = 0
         self._slow_due = 0.0
-        self._edit: Edit | None = None
+        self._edit: EditTab | None = None
         self._drive: DriveTab | None = None
         self._readouts: Readouts | None = None
         self._sensors_tab: viser.GuiTabHandle | None = None
@@ -132,7 +132,7 @@ class Viewer:
         Raises:
             WorldError: The schematic names what does not exist.
         """
-        look = world if look is None else look
+        look, labels, topic_views, sources = look or world, labels or {}, topic_views or {}, sources or {}
         in_root, sky = frames.in_root(poses), None if look is None else look.sky
         with self.lock, self.server.atomic():
             scene = self.scene
@@ -142,30 +142,26 @@ class Viewer:
                 if self.panels is not None:
                     self.panels.forget_drawn()
                 scene = self.scene = Scene(
-                    self.server.scene, frames, in_root, shapes, places, topic_views, sources or (), sky, plans
+                    self.server.scene, frames, in_root, shapes, places, topic_views, sources, sky, plans
                 )
-                self._add_panel(scene, labels or {})
+                self._add_panel(scene, labels)
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views, sources or (), sky, plans)
-                self._look.change()
-                self._plots.change(labels or {})
-                self._switches.change()
-                self._lookup.change()
-                if self._edit is not None:
-                    self._edit.change()
-                if self._drive is not None:
-                    self._drive.change()
+                scene.change(frames, in_root, shapes, places, topic_views, sources, sky, plans)
+                self._plots.change(labels)
+                for tab in (self._look, self._switches, self._lookup, self._edit, self._drive):
+                    if tab is not None:
+                        tab.change()
             self._picked.change(look)
             if self.schematic is not None:
                 if self.panels is None:
                     page = self.server.panels_page
                     self.panels = Panels(self.server, page, self.schematic, self._title, self.fields)
                 self.panels.transport = self.transport
-                self.panels.change(frames, in_root, labels or {}, world)
-            self._set_labels({name: each for name, each in (labels or {}).items() if name not in (topic_views or {})})
-            self._set_sources(scene, sources or {})
-            self._set_cameras(_cameras(topic_views or {}, sources or {}))
+                self.panels.change(frames, in_root, labels, world)
+            self._set_labels({name: each for name, each in labels.items() if name not in topic_views})
+            self._set_sources(scene, sources)
+            self._set_cameras(_cameras(topic_views, sources))
             self._keep_layout()
             self._begin_at(scene)
             camera = self.server.initial_camera
@@ -219,7 +215,7 @@ class Viewer:
 
     def _add_panel(self, scene: Scene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
-        self._controls = Controls(gui, self.transport)
+        self._controls = TransportControls(gui, self.transport)
         self._picked = Picked(gui, scene, self.lock)
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
@@ -234,7 +230,7 @@ class Viewer:
                 self._messages = MessagesTab(gui, self.texts)
         if self.editor is not None:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
-                self._edit = Edit(self.server, scene, self.lock, self.editor)
+                self._edit = EditTab(self.server, scene, self.lock, self.editor)
         if self.steering is not None and (self.steering.vehicles() or self.steering.joints()):
             with self._tabs.add_tab("Drive", viser.Icon.STEERING_WHEEL):
                 self._drive = DriveTab(self.server, self.steering)
@@ -246,7 +242,7 @@ class Viewer:
         """Find the settings of the panel, some of which are gone or new."""
         found = {**self._look.settings(), "plots": listed(lambda: self._plots.shown, self._set_plots)}
         found["hide"] = listed(lambda: self._switches.hidden, self._set_hidden)
-        found["frame"] = Setting(lambda: self._picked.chosen, self._set_chosen)
+        found["frame"] = PageSetting(lambda: self._picked.chosen, self._set_chosen)
         if self._images is not None:
             found["camera"] = element(self._images.camera)
         if self._messages is not None:

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from sim_node.viewing.messages.drawing import Drawing, Picture
-from sim_node.viewing.messages.readers import Lenses, Read, Scope, reader
+from sim_node.viewing.messages.readers import Lenses, Read, ReaderContext, reader
 
 _NAME = "camera_info"
 
 
 @reader("sensor_msgs/msg/CameraInfo")
-def camera_info(scope: Scope) -> Read:
+def camera_info(scope: ReaderContext) -> Read:
     """Read sensor_msgs/CameraInfo: a frustum if there are no images to it. Raises ValueError."""
 
     def read(message: Any) -> Drawing:

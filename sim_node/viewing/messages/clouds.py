@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,17 +31,7 @@ def points_of(message: Any) -> tuple[FloatArray, Colours | None]:
         raise ValueError(f"a point cloud of {', '.join(fields)}; x, y and z are needed")
     coloured = next((name for name in _COLOURS if name in fields and fields[name].datatype in _COLOUR_TYPES), None)
     chosen = [fields[name] for name in ("x", "y", "z", *([coloured] if coloured else ()))]
-    unknown = [each.datatype for each in chosen if each.datatype not in _TYPES]
-    if unknown:
-        raise ValueError(f"points of data type {unknown[0]}; known: {', '.join(map(str, _TYPES))}")
-    # Checked here: NumPy adds offset and size in 32 bits, and would read beyond the message.
-    for each in chosen:
-        end = each.offset + np.dtype(_TYPES[each.datatype]).itemsize
-        if end > message.point_step:
-            raise ValueError(f"{each.name} ends at byte {end} of a point that has {message.point_step}")
-    if message.width * message.height * message.point_step > len(message.data):
-        size = f"{message.width} x {message.height} points of {message.point_step} bytes"
-        raise ValueError(f"{size} in {len(message.data)} bytes")
+    _check_layout(message, chosen)
     order = ">" if message.is_bigendian else "<"
     layout = np.dtype(
         {
@@ -54,6 +45,21 @@ def points_of(message: Any) -> tuple[FloatArray, Colours | None]:
     positions = np.stack([points[name].astype(np.float64) for name in "xyz"], axis=-1)
     finite = np.isfinite(positions).all(axis=-1)
     return positions[finite], None if coloured is None else _unpacked(points[coloured])[finite]
+
+
+def _check_layout(message: Any, chosen: Sequence[Any]) -> None:
+    """Check that these fields are in each point, and all points in the message. Raises ValueError."""
+    unknown = [each.datatype for each in chosen if each.datatype not in _TYPES]
+    if unknown:
+        raise ValueError(f"points of data type {unknown[0]}; known: {', '.join(map(str, _TYPES))}")
+    # Checked here: NumPy adds offset and size in 32 bits, and would read beyond the message.
+    for each in chosen:
+        end = each.offset + np.dtype(_TYPES[each.datatype]).itemsize
+        if end > message.point_step:
+            raise ValueError(f"{each.name} ends at byte {end} of a point that has {message.point_step}")
+    if message.width * message.height * message.point_step > len(message.data):
+        size = f"{message.width} x {message.height} points of {message.point_step} bytes"
+        raise ValueError(f"{size} in {len(message.data)} bytes")
 
 
 def _unpacked(packed: npt.NDArray[np.uint32]) -> Colours:

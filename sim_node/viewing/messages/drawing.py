@@ -92,7 +92,7 @@ class Solids:
 
 
 @dataclass(frozen=True, eq=False)
-class Text:
+class TextLabel:
     """A text at a position (3,), m."""
 
     frame: str
@@ -100,7 +100,7 @@ class Text:
     text: str
 
 
-Item = Points | Lines | Poses | Attitude | Picture | Raster | Solids | Text
+Item = Points | Lines | Poses | Attitude | Picture | Raster | Solids | TextLabel
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from sim_node.spatial.frames import Frame, convert_position
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, Points, in_one_colour, strip
-from sim_node.viewing.messages.readers import Read, Scope, reader
+from sim_node.viewing.messages.readers import Read, ReaderContext, reader
 
 _COLOUR = (23, 150, 207)
 # Points of the way.
@@ -18,7 +18,7 @@ _NO_FIX = -1
 
 
 @reader("sensor_msgs/msg/NavSatFix")
-def fix(scope: Scope) -> Read:
+def fix(scope: ReaderContext) -> Read:
     """Read sensor_msgs/NavSatFix. Without a known origin, the first fix is the origin of the fixed frame."""
     way: list[FloatArray] = []
     last = [-1]

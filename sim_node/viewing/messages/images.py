@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sim_node.viewing.messages.camera_infos import lens_of
 from sim_node.viewing.messages.drawing import Drawing, Picture
-from sim_node.viewing.messages.readers import Read, Scope, reader
+from sim_node.viewing.messages.readers import Read, ReaderContext, reader
 
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 # Horizontal field of view of images of unknown cameras, rad.
@@ -59,10 +59,10 @@ def pixels_of(message: Any) -> npt.NDArray[Any]:
     return pixels[..., 2::-1] if message.encoding.startswith("bgr") else pixels[..., :3]
 
 
-def _reading(pixels_from: Callable[[Any], npt.NDArray[Any]]) -> Callable[[Scope], Read]:
+def _reading(pixels_from: Callable[[Any], npt.NDArray[Any]]) -> Callable[[ReaderContext], Read]:
     """Return the opener of a reader of images, with the field of view that a CameraInfo gives."""
 
-    def open_(scope: Scope) -> Read:
+    def open_(scope: ReaderContext) -> Read:
         def read(message: Any) -> Drawing:
             frame, pixels = message.header.frame_id, pixels_from(message)
             fov = lens_of(scope.lenses, scope.topic, frame)

@@ -12,9 +12,9 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import SHAPES
 from sim_node.viewing.meshes import Mesh, Shape
-from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, Text, strip
+from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, TextLabel, strip
 from sim_node.viewing.messages.mesh_files import mesh_shapes
-from sim_node.viewing.messages.readers import Read, Scope, reader
+from sim_node.viewing.messages.readers import Read, ReaderContext, reader
 from sim_node.viewing.messages.stamped_poses import pose_of
 
 # visualization_msgs/Marker
@@ -27,7 +27,7 @@ _MOST = 10_000
 
 
 @reader("visualization_msgs/msg/MarkerArray", "visualization_msgs/msg/Marker", every=True)
-def markers(scope: Scope) -> Read:
+def markers(scope: ReaderContext) -> Read:
     """Read visualization_msgs/MarkerArray and Marker. Raises ValueError for one that cannot be shown."""
     kept: dict[tuple[str, int], tuple[int, tuple[Item, ...]]] = {}
 
@@ -83,7 +83,7 @@ def items_of(marker: Any) -> Iterator[Item]:
     elif kind == _POINTS:
         yield Points(frame, points, _colours(marker, len(points))[:, :3])
     elif kind == _TEXT:
-        yield Text(frame, pose[:3], marker.text)
+        yield TextLabel(frame, pose[:3], marker.text)
     elif kind == _ARROW:
         yield Solids(frame, tuple(_arrow(look, points, scale)), follows)
     elif kind == _TRIANGLES:

@@ -53,7 +53,7 @@ ALONE = Beside()
 
 
 @dataclass(frozen=True)
-class Scope:
+class ReaderContext:
     """What a reader may know besides messages.
 
     Attributes:
@@ -84,7 +84,7 @@ class Reader:
         every: Whether each message counts; otherwise the newest is enough.
     """
 
-    open: Callable[[Scope], Read]
+    open: Callable[[ReaderContext], Read]
     every: bool = False
 
 
@@ -97,16 +97,18 @@ READERS: Registry[str, Reader] = Registry(
 )
 
 
-def reader(*types: str, every: bool = False) -> Callable[[Callable[[Scope], Read]], Callable[[Scope], Read]]:
+def reader(
+    *types: str, every: bool = False
+) -> Callable[[Callable[[ReaderContext], Read]], Callable[[ReaderContext], Read]]:
     """Return a decorator that registers what opens a reader of message types, such as "nav_msgs/msg/Path"."""
 
-    def enter(open_: Callable[[Scope], Read]) -> Callable[[Scope], Read]:
+    def enter(open_: Callable[[ReaderContext], Read]) -> Callable[[ReaderContext], Read]:
         READERS.add(*types, module=open_.__module__)(Reader(open_, every))
         return open_
 
     return enter
 
 
-def stateless(read: Read) -> Callable[[Scope], Read]:
+def stateless(read: Read) -> Callable[[ReaderContext], Read]:
     """Return the opener of a reader that remembers nothing."""
     return lambda scope: read

@@ -11,7 +11,7 @@ from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing, Item, Lines, Poses, in_one_colour, strip
-from sim_node.viewing.messages.readers import Read, Scope, reader, stateless
+from sim_node.viewing.messages.readers import Read, ReaderContext, reader, stateless
 
 _PATH, _TRAIL, _VELOCITY = (40, 160, 80), (255, 127, 14), (214, 39, 40)
 # Points of the trail of an odometry.
@@ -57,7 +57,7 @@ def path(message: Any) -> Drawing:
 
 
 @reader("nav_msgs/msg/Odometry")
-def odometry(scope: Scope) -> Read:
+def odometry(scope: ReaderContext) -> Read:
     """Read nav_msgs/Odometry: axes, the way so far, and the velocity as the way of the next second."""
     trail: list[FloatArray] = []
     last = [-1]

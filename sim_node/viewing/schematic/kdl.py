@@ -262,13 +262,18 @@ class _Parser:
             self._skip("space", "newline", ";")
             if self._token.kind in ("end", "}"):
                 return tuple(found)
-            ignored = self._token.kind == "slashdash"
-            if ignored:
-                self._next()
-                self._skip("space", "newline")
+            ignored = self._slashdash()
             node = self._node(depth)
             if not ignored:
                 found.append(node)
+
+    def _slashdash(self) -> bool:
+        """Return whether `/-` says to ignore what follows, and skip it."""
+        ignored = self._token.kind == "slashdash"
+        if ignored:
+            self._next()
+            self._skip("space", "newline")
+        return ignored
 
     def _node(self, depth: int) -> KdlNode:
         types = self._type()
@@ -281,11 +286,7 @@ class _Parser:
         children: tuple[KdlNode, ...] | None = None
         overridden: list[tuple[str, KdlValue, LineColumn]] = []
         while True:
-            spaced = self._skip("space")
-            ignored = self._token.kind == "slashdash"
-            if ignored:
-                self._next()
-                self._skip("space", "newline")
+            spaced, ignored = self._skip("space"), self._slashdash()
             token = self._token
             if token.kind in ("newline", ";", "end", "}") and not ignored:
                 return KdlNode(
@@ -300,9 +301,11 @@ class _Parser:
                 )
             if token.kind == "{":
                 inside = self._children(depth)
-                if not ignored and children is not None:
+                if ignored:
+                    continue
+                if children is not None:
                     raise KdlFault("a node has braces once", token.at)
-                children = children if ignored else inside
+                children = inside
                 continue
             if not spaced and not ignored:
                 raise KdlFault(f"found {_shown(token)}; a space is needed before it", token.at)
@@ -311,15 +314,14 @@ class _Parser:
             token = self._next()
             if token.kind not in _VALUES:
                 raise KdlFault(f"found {_shown(token)}; a value, key=value or the end of the line is needed", token.at)
-            is_property = not typed and isinstance(token.value, str) and self._is_property()
-            if is_property:
+            if not typed and isinstance(token.value, str) and self._is_property():
                 typed, value = self._type(), self._value()
-                if not ignored:
-                    types += typed
-                    named = str(token.value)
-                    if named in properties:
-                        overridden.append((named, properties[named], places[named]))
-                    properties[str(token.value)], places[str(token.value)] = value, token.at
+                if ignored:
+                    continue
+                types, named = types + typed, token.value
+                if named in properties:
+                    overridden.append((named, properties[named], places[named]))
+                properties[named], places[named] = value, token.at
             elif not ignored:
                 arguments.append(_plain(token))
 

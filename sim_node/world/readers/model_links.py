@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.coupled_positions import coupled
 from sim_node.world.joints import Q_SIZES, QD_SIZES, LinkJoint
 from sim_node.world.models import Link, Model, Start
-from sim_node.world.mujoco_source import Source, spec_of
+from sim_node.world.mujoco_source import ModelSource, spec_of
 from sim_node.world.problems import Place, WorldError
 from sim_node.world.readers.report import Report
 
@@ -39,7 +39,7 @@ _FINITE = (
 )
 
 
-def links_in(model: MjModel, source: Source, *, joint_frames: bool) -> tuple[Link, ...]:
+def links_in(model: MjModel, source: ModelSource, *, joint_frames: bool) -> tuple[Link, ...]:
     """Return the bodies of a model, parents first, then its sites and, if requested, its joint frames.
 
     The frame of a joint is fixed to its body at the anchor of the joint, with z along its axis. If a body, or for a
@@ -138,7 +138,7 @@ def places_in_mujoco(kind: str, at: int) -> IntArray:
 
 
 @contextmanager
-def mujoco_warnings(report: Report, source: Source) -> Iterator[None]:
+def mujoco_warnings(report: Report, source: ModelSource) -> Iterator[None]:
     """Add warnings of MuJoCo to the report."""
     import mujoco
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from sim_node.world.models import Model
-from sim_node.world.mujoco_source import Source, refusals, spec_of
+from sim_node.world.mujoco_source import ModelSource, refusals, spec_of
 from sim_node.world.problems import NOWHERE, Problem, WorldError
 from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
@@ -22,14 +22,14 @@ def set_floating(model: Model, wanted: bool) -> Model:
         return model
     root = _elements(model.source)
     EDITS[root.tag](root, wanted)
-    source = Source.of(root, model.source.includes, model.source.assets)
+    source = ModelSource.of(root, model.source.includes, model.source.assets)
     with refusals(source):
         compiled = spec_of(source).compile()
     links = links_in(compiled, source, joint_frames=root.tag == "mujoco")
     return replace(model, source=source, links=links)
 
 
-def _elements(source: Source) -> Element:
+def _elements(source: ModelSource) -> Element:
     """Return the elements of a source, with their locations in the files."""
     report = Report("")
     root = compose_xml(source.text, report)

@@ -17,7 +17,7 @@ class CommandRefused(ValueError):
     """A command does not fit; the message gives the reason."""
 
 
-class Newest(Generic[T]):
+class LatestCommands(Generic[T]):
     """Keeps the newest command for each target until they are taken. Its methods may be called from any thread."""
 
     def __init__(self) -> None:

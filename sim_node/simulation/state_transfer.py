@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sim_node.simulation.columns import Array, Columns
 
 
-def carry(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:
+def transfer_state(old: Columns, new: Columns, *, without: Container[str] = (), renewed: Collection[str] = ()) -> None:
     """Set the state of a run to that of its last generation, row by row: what has the same name keeps its state.
 
     A row is carried if the column still has the same numbers per row. A column whose number of rows changes, as in a
