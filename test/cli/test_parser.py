@@ -117,7 +117,7 @@ def test_a_positional_is_found_wherever_it_stands(
 
 @given(st.permutations([["--at", "-1"], ["--live"], ["--size", "1", "2"], ["-o=c"], ["orbit"], ["bag"], ["-2,3"]]))
 def test_options_stand_before_after_and_between_positionals(groups: list[list[str]]) -> None:
-    parser = Parser()
+    parser = StrictParser()
     parser._negative_number_matcher = re.compile(r"-\d")
     for name in ("world", "bag"):
         parser.add_argument(name, nargs="?")
