@@ -75,7 +75,7 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
     for body in world.bodies:
         for part in body.shapes:
             row = frames.index(body.name)
-            if part.only != "collision":
+            if part.only != "collision" and (part.triangles is not None or part.file is not None):
                 yield from _mesh(body.name, ROBOTS if row in own else SHAPES, part, beside_files=row in files)
 
 
