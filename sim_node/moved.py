@@ -1,13 +1,14 @@
-"""Former import paths: they still work in this release, with a warning that names the new one."""
+"""Former import paths and names: they still work in this release, with a warning that names the new one."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 # Nearest first, where one path is below another.
 _MOVED = {
@@ -80,3 +81,16 @@ def _present(fullname: str) -> str | None:
 def follow_moves() -> None:
     """Let former import paths be found, after all others."""
     sys.meta_path.append(MovedImports())
+
+
+def renamed(module: str, **names: str) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a module (PEP 562) that follows names which it had before: former=present."""
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        message = f"{module}.{name} is now {names[name]}; the former name will be gone in the next release"
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return getattr(sys.modules[module], names[name])
+
+    return find

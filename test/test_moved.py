@@ -16,6 +16,8 @@ from sim_node.frames.positions import convert_position
 import sim_node.ecs as el
 import sim_node.extensions.elodin, sim_node.spatial.frames.positions as positions
 assert (Position, convert_position) == (sim_node.spatial.frames.Position, positions.convert_position)
+from sim_node.viewing.messages.drawing import Text, TextLabel
+assert Text is TextLabel
 assert el is sim_node.extensions.elodin and el.__spec__.name == "sim_node.extensions.elodin"
 """
 
@@ -25,6 +27,7 @@ def test_former_paths_lead_to_the_same_objects_with_a_line_each() -> None:
     assert [line.partition("FutureWarning: ")[2] for line in ran.stderr.splitlines()] == [
         "sim_node.frames is now sim_node.spatial.frames; the former name will be gone in the next release",
         "sim_node.ecs is now sim_node.extensions.elodin; the former name will be gone in the next release",
+        "sim_node.viewing.messages.drawing.Text is now TextLabel; the former name will be gone in the next release",
     ]
 
 

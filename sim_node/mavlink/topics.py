@@ -11,6 +11,7 @@ from sim_node.messages import topic as wire
 from sim_node.messages.layout import Pack
 from sim_node.messages.telemetry_messages import plain
 from sim_node.messages.topic import Qos
+from sim_node.moved import renamed
 from sim_node.registry import Registry, calling_module
 
 # Services of a vehicle, and what it publishes besides telemetry, below its namespace.
@@ -194,3 +195,6 @@ def is_namespace(name: str) -> bool:
     """Return whether a name is a valid namespace. The empty name is valid."""
     plain = name.replace("/", "").replace("_", "")
     return not name or (plain.isascii() and plain.isalnum() and not name[0].isdigit())
+
+
+__getattr__ = renamed(__name__, Topic="VehicleTopic")

@@ -437,11 +437,11 @@ assert Path("a.count").read_text() == "3"
     "how messages look in the viewer, from a bag or from the graph": Example(
         """
 import numpy as np
-from sim_node.viewing.messages.drawing import Drawing, Text
+from sim_node.viewing.messages.drawing import Drawing, TextLabel
 from sim_node.viewing.messages.readers import reader, stateless
 @reader("sensor_msgs/msg/FluidPressure")
 def pressure(scope):
-    return lambda message: Drawing("map", (Text("map", np.zeros(3), f"{message.fluid_pressure:.0f} Pa"),))
+    return lambda message: Drawing("map", (TextLabel("map", np.zeros(3), f"{message.fluid_pressure:.0f} Pa"),))
 """,
         """
 from types import SimpleNamespace

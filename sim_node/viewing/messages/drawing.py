@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.moved import renamed
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape
 
@@ -133,3 +134,6 @@ def strip(points: FloatArray) -> FloatArray:
 def in_one_colour(segments: FloatArray, colour: tuple[int, int, int]) -> Colours:
     """Return the colours (k, 2, 3) of segments (k, 2, 3)."""
     return np.tile(np.array(colour, dtype=np.uint8), (len(segments), 2, 1))
+
+
+__getattr__ = renamed(__name__, Text="TextLabel")

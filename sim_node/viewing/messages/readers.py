@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sim_node.moved import renamed
 from sim_node.registry import Registry
 from sim_node.viewing.messages.drawing import Drawing
 
@@ -112,3 +113,6 @@ def reader(
 def stateless(read: Read) -> Callable[[ReaderContext], Read]:
     """Return the opener of a reader that remembers nothing."""
     return lambda scope: read
+
+
+__getattr__ = renamed(__name__, Scope="ReaderContext")
