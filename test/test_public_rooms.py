@@ -128,7 +128,8 @@ def faults_of_class(where: str, kind: type, declared: dict[str, set[str]]) -> It
     is_protocol = getattr(kind, "_is_protocol", False)
     has_constructor = any(name in vars(kind) for name in ("__init__", "__dataclass_fields__", "_fields"))
     if has_constructor and not is_protocol and not issubclass(kind, Enum):
-        names = (name for name in parameters(kind) if name not in described(text))
+        known = described(text).union(*(described(inspect.getdoc(base) or "") for base in kind.__mro__[1:-1]))
+        names = (name for name in parameters(kind) if name not in known)
         yield from (f"{where}: parameter {name} is not described" for name in names)
     fields = getattr(kind, "__dataclass_fields__", {})
     for name, member in vars(kind).items():

@@ -69,7 +69,7 @@ def installed(tmp_path: Path) -> Install:
         info.mkdir(parents=True)
         (site / "thermo.py").write_text(code)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thermo\nVersion: 1.2\n")
-        (info / "entry_points.txt").write_text("[sim_node.simulation.sensors]\nthermo = thermo\n")
+        (info / "entry_points.txt").write_text("[sim_node.sensors]\nthermo = thermo\n")
         path = tmp_path / "weather.yaml"
         path.write_text(world)
         return path

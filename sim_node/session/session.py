@@ -73,7 +73,7 @@ class Session:
     Attributes:
         seed: The seed from the next reset on.
         requests: What carries out requests to an open session, such as `requests.ask("spawn", file="iris")`.
-        quit: Ends the run on request; by default at once.
+        quit: Ends the run on request; None for at once.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Session:
         self._loop: Loop | None = None
         self._started, self._closed = False, False
         self._opened: ExitStack | None = None
-        self.quit: Callable[[], None] = lambda: self.loop.post(self.loop.stop)
+        self.quit: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
         name = self._given.name if isinstance(self._given, World) else str(self._given)
@@ -207,7 +207,7 @@ class Session:
                 self.entities,
                 despawn=self.structure.despawn,
                 seed=lambda: self.seed,
-                quit=lambda: self.quit(),
+                quit=lambda: self.quit() if self.quit else loop.post(loop.stop),
             )
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for sink in view:
