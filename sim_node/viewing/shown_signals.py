@@ -69,17 +69,17 @@ class ShownSignals:
         self._in_root = np.full((len(frames), 7), np.nan)
         self._values: dict[str, FloatArray] = {name: np.full(len(of), np.nan) for name, of in self._labels.items()}
         self._lenient, self._fields = lenient, fields
-        self._columns: dict[str, NamedNumbers] = {}
+        self._named: dict[str, NamedNumbers] = {}
         if world is not None:
             for kind in PARTS.values():
-                self._columns |= kind.columns(world)
+                self._named |= kind.columns(world)
         self.columns: set[str] = set()
         self.sensors: set[str] = set()
 
     def find(self, name: str) -> Signal | None:
         """Return the signal of a name, or None."""
         owner, _, component = name.rpartition(".")
-        known = self._columns.get(name)
+        known = self._named.get(name)
         if known is not None:
             column, row, labels = known
             self.columns.add(column)
@@ -101,7 +101,7 @@ class ShownSignals:
 
     def names(self) -> Iterable[str]:
         """Return the names, for messages."""
-        return [*self._columns, *(f"{name}.{WORLD_POS}" for name in self._rows), *self._labels]
+        return [*self._named, *(f"{name}.{WORLD_POS}" for name in self._rows), *self._labels]
 
     def update(self, in_root: FloatArray, measurements: Mapping[str, tuple[Any, FloatArray]]) -> None:
         """Take in an instant.
