@@ -13,6 +13,7 @@ from websockets.asyncio.server import ServerConnection
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.gamepad_page import GamepadPage
+from sim_node.viewing.browser.message_buffers import make_thread_safe
 from sim_node.viewing.browser.page_messages import refusal
 from sim_node.viewing.browser.panels_page import PanelsPage
 from sim_node.viewing.browser.same_origin import own_pages_only
@@ -31,6 +32,7 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
         self.panels_page = PanelsPage(title)
         self.gamepad_page = GamepadPage(self.panels_page)
+        make_thread_safe()
         with own_pages_only(self._refusal, _log.warning, self.gamepad_page):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
         self.set_dark(False)
