@@ -59,6 +59,7 @@ def run(modules: tuple[str, ...], world: Path, state: bytes = b"") -> tuple[str,
     return digest, bytes.fromhex(saved)
 
 
+@pytest.mark.nightly
 def test_results_do_not_depend_on_the_order_of_imports(tmp_path: Path) -> None:
     world = tmp_path / "sinking.yaml"
     world.write_text(WORLD)

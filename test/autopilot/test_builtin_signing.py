@@ -94,6 +94,7 @@ def world_with_key(folder: Path, ground: int, mode: int = 0o600) -> Path:
     return world
 
 
+@pytest.mark.nightly
 def test_a_run_starts_an_autopilot_with_the_key_of_its_world(tmp_path: Path) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ground:
         ground.bind(("127.0.0.1", 0))

@@ -7,6 +7,7 @@ import signal
 import time
 
 import numpy as np
+import pytest
 from claims import free_instance
 from test_builtin_links import Ground, Run, flying, only_autopilot
 from waiting import until
@@ -43,6 +44,7 @@ class Rover(Run):
         return np.array(ground.loop.call(lambda: self.simulation.vehicles["v"].twist))
 
 
+@pytest.mark.nightly
 def test_by_sticks_and_killed_under_way_it_drives_on() -> None:
     run = Rover()
     try:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from forked import Forks, forks
+from nightly import only
 from page_blocks import BLOCK
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
@@ -121,7 +122,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "old", "new", "told"), MISTAKES)
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "told"), only(MISTAKES, *range(0, len(MISTAKES) - 3, 2), len(MISTAKES) - 1)
+)
 def test_a_mistake_in_a_file_is_told_as_its_packages(
     kind: str, old: str, new: str, told: str, forked: Forks, tmp_path: Path
 ) -> None:

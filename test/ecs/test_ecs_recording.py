@@ -363,6 +363,7 @@ def test_after_a_kill_all_but_the_last_second_is_there(tmp_path: Path) -> None:
     check_beginning(tmp_path / "repaired", 19_000)
 
 
+@pytest.mark.nightly
 def test_a_full_disk_ends_a_recording_with_what_fits(tmp_path: Path) -> None:
     ended = run_child(tmp_path / "bag", 300_000)
     assert ended.returncode == 0, ended.stderr

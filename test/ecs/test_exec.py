@@ -156,6 +156,7 @@ def test_without_polars_the_history_names_what_to_install(
         build().history("first.x")
 
 
+@pytest.mark.nightly
 def test_a_batch_is_as_many_runs(world: el.World) -> None:
     """Each world of a batch has the history of a world that starts alike."""
     speeds = np.zeros((3, 6))

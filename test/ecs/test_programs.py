@@ -175,6 +175,7 @@ def test_the_step_is_pure(flight: Program) -> None:
         assert (state[name] == flight.start[name]).all()
 
 
+@pytest.mark.nightly
 def test_gradients_through_a_hundred_ticks(flight: Program) -> None:
     """Of a distance with respect to speed and gain, beside central differences; of a fall at rest, which are exact.
 
@@ -197,6 +198,7 @@ def test_gradients_through_a_hundred_ticks(flight: Program) -> None:
     np.testing.assert_allclose(found["inertia"][0], np.zeros(7), atol=1e-12)
 
 
+@pytest.mark.nightly
 def test_a_thousand_worlds_at_once(flight: Program) -> None:
     """As one by one."""
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import sys
 import types
 
 import pytest
+from nightly import only
 
 import sim_node.extensions.elodin as el
 
@@ -54,15 +55,18 @@ print([name for name in runs if name in sys.modules])
 
 @pytest.mark.parametrize(
     ("imports", "expected"),
-    [
-        ("import sim_node.extensions.elodin as el\nimport jax.numpy as jnp", "float64"),
-        ("import jax.numpy as jnp\nimport sim_node.extensions.elodin as el", "float64"),
-        # The package imports it for any world: others' JAX stays as it is, until a script runs.
-        (
-            "import jax.numpy as jnp\nexec('import sim_node.extensions.elodin.engine', {'__name__': 'sim_node.x'})",
-            "float32",
-        ),
-    ],
+    only(
+        [
+            ("import sim_node.extensions.elodin as el\nimport jax.numpy as jnp", "float64"),
+            ("import jax.numpy as jnp\nimport sim_node.extensions.elodin as el", "float64"),
+            # The package imports it for any world: others' JAX stays as it is, until a script runs.
+            (
+                "import jax.numpy as jnp\nexec('import sim_node.extensions.elodin.engine', {'__name__': 'sim_node.x'})",
+                "float32",
+            ),
+        ],
+        1,
+    ),
 )
 def test_scripts_compute_with_doubles_from_their_first_line_on(imports: str, expected: str) -> None:
     code = (

@@ -148,6 +148,7 @@ def test_shipped_scripts_are_worlds(path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith(f"{path}: valid, ")
 
 
+@pytest.mark.nightly
 def test_bodies_on_the_figure_eight_return_after_a_period(capsys: pytest.CaptureFixture[str]) -> None:
     """The period is 6.32591398 (Chenciner and Montgomery 2000)."""
     path = str(SHIPPED / "three_bodies.py")

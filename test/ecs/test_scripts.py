@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from waiting import PATIENCE
 
 import sim_node.extensions.elodin as el
@@ -258,6 +259,7 @@ def test_processes_of_recipes_run_until_they_are_stopped(tmp_path: Path) -> None
     assert (output, errors) == ("up\ndown\n0\n1\n", "")
 
 
+@pytest.mark.nightly
 def test_an_option_prevents_the_processes_and_a_run_without_a_terminal_ends_by_itself(tmp_path: Path) -> None:
     text = f"""{HERE}
 world.recipe(el.s10.PyRecipe.process(name="firmware", cmd="touch", args=["started"]))
@@ -284,6 +286,7 @@ print("ended", flush=True)
 """
 
 
+@pytest.mark.nightly
 def test_a_signal_that_hits_a_finalizer_is_not_lost(tmp_path: Path) -> None:
     process = started(tmp_path, HERE + FINALIZER)
     with process:

@@ -45,6 +45,7 @@ def test_the_rocket_flies_as_high_as_its_equations_say() -> None:
     assert propellant == pytest.approx(0.0, abs=1e-5)
 
 
+@pytest.mark.nightly
 def test_the_middle_axis_flips() -> None:
     """Rotation about the middle axis is unstable (Euler); the energy is the work of the motor."""
     of = script("spinning_cuboid")
@@ -63,6 +64,7 @@ def test_the_middle_axis_flips() -> None:
     assert np.abs(y).max() <= 1.0
 
 
+@pytest.mark.nightly
 def test_the_filter_finds_height_and_climb() -> None:
     of = script("kalman_filter")
     run = of["world"].build(of["system"], sim_time_step=of["STEP"])

@@ -185,6 +185,7 @@ def test_code_is_compiled_anew_when_a_file_it_is_made_of_changes(tmp_path: Path,
         assert ran.stdout.split() == [str(answer), str(answer), "0" if compiled else "1"], ran.stderr
 
 
+@pytest.mark.nightly
 def test_what_the_compiler_needs_is_loaded_where_a_kernel_is_compiled_alone(tmp_path: Path) -> None:
     """And scipy by kernels that use linear algebra alone, compiled or kept. To compile, numba loads its typed dict.
 

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import zlib
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import lz4.frame
 import pytest
 import zstandard
 from bag_files import mcap_bytes, samples
+from nightly import only
 
 from sim_node.cli.main import main
 from sim_node.recording.bag import BagError
@@ -90,8 +92,7 @@ def run_limited(*words: str | Path) -> tuple[int, str, int]:
     return process.returncode, "".join(output), int(peak)
 
 
-@pytest.mark.parametrize("kind", ["zstd", "lz4"])
-@pytest.mark.parametrize("stated", [100, 200_000_000, ZEROS, 2**40])
+@pytest.mark.parametrize(("kind", "stated"), only(product(("zstd", "lz4"), (100, 200_000_000, ZEROS, 2**40)), 0, 3, 5))
 def test_a_chunk_that_lies_is_named_and_skipped(kind: str, stated: int, tmp_path: Path) -> None:
     path = with_chunk(tmp_path / "lies.mcap", chunk(kind, packed_zeros(kind), stated))
     code, output, peak = run_limited("info", path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import pytest
 from _pytest.mark.structures import ParameterSet
@@ -16,3 +17,15 @@ def rows(values: Iterable[str], usual: Collection[str]) -> list[ParameterSet]:
     found = list(values)
     assert set(usual) <= set(found), set(usual) - set(found)
     return [pytest.param(value, marks=() if value in usual else pytest.mark.nightly, id=value) for value in found]
+
+
+def only(values: Iterable[Any], *places: int) -> list[ParameterSet]:
+    """Return a parameter for each value, of which `make test` runs those at some places."""
+    found = list(values)
+    assert max(places) < len(found)
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=() if place in places else pytest.mark.nightly
+        )
+        for place, value in enumerate(found)
+    ]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from faulty_doors import BAD, opened
+from nightly import only
 
 from stress import runner
 from stress.__main__ import main
@@ -54,7 +55,7 @@ def test_growth_is_found(tmp_path: Path) -> None:
     assert [find.place for find in outcome.finds] == ["growth"]
 
 
-@pytest.mark.parametrize("name", ["dies", "waits"])
+@pytest.mark.parametrize("name", only(["dies", "waits"], 0))
 def test_what_ends_or_stops_a_process_is_found_and_the_rest_is_fed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,11 +12,13 @@ import sys
 import termios
 import time
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import psutil
 import pytest
 from in_process import exit_code
+from nightly import only
 from processes import EXECUTABLE, SIM_NODE, Program, handles, program, sim_node
 from waiting import PATIENCE, until, until_ended
 
@@ -225,7 +227,7 @@ def test_parameters_of_the_bridge_beside_a_simulation_are_known(capfd: pytest.Ca
     assert "waiting for autopilot" not in error
 
 
-@pytest.mark.parametrize("node", ["simulation", "bridge", "replay"])
+@pytest.mark.parametrize("node", only(["simulation", "bridge", "replay"], 1))
 @pytest.mark.usefixtures("ros_domain")
 def test_a_node_takes_parameters_alone(node: str, capfd: pytest.CaptureFixture[str]) -> None:
     command = str(Path(__file__).parents[2] / "scripts" / node)
@@ -270,8 +272,9 @@ STUBBORN = (
 
 
 @pytest.mark.usefixtures("ros_domain")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("way", ["--no-ros", "--ros-args"])
+@pytest.mark.parametrize(
+    ("way", "number"), only(product(("--no-ros", "--ros-args"), (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)), 0, 5)
+)
 def test_the_programs_of_a_world_end_with_it(tmp_path: Path, number: int, way: str) -> None:
     """Also one that does not heed SIGTERM, which gets its 2 s first, and whatever ends sim_node itself."""
     world, log = tmp_path / "yard.yaml", tmp_path / "log.txt"

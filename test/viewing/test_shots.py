@@ -60,6 +60,7 @@ def test_a_ball_is_where_the_pinhole_has_it(place: tuple[float, float, float]) -
     np.testing.assert_allclose(middle(red(picture(World("w", bodies=(ball(*place),))))), pinhole(*place), atol=1.0)
 
 
+@pytest.mark.nightly
 def test_a_scaled_box_is_as_large_as_its_scale_makes_it() -> None:
     """Its front face, 1 m wide and 0.5 m high, is 5.9 m from the camera."""
     cube = Geometry("box", np.full(3, 0.2), colour=RED)
@@ -69,6 +70,7 @@ def test_a_scaled_box_is_as_large_as_its_scale_makes_it() -> None:
     assert abs(np.ptp(rows) + 1 - FOCAL * 0.5 / 5.9) < 2.0
 
 
+@pytest.mark.nightly
 def test_a_ball_is_as_large_as_the_pinhole_has_it() -> None:
     """On the axis, a radius r at distance d spans the angle asin(r / d) to each side."""
     mask = red(picture(World("w", bodies=(ball(0.0, 0.0, 2.0),))))
@@ -153,6 +155,7 @@ def test_frames_are_axes_in_the_colours_of_rviz() -> None:
     assert abs(blue_at[0] - origin[0]) < 2
 
 
+@pytest.mark.nightly
 def test_names_stand_beside_their_frames() -> None:
     """Ink to the right of and below the origin, and none where no name is asked for."""
     world = World("w", frames=(StaticFrame("here", "map", np.array([0, 0.5, 2, *LEVEL])),), bodies=(ball(0, 3, 1),))
@@ -163,6 +166,7 @@ def test_names_stand_beside_their_frames() -> None:
         assert (image.max(axis=-1) < 60).sum() >= least
 
 
+@pytest.mark.nightly
 def test_a_trail_is_where_the_frame_has_been() -> None:
     """A frame went from y = -2 to y = 1 at z = 2; the trail is level there, and ends where it is."""
     moving = Motion("base", "map", np.array([0, 4_000_000_000]), np.array([[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]]))

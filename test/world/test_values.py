@@ -88,7 +88,7 @@ def test_the_same_path_gives_the_same_number() -> None:
     assert {path: world_of("buoys").at(path) for path in numbers_in("buoys")} == numbers_in("buoys")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(st.data())
 def test_exactly_one_number_changes(data: st.DataObject) -> None:
     """All others are what they were: to the last bit, wherever they are."""

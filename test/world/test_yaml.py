@@ -113,6 +113,7 @@ def test_names_in_any_script(read: Callable[..., World]) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_ten_megabytes_are_fine(write: Callable[..., Path]) -> None:
     """A recorded motion: 40,000 keyframes in flow style, with all digits."""
     turn = "0.0000000000000000, 0.0000000000000000, 0.5000000000000000, 0.8660254037844386"
