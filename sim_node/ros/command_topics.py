@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_node.messages.sensor_topics import topic_of
 from sim_node.messages.signal_sink import signal_topic
 from sim_node.messages.topic import SENSOR_DATA, Qos
+from sim_node.ros.commanders import Commanders
 from sim_node.simulation.commander import checked_attitude, checked_thrust
 from sim_node.simulation.joint_setpoints import JointSetpoint, setpoints_of
 from sim_node.simulation.latest_commands import CommandRefused
@@ -20,9 +21,6 @@ from sim_node.world import JointCommands, World
 from sim_node.world.bases import Base
 from sim_node.world.bounds import fault
 from sim_node.world.signals import NamedSignal
-
-if TYPE_CHECKING:
-    from sim_node.ros.commands import CommandSink
 
 # None of a few commands may be lost. Setpoints are streams, for which publishers may be best effort or reliable.
 ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA
@@ -45,146 +43,146 @@ class CommandTopic(NamedTuple):
 
     type: str
     qos: Qos
-    targets: Callable[[CommandSink, World], Iterable[Target]]
-    convert: Callable[[CommandSink, Any, Any], Any]
-    act: Callable[[CommandSink, Any, Any], object]
+    targets: Callable[[Commanders, World], Iterable[Target]]
+    convert: Callable[[Commanders, Any, Any], Any]
+    act: Callable[[Commanders, Any, Any], object]
 
 
-def _joint_groups(sink: CommandSink, world: World) -> Iterator[Target]:
+def _joint_groups(to: Commanders, world: World) -> Iterator[Target]:
     for group in world.of(JointCommands):
         if "joint_state" in group.accept:
-            yield (f"{sink.prefix}{group.name}/joint_commands".lstrip("/"), group.name, group.timeout)
+            yield (f"{to.prefix}{group.name}/joint_commands".lstrip("/"), group.name, group.timeout)
 
 
-def _joints(kind: str, name: str, sink: CommandSink, world: World) -> Iterator[Target]:
+def _joints(kind: str, name: str, to: Commanders, world: World) -> Iterator[Target]:
     for group in world.of(JointCommands):
-        for joint, kinds in sink.joints.groups.get(group.name, {}).items() if "float64" in group.accept else ():
+        for joint, kinds in to.joints.groups.get(group.name, {}).items() if "float64" in group.accept else ():
             if kind in kinds:
-                yield (topic_of(sink.prefix + joint, name), (group.name, joint, kind), group.timeout)
+                yield (topic_of(to.prefix + joint, name), (group.name, joint, kind), group.timeout)
 
 
-def _bodies(sink: CommandSink, world: World) -> Iterator[Target]:
+def _bodies(to: Commanders, world: World) -> Iterator[Target]:
     for each in world.body_commands:
-        yield (topic_of(sink.prefix + each.body, "wrench"), each.body, each.duration)
+        yield (topic_of(to.prefix + each.body, "wrench"), each.body, each.duration)
 
 
-def _multirotors(kind: str, name: str, sink: CommandSink, world: World) -> Iterator[Target]:
+def _multirotors(kind: str, name: str, to: Commanders, world: World) -> Iterator[Target]:
     for each in world.vehicle_commands:
         if kind in each.accept:
-            yield (topic_of(sink.prefix + each.vehicle, name), each.vehicle, each.timeout)
+            yield (topic_of(to.prefix + each.vehicle, name), each.vehicle, each.timeout)
 
 
-def _bases(kind: str, name: str, sink: CommandSink, world: World) -> Iterator[Target]:
+def _bases(kind: str, name: str, to: Commanders, world: World) -> Iterator[Target]:
     for base in world.of(Base):
         if base.cmd_vel == kind:
-            yield (topic_of(sink.prefix + base.name, name), base, base.timeout)
+            yield (topic_of(to.prefix + base.name, name), base, base.timeout)
 
 
-def _inputs(sink: CommandSink, world: World) -> Iterator[Target]:
+def _inputs(to: Commanders, world: World) -> Iterator[Target]:
     for signal in world.of(NamedSignal):
         if signal.input:
-            yield (signal_topic(signal, sink.prefix), signal.name, 0.0)
+            yield (signal_topic(signal, to.prefix), signal.name, 0.0)
 
 
-def _data(sink: CommandSink, part: Any, message: Any) -> Any:
+def _data(to: Commanders, part: Any, message: Any) -> Any:
     return message.data
 
 
-def _joint_state(sink: CommandSink, group: str, message: Any) -> list[JointSetpoint]:
+def _joint_state(to: Commanders, group: str, message: Any) -> list[JointSetpoint]:
     given = {"position": message.position, "velocity": message.velocity, "effort": message.effort}
-    return setpoints_of(sink.joints.groups.get(group, {}), message.name, given)
+    return setpoints_of(to.joints.groups.get(group, {}), message.name, given)
 
 
-def _setpoint(sink: CommandSink, part: tuple[str, str, str], message: Any) -> list[JointSetpoint]:
+def _setpoint(to: Commanders, part: tuple[str, str, str], message: Any) -> list[JointSetpoint]:
     group, joint, kind = part
-    return setpoints_of(sink.joints.groups.get(group, {}), [joint], {kind: [message.data]})
+    return setpoints_of(to.joints.groups.get(group, {}), [joint], {kind: [message.data]})
 
 
-def _wrench(sink: CommandSink, body: str, message: Any) -> tuple[str, FloatArray]:
+def _wrench(to: Commanders, body: str, message: Any) -> tuple[str, FloatArray]:
     force, torque = message.wrench.force, message.wrench.torque
-    return _frame(sink, message), np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+    return _frame(to, message), np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
 
 
-def _attitude(sink: CommandSink, vehicle: str, message: Any) -> FloatArray:
-    frame, fixed = _frame(sink, message), sink.loop.simulation.world.fixed_frame
+def _attitude(to: Commanders, vehicle: str, message: Any) -> FloatArray:
+    frame, fixed = _frame(to, message), to.loop.simulation.world.fixed_frame
     if frame not in ("", fixed):
         raise CommandRefused(f"the frame is {shown(frame)}; an attitude is in the fixed frame {fixed}")
     q = message.pose.orientation
     return checked_attitude(np.array([q.x, q.y, q.z, q.w]))
 
 
-def _frame(sink: CommandSink, message: Any) -> str:
+def _frame(to: Commanders, message: Any) -> str:
     """Return the name in the world of a message's frame."""
     name: str = message.header.frame_id
-    return name if name in sink.loop.simulation.frames.names else name.removeprefix(sink.prefix)
+    return name if name in to.loop.simulation.frames.names else name.removeprefix(to.prefix)
 
 
-def _twist(sink: CommandSink, base: Base, message: Any) -> tuple[float, float, float]:
+def _twist(to: Commanders, base: Base, message: Any) -> tuple[float, float, float]:
     command = message.linear.x, message.linear.y, message.angular.z
     if wrong := fault("cmd_vel", command):
         raise CommandRefused(f"the twist {list(command)} {wrong}")
     return command
 
 
-def _stamped_twist(sink: CommandSink, base: Base, message: Any) -> tuple[float, float, float]:
-    frame, allowed = message.header.frame_id, ("", base.body, sink.prefix + base.body)
+def _stamped_twist(to: Commanders, base: Base, message: Any) -> tuple[float, float, float]:
+    frame, allowed = message.header.frame_id, ("", base.body, to.prefix + base.body)
     if frame not in allowed:
         raise CommandRefused(f"the frame is {shown(frame)}; a twist is along the axes of {allowed[-1]}")
-    return _twist(sink, base, message.twist)
+    return _twist(to, base, message.twist)
 
 
-def _post(sink: CommandSink, part: Any, setpoints: list[JointSetpoint]) -> None:
-    sink.joints.post(setpoints)
+def _post(to: Commanders, part: Any, setpoints: list[JointSetpoint]) -> None:
+    to.joints.post(setpoints)
 
 
-def _push(sink: CommandSink, body: str, command: tuple[str, FloatArray]) -> None:
-    sink.bodies.push(body, *command)
+def _push(to: Commanders, body: str, command: tuple[str, FloatArray]) -> None:
+    to.bodies.push(body, *command)
 
 
-def _spin(sink: CommandSink, vehicle: str, speeds: Sequence[float]) -> None:
-    sink.bodies.spin(vehicle, np.array(speeds))
+def _spin(to: Commanders, vehicle: str, speeds: Sequence[float]) -> None:
+    to.bodies.spin(vehicle, np.array(speeds))
 
 
-def _turn(sink: CommandSink, vehicle: str, attitude: FloatArray) -> None:
-    sink.pair_of(vehicle).put_first(attitude, sink.loop.simulation.time_ns)
-    _fly(sink, vehicle)
+def _turn(to: Commanders, vehicle: str, attitude: FloatArray) -> None:
+    to.pair_of(vehicle).put_first(attitude, to.loop.simulation.time_ns)
+    _fly(to, vehicle)
 
 
-def _lift(sink: CommandSink, vehicle: str, thrust: float) -> None:
-    sink.pair_of(vehicle).put_second(checked_thrust(thrust), sink.loop.simulation.time_ns)
-    _fly(sink, vehicle)
+def _lift(to: Commanders, vehicle: str, thrust: float) -> None:
+    to.pair_of(vehicle).put_second(checked_thrust(thrust), to.loop.simulation.time_ns)
+    _fly(to, vehicle)
 
 
-def _fly(sink: CommandSink, vehicle: str) -> None:
+def _fly(to: Commanders, vehicle: str) -> None:
     """Follow the newest attitude with the newest thrust. Raises CommandRefused."""
     try:
-        attitude, thrust, age_s = sink.pair_of(vehicle).complete(sink.loop.simulation.time_ns)
+        attitude, thrust, age_s = to.pair_of(vehicle).complete(to.loop.simulation.time_ns)
     except ValueError as missing:
         raise CommandRefused(str(missing)) from None
-    sink.bodies.turn(vehicle, attitude, thrust, age_s)
+    to.bodies.turn(vehicle, attitude, thrust, age_s)
 
 
-def _drive(sink: CommandSink, base: Base, command: tuple[float, float, float]) -> None:
+def _drive(to: Commanders, base: Base, command: tuple[float, float, float]) -> None:
     def act() -> None:
-        handle = sink.loop.simulation.vehicles.get(base.name)
+        handle = to.loop.simulation.vehicles.get(base.name)
         if handle is not None:  # else a change has removed it
-            sink.trials.apply(base.name, max(map(abs, command)), partial(handle.cmd_vel, *command))
+            to.trials.apply(base.name, max(map(abs, command)), partial(handle.cmd_vel, *command))
 
-    sink.newest.put(f"base {base.name}", act)
+    to.newest.put(f"base {base.name}", act)
 
 
-def _set_signal(sink: CommandSink, name: str, value: float) -> None:
-    handle = sink.loop.simulation.signals.get(name)
+def _set_signal(to: Commanders, name: str, value: float) -> None:
+    handle = to.loop.simulation.signals.get(name)
     if handle is None:  # a change has removed it
         return
     if (wrong := handle.fault(value)) is not None:
         raise CommandRefused(wrong)
 
     def act() -> None:
-        if (now := sink.loop.simulation.signals.get(name)) is not None:
-            sink.trials.apply(f"the signal {name}", abs(value), lambda: setattr(now, "value", value))
+        if (now := to.loop.simulation.signals.get(name)) is not None:
+            to.trials.apply(f"the signal {name}", abs(value), lambda: setattr(now, "value", value))
 
-    sink.newest.put(f"signal {name}", act)
+    to.newest.put(f"signal {name}", act)
 
 
 _FLOAT, _FLOATS = "std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray"
