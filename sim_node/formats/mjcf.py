@@ -167,7 +167,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     """Expand includes, and read the files that elements refer to. Faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     _replace_blanks(root, file)
-    _name_plugins(root)
+    _name_plugins(root, file)
     compiler = {key: element.get(key) for element in root.all("compiler") for key in element.attributes}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
@@ -282,16 +282,20 @@ def _replace_blanks(root: Element, file: XmlFile) -> None:
                 attribute.text = renamed.get(attribute.text, attribute.text)
 
 
-def _name_plugins(root: Element) -> None:
+def _name_plugins(root: Element, file: XmlFile) -> None:
     """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model.
 
-    Those that are replicated have no names, since copies do not share what they have.
+    Those that are replicated are refused. Without a name MuJoCo loses them, and one with a name ends the process.
     """
     used = {element.get("name") for element in root.descendants()}
+    copied = (each for holder in root.descendants() if holder.tag == "replicate" for each in holder.descendants())
+    for plugin in {id(each): each for each in copied if each.tag == "plugin"}.values():
+        message = "MuJoCo cannot replicate a plug-in; write out what has it, or leave the plug-in out"
+        file.report.about(plugin.file).error(message, plugin.at, "replicate.plugin")
     stack = root.all("worldbody")
     while stack:
         holder = stack.pop()
-        stack += [child for child in holder.children if child.tag != "replicate"]
+        stack += holder.children
         for plugin in holder.children if holder.tag in ("body", "geom") else ():
             kind = plugin.attributes.get("plugin")
             if plugin.tag != "plugin" or kind is None or "instance" in plugin.attributes:

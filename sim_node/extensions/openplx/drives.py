@@ -115,8 +115,7 @@ class Drives:
         try:
             friction = friction_of(mate, name)
         except Ignored as reason:
-            mate.value(name).reported = True
-            self._tell(mate, f"{reason}; it is ignored")
+            self._ignore(mate.value(name), str(reason))
             return 0.0
         return 0.0 if isinstance(friction, tuple) else friction
 
