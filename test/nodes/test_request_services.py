@@ -134,7 +134,12 @@ def test_a_pause_does_not_wait_for_what_takes_long(node: SimulationNode) -> None
         return client.call_async(SetParametersAtomically.Request(parameters=parameters))
 
     building = change(verb="build", what="a town")
-    for asked in ({"verb": "resume"}, {"verb": "pause"}, {"verb": "step", "steps": 2}, {"verb": "reset", "scope": "all"}):
+    for asked in (
+        {"verb": "resume"},
+        {"verb": "pause"},
+        {"verb": "step", "steps": 2},
+        {"verb": "reset", "scope": "all"},
+    ):
         reply = change(**asked)
         executor.spin_until_future_complete(reply, timeout_sec=PATIENCE)
         assert reply.result().result.successful, asked
