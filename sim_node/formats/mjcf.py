@@ -148,12 +148,26 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
 
 
 def _mark_unused(root: Element, whole: tuple[str, ...]) -> None:
-    """Take back that parts of a model were read that only MuJoCo uses. whole: elements of which nothing is used."""
+    """Take back that parts of a model were read that only MuJoCo uses, and defaults of classes that nothing has.
+
+    whole: elements of which nothing is used.
+    """
     for element in root.descendants():
         element.read = element.tag not in whole
         for key in _WITHOUT_EFFECT.get(element.tag, ()):
             if key in element.attributes:
                 element.attributes[key].read = False
+    having = (each for each in root.descendants() if each.tag != "default")
+    classes = {
+        each.attributes[key].text for each in having for key in ("class", "childclass") if key in each.attributes
+    }
+    stack = [inner for outermost in root.all("default") for inner in outermost.children]
+    while stack:
+        block = stack.pop()
+        if block.tag == "default":
+            named = (each.attributes.get("class") for each in block.descendants() if each.tag == "default")
+            block.read = any(name is not None and name.text in classes for name in named)
+            stack += block.children
 
 
 def _options(spec: MjSpec) -> dict[str, Any]:

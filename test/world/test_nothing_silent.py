@@ -423,6 +423,19 @@ def test_parts_of_models_that_only_mujoco_uses_are_reported_where_they_are() -> 
     ]
 
 
+def test_defaults_of_classes_that_nothing_has_are_reported_where_they_are() -> None:
+    text = """<mujoco>
+  <default><geom density="500"/><default class="outer"><geom rgba="1 0 0 1"/>
+    <default class="inner"><joint damping="3"/></default></default>
+    <default class="other"><geom size="2"/><default class="its"><site size="3"/></default></default>
+  </default>
+  <worldbody><body name="a" childclass="inner"><joint/><geom size="0.1"/></body></worldbody>
+</mujoco>"""
+    with pytest.warns(match="<text>") as caught:
+        loads(text, ".xml")
+    assert [str(each.message) for each in caught] == ["<text>:4:5: default.default: has no effect here"]
+
+
 def test_actuators_with_several_controls_are_refused() -> None:
     body = '<worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>'
     assert (

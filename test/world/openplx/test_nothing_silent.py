@@ -106,6 +106,7 @@ NEEDS = {
     "Robotics.EndEffectors.SixDofSuctionCup": CUP + 'geometry.path: @"mesh.obj"',
     "Robotics.Robots.SixAxisSerialManipulator": ARM,
     "Vehicles.Suspensions.Connector": "up_vector: {0, 0, 1}\nforward_vector: {1, 0, 0}\nredirected_parent: one",
+    "Vehicles.Wheels.Actuator": "connector_1d: first.output",
     "Vehicles.Wheels.Rim": "radius: 0.2\nwidth: 0.1\ninertia.mass: 3",
     "Vehicles.Wheels.Tire": "outer_radius: 0.3\ninner_radius: 0.2\nwidth: 0.1\ninertia.mass: 3",
     "Vehicles.Tracks.RigidCylindricalRoadWheelBody": "geometry.radius: 0.2\ngeometry.height: 0.1\ninertia.mass: 3",
