@@ -42,8 +42,11 @@ def shown_chain(names: Sequence[str], limit: int = 10) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean NAME?` for the nearest known name, or an empty string."""
-    found = nearest(name, known)
+    """Return `; did you mean NAME?` for the nearest known name, or an empty string.
+
+    The name itself is no hint: it is known as well where what asks for it counts, such as a client of a service.
+    """
+    found = nearest(name, (each for each in known if each != name))
     return f"; did you mean {shown(found[0])}?" if found else ""
 
 

@@ -82,6 +82,8 @@ def test_what_is_suggested_is_near(name: str, known: list[str]) -> None:
         ("base_link", ["drone/odom", "drone/base_link"], "drone/base_link"),
         ("quad", ["orbit", "quadrotor"], "quadrotor"),
         ("tf", ["tf2", "clock"], "tf2"),
+        ("/nowhere/change", ["/nowhere/change", "/simulation/pause"], ""),
+        ("/nowhere/change", ["/nowhere/change", "/nowhre/change"], "/nowhre/change"),
     ],
 )
 def test_which_is_meant(typed: str, known: list[str], meant: str) -> None:

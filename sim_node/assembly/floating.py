@@ -28,6 +28,6 @@ def floating_parts(table: AssemblyTable) -> int:
 
 
 def _moving(table: AssemblyTable, carrier: int) -> int:
-    """Return the row of a connector's body, or 0 if it does not move in the world."""
+    """Return the row of a connector's body, or 0 if it is fixed in the world or moves by itself."""
     of = table.of[carrier] if carrier >= 0 else None
-    return carrier if isinstance(of, RigidBody) and not of.static else 0
+    return carrier if isinstance(of, RigidBody) and not of.held else 0

@@ -101,7 +101,7 @@ def _spanning_tree(
         return row
 
     for row, of in enumerate(assembly.table.of):
-        if isinstance(of, RigidBody) and of.static:
+        if isinstance(of, RigidBody) and of.held:
             group[find(row)] = find(roots[row])
     placed = set(assembly.tree)
 
@@ -127,16 +127,16 @@ def _spanning_tree(
 
 
 def _hanging(assembly: Assembly, tree: list[Link], roots: list[int]) -> dict[int, Hung]:
-    """Return the carrier of each body that a mate carries: first what is fixed in the world, then outwards."""
+    """Return the carrier of each body that a mate carries: first what is fixed or moves by itself, then outwards."""
     links_of: dict[int, list[Link]] = {}
     for link in tree:
         for row in link.carriers:
             links_of.setdefault(row, []).append(link)
     table = assembly.table
     fixed = [
-        row for row, of in enumerate(table.of) if table.parents[row] < 0 or (isinstance(of, RigidBody) and of.static)
+        row for row, of in enumerate(table.of) if table.parents[row] < 0 or (isinstance(of, RigidBody) and of.held)
     ]
-    floating = [row for row, of in enumerate(table.of) if isinstance(of, RigidBody) and not of.static]
+    floating = [row for row, of in enumerate(table.of) if isinstance(of, RigidBody) and not of.held]
     hangs: dict[int, Hung] = {}
     seen = set(fixed)
     floating.sort(key=lambda row: _massless(table.of[row]))  # type: ignore[arg-type]
@@ -161,7 +161,7 @@ def _standing(assembly: Assembly, hangs: dict[int, Hung]) -> set[int]:
     table = assembly.table
     standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
     for row, of in enumerate(table.of):
-        if isinstance(of, RigidBody) and (of.static or (row not in hangs and _massless(of))):
+        if isinstance(of, RigidBody) and not of.kinematic and (of.static or (row not in hangs and _massless(of))):
             standing.add(row)
     for row, hung in hangs.items():  # carriers before their loads
         if hung.on in standing and not table.mates[hung.link.mate].type.parts:
@@ -205,6 +205,7 @@ def _add_body(
             bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, **at))
         return
     mounting = floating(assembly, row, body) if hung is None else jointed(assembly, row, hung, roots)
+    mounting["kinematic"] = body.kinematic
     bodies.append(Body(name, geometry=geometry, inertial=inertial, **at, **mounting))
 
 
@@ -224,11 +225,13 @@ def _loop_closures(
 ) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
     """Return the constraints of the links beside the tree, without those within one rigid part.
 
+    Nor are there any between bodies that are fixed or move by themselves: such mates only place them.
+
     MuJoCo has no constraint that lets something slide. So the mate carries a slider, a body of hardly any mass, that is
     locked to the body: it is added to `bodies`.
     """
     table = assembly.table
-    rigid = [roots[row] if isinstance(of, RigidBody) and of.static else row for row, of in enumerate(table.of)]
+    rigid = [roots[row] if isinstance(of, RigidBody) and of.held else row for row, of in enumerate(table.of)]
 
     def part(row: int) -> int:
         while rigid[row] != row:
@@ -279,7 +282,7 @@ def _slider(assembly: Assembly, link: Link, roots: list[int], bodies: list[Body]
 
 def _moves(assembly: Assembly, row: int) -> bool:
     of = assembly.table.of[row]
-    return isinstance(of, RigidBody) and not of.static
+    return isinstance(of, RigidBody) and not of.held
 
 
 def _contact_exclusions(assembly: Assembly, links: list[Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:

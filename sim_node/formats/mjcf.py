@@ -148,12 +148,26 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
 
 
 def _mark_unused(root: Element, whole: tuple[str, ...]) -> None:
-    """Take back that parts of a model were read that only MuJoCo uses. whole: elements of which nothing is used."""
+    """Take back that parts of a model were read that only MuJoCo uses, and defaults of classes that nothing has.
+
+    whole: elements of which nothing is used.
+    """
     for element in root.descendants():
         element.read = element.tag not in whole
         for key in _WITHOUT_EFFECT.get(element.tag, ()):
             if key in element.attributes:
                 element.attributes[key].read = False
+    having = (each for each in root.descendants() if each.tag != "default")
+    classes = {
+        each.attributes[key].text for each in having for key in ("class", "childclass") if key in each.attributes
+    }
+    stack = [inner for outermost in root.all("default") for inner in outermost.children]
+    while stack:
+        block = stack.pop()
+        if block.tag == "default":
+            named = (each.attributes.get("class") for each in block.descendants() if each.tag == "default")
+            block.read = any(name is not None and name.text in classes for name in named)
+            stack += block.children
 
 
 def _options(spec: MjSpec) -> dict[str, Any]:
@@ -167,7 +181,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     """Expand includes, and read the files that elements refer to. Faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     _replace_blanks(root, file)
-    _name_plugins(root)
+    _name_plugins(root, file)
     compiler = {key: element.get(key) for element in root.all("compiler") for key in element.attributes}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
@@ -282,16 +296,20 @@ def _replace_blanks(root: Element, file: XmlFile) -> None:
                 attribute.text = renamed.get(attribute.text, attribute.text)
 
 
-def _name_plugins(root: Element) -> None:
+def _name_plugins(root: Element, file: XmlFile) -> None:
     """Give names to plug-ins that bodies and shapes configure: without one they are lost in a model within a model.
 
-    Those that are replicated have no names, since copies do not share what they have.
+    Those that are replicated are refused. Without a name MuJoCo loses them, and one with a name ends the process.
     """
     used = {element.get("name") for element in root.descendants()}
+    copied = (each for holder in root.descendants() if holder.tag == "replicate" for each in holder.descendants())
+    for plugin in {id(each): each for each in copied if each.tag == "plugin"}.values():
+        message = "MuJoCo cannot replicate a plug-in; write out what has it, or leave the plug-in out"
+        file.report.about(plugin.file).error(message, plugin.at, "replicate.plugin")
     stack = root.all("worldbody")
     while stack:
         holder = stack.pop()
-        stack += [child for child in holder.children if child.tag != "replicate"]
+        stack += holder.children
         for plugin in holder.children if holder.tag in ("body", "geom") else ():
             kind = plugin.attributes.get("plugin")
             if plugin.tag != "plugin" or kind is None or "instance" in plugin.attributes:

@@ -111,7 +111,11 @@ def read_urdf(file: XmlFile) -> World | None:
     for link in root.all("link"):
         meshes.read(link)
         textures.read(link)
-    carriers = mend_inertials(root, file.report, balance=file.balance_inertia)
+    balance = file.balance_inertia
+    if balance is None:
+        given = [each.get("balanceinertia") for part in root.all("mujoco") for each in part.all("compiler")]
+        balance = {"true": True, "false": False}.get(given[-1])
+    carriers = mend_inertials(root, file.report, balance=balance)
     for element in root.descendants():
         # MuJoCo gets no other files, such as meshes where URDF has none.
         named = element.attributes.get("filename")

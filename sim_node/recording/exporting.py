@@ -16,7 +16,7 @@ from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, is_message, plain
-from sim_node.recording.message_fields import TIME, ColumnTypes, column_type, leaves_of
+from sim_node.recording.message_fields import TIME, ColumnTypes, column_name, column_type, leaves_of
 
 # A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
 _MAX_COLUMNS = 64
@@ -43,7 +43,8 @@ class _Table(Protocol):
 def export_csv(bag: Bag, messages: Iterable[BagMessage], folder: Path, unreadable: Unreadable) -> list[Path]:
     """Write `folder`/TOPIC.csv for each topic that has messages, and return the paths. Memory is bounded.
 
-    The first column is time_ns, the time of recording; sequences have a column per element, as in ranges[0].
+    The first column is time_ns, the time of recording; sequences have a column per element, as in ranges[0]. A field
+    time_ns of the messages has the column time_ns_.
 
     Args:
         bag: The bag.
@@ -141,7 +142,8 @@ class _CsvTable:
         self._split: set[str] = set()
 
     def add(self, message: BagMessage, decoded: Any) -> None:
-        row: dict[str, Any] = {TIME: message.time_ns, **dict(self._cells(decoded))}
+        row: dict[str, Any] = {TIME: message.time_ns}
+        row.update((column_name(path), value) for path, value in self._cells(decoded))
         for column in row:
             self._columns.setdefault(column, len(self._columns))
         if not self._header_columns:
@@ -234,7 +236,8 @@ class _ParquetTable:
         types = ColumnTypes(lambda name: getattr(pa, "bool_" if name == "bool" else name)(), pa.struct, pa.list_)
         columns = {steps: column_type(decoder, found, types) for steps, found in leaves_of(decoder, decoder.topic.type)}
         self._steps = list(columns)
-        self._schema = pa.schema([(TIME, pa.int64()), *((".".join(steps), kind) for steps, kind in columns.items())])
+        named = ((column_name(".".join(steps)), kind) for steps, kind in columns.items())
+        self._schema = pa.schema([(TIME, pa.int64()), *named])
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
         self._times: list[int] = []
         self._values: list[list[Any]] = [[] for _ in columns]

@@ -13,6 +13,16 @@ from sim_node.text import did_you_mean
 Described = Any
 # The column of the recording time in tables of messages, ns.
 TIME = "time_ns"
+
+
+def column_name(path: str) -> str:
+    """Return the column of a field in tables of messages: its path, unless that is the column of the recording time.
+
+    No field of ROS 2 has a name that ends with an underscore, so that the column has no other's name.
+    """
+    return f"{path}_" if path == TIME else path
+
+
 _TEXTS = ("string", "wstring")
 # Types of ROS 2 that tables have under another name.
 _TABLE_NAMES = {"octet": "uint8", "char": "uint8", "byte": "uint8", "wstring": "string", "float128": "float64"}

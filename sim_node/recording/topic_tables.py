@@ -17,6 +17,7 @@ from sim_node.recording.message_fields import (
     TIME,
     ColumnTypes,
     Described,
+    column_name,
     column_type,
     leaves_of,
     row_type,
@@ -97,7 +98,8 @@ def _table(
         times.append(time_ns)
         for steps, column in zip(found, values, strict=True):
             column.append(reduce(getattr, steps, message))
-    return decoder, {".".join(steps): each for steps, each in found.items()}, times, values
+    named = {column_name(".".join(steps)): each for steps, each in found.items()}
+    return decoder, named, times, values
 
 
 def _array(found: Described, values: list[Any]) -> npt.NDArray[Any]:

@@ -199,6 +199,7 @@ class _Thread:
     def stop(self) -> None:
         """Stop the thread. Raises the exception that made it fail."""
         if self._thread.is_alive():
+            self._ended = lambda: None  # it does not end by itself
             self._bridge.stop()
             self._thread.join()
         if self._failure is not None:

@@ -55,6 +55,8 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool, name: str = "b
 class LaterBridges:
     """A sink that bridges the vehicles which changes of the world add, each by a node of its own.
 
+    The first bridge, of `bridges_for`, ends when all of its vehicles are gone.
+
     Args:
         node: The simulation, beside which they run.
         prefix: Goes before the names of frames.
@@ -64,14 +66,18 @@ class LaterBridges:
     def __init__(self, node: LoopNode, prefix: str, *, use_sim_time: bool) -> None:
         self._node, self._prefix, self._use_sim_time = node, prefix, use_sim_time
         self._orders = Orders(node)
-        self._flown: set[str] | None = None
-        self._running: dict[str, BridgeNode] = {}
+        # The instances of the vehicles that are bridged, with their names: all of them, and those of the first bridge.
+        self._flown: set[tuple[int, str]] | None = None
+        self._first: set[tuple[int, str]] = set()
+        self._running: dict[tuple[int, str], BridgeNode] = {}
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Begin to bridge what has been added, and end the bridges of what has been removed."""
-        was, now = self._flown, set(flown_by_builtin(world).values())
+        was, now = self._flown, set(flown_by_builtin(world).items())
         self._flown = now
-        if was is not None and was != now:
+        if was is None:
+            self._first = set(now)
+        elif was != now:
             self._orders.add(lambda: self._change(world, now - was, was - now))
 
     def write(self, snapshot: Snapshot) -> None:
@@ -85,19 +91,20 @@ class LaterBridges:
         for bridge in self._running.values():
             bridge.loop.stop()
 
-    def _change(self, world: World, added: Collection[str], removed: Collection[str]) -> None:
+    def _change(self, world: World, added: Collection[tuple[int, str]], removed: Collection[tuple[int, str]]) -> None:
         """Run in the executor's thread."""
         executor = self._node.executor
         assert executor is not None, "it calls this"
-        for name in self._running.keys() & removed:
-            bridge = self._running.pop(name)
-            bridge.loop.stop()
-            executor.remove_node(bridge)
-            self._node.beside = tuple(each for each in self._node.beside if each is not bridge)
-            bridge.destroy_node()
-        for instance, name in flown_by_builtin(world).items():
-            if name not in added:
-                continue
+        ended: list[LoopNode] = [self._running.pop(each) for each in self._running.keys() & removed]
+        if self._first and self._first.issubset(removed):
+            ended += [each for each in self._node.beside if each not in {*self._running.values(), *ended}]
+        self._first.difference_update(removed)
+        for each in ended:
+            each.loop.stop()
+            executor.remove_node(each)
+            self._node.beside = tuple(other for other in self._node.beside if other is not each)
+            each.destroy_node()
+        for instance, name in sorted(added):
             parts = {kind: tuple(each for each in world.parts.get(kind, ()) if each.name == name) for kind in VEHICLES}
             alone = replace(world, **parts)
             try:
@@ -105,7 +112,7 @@ class LaterBridges:
             except (ParameterFault, PortInUse) as fault:
                 self._node.get_logger().error(f"{name} is not bridged: {fault}")
                 continue
-            self._running[name] = bridge
+            self._running[instance, name] = bridge
             self._node.beside = (*self._node.beside, bridge)
             executor.add_node(bridge)
             bridge.loop.start(ended=lambda: None)

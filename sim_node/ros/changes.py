@@ -21,27 +21,30 @@ from sim_node.ros.tool_graph import NotThere, ToolGraph
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Refused
-from sim_node.simulation.requests import carry_out
+from sim_node.simulation.requests import REQUESTS, carry_out
 from sim_node.text import MAX_LINE, shown
 from sim_node.world.problems import WorldError
 
 SERVICE = "change"
 
 
-def serve_changes(node: Node, context: RequestContext, preparing: Preparing) -> None:
+def serve_changes(node: Node, context: RequestContext, preparing: Preparing, at_once: Preparing) -> None:
     """Offer ~/change.
 
     Args:
         node: Whose service it is.
         context: What requests act on.
-        preparing: Where they are carried out.
+        preparing: Where requests are carried out that may read files, or change the structure of the world.
+        at_once: Where those are that do neither, which must not wait for the others: pause, resume, step, reset.
     """
 
     async def serve(request: Any, response: Any) -> Any:
         try:
             values = {each.name: Parameter.from_parameter_msg(each).value for each in request.parameters}
             verb = str(values.pop("verb", ""))
-            text = await preparing.run(lambda: carry_out(context, verb, values))
+            known = REQUESTS.get(verb)
+            where = at_once if known is not None and known.is_bare else preparing
+            text = await where.run(lambda: carry_out(context, verb, values))
             response.result.successful = True
         except (Rejected, Refused, WorldError, ValueError, KeyError) as error:
             text = str(error.args[0] if isinstance(error, KeyError) and error.args else error)

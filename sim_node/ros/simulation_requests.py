@@ -52,13 +52,15 @@ class SimulationRequests:
             return Requests(**vars(context), stamp=stamp, offered=set(), wake=wake, preparing=preparing)
 
         self._preparing = preparing = Preparing(node)
+        self._at_once = Preparing(node)
         bare = {name: partial(carry_out, context, name, {}) for name, each in REQUESTS.items() if each.is_bare}
         serve(node, loop, bare)
-        serve_changes(node, context, preparing)
+        serve_changes(node, context, preparing, self._at_once)
         self.interfaces: SimulationInterfaces | None = serve_simulation_interfaces(node, requests, prefix)
 
     def close(self) -> None:
-        """Wait for the request under way; those after it get no answer."""
+        """Wait for the requests under way; those after them get no answer."""
         self._preparing.close()
+        self._at_once.close()
         if self.interfaces is not None:
             self.interfaces.close()

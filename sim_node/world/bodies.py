@@ -188,6 +188,9 @@ class Body:
     stop: Stop | None = given(PartOf(Stop), "The springs at the limits; hard if not given", default=None)
     friction_loss: FloatArray | None = given(PerDof(0.0), "Dry friction", "N or N m", default=None)
     mimic: Mimic | None = given(PartOf(Mimic), "The joint that this one follows, or None", default=None)
+    kinematic: bool = given(
+        Flag(), "Whether it keeps its velocity whatever acts on it, on a free joint", default=False, omit=True
+    )
     scale: FloatArray | None = given(None, "Scale (3,) of the shapes of a frozen body", default=None)
     draws_axes: bool = given(None, "Whether `axes` were drawn, so that randomised worlds have others", default=False)
     place: Place = place_of("name", default=NO_PLACE)
@@ -222,6 +225,12 @@ class Body:
         else:
             faults = (fault for shape in self.geometry if (fault := shape.scale_fault(self.scale)))
             yield from (("pose", fault) for fault in faults)
+
+    @rule
+    def moves_by_itself(self) -> Iterator[Fault]:
+        """Yield that a kinematic body is not on a free joint."""
+        if self.kinematic and self.joint != "free":
+            yield "kinematic", f"only a body on a free joint keeps its velocity by itself; its joint is {self.joint}"
 
     @rule
     def moves_within_limits(self) -> Iterator[Fault]:

@@ -112,7 +112,7 @@ def _mass_problems(world: World) -> Iterator[Problem]:
             carrying.add(above)
             above = parents[above]
     for body in world.bodies:
-        if body.type.parts and body.name not in carrying:
+        if body.type.parts and body.name not in carrying and not body.kinematic:
             yield _of(body, "mass", "a moving body needs a mass; give its geometry a mass, or the body an inertial")
         armature = world.physics.armature + (0.0 if body.armature is None else min(body.armature.tolist(), default=0.0))
         if body.type.redundant and armature <= 0.0:

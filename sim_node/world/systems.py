@@ -143,6 +143,9 @@ class RigidBody:
     )
     inertia: FloatArray | None = given(Inertia(), "Inertia about the centre of mass, kg m^2", default=None)
     static: bool = given(Flag(), "Whether it is fixed in its system", default=False)
+    kinematic: bool = given(
+        Flag(), "Whether it keeps its initial velocity whatever acts on it, mates too", default=False, omit=True
+    )
     speed: FloatArray | None = given(
         Vector(6),
         "Linear and angular velocity at the start in the axes of its owner, if no mate carries it",
@@ -150,6 +153,11 @@ class RigidBody:
         default=None,
     )
     place: Place = place_of(default=NO_PLACE)
+
+    @property
+    def held(self) -> bool:
+        """Whether no mate moves it: it is fixed, or moves by itself."""
+        return self.static or self.kinematic
 
     @staticmethod
     def _derive(found: dict[str, Any], table: Table) -> None:

@@ -17,6 +17,7 @@ from running import running
 
 from sim_node.mavlink.codec import Message
 from sim_node.mavlink.mission import Clear, Download, Upload, as_json, read_plan
+from sim_node.mavlink.mission.items import KINDS
 from sim_node.mavlink.mission.plan import as_messages, from_messages
 from sim_node.mavlink.telemetry import Home
 from sim_node.mavlink.transaction import Outgoing
@@ -216,14 +217,16 @@ def test_an_autopilot_that_does_not_answer_is_given_up_on() -> None:
 
 def test_every_token_of_a_mission_counts_or_is_refused() -> None:
     """Names, words and numbers of the project's own format: another one is another mission, or a fault."""
-    tokens = list(re.finditer(r"[A-Za-z_]+|-?[\d.]+", SURVEY))
-    assert len(tokens) > 40
-    before = as_messages(read_plan(SURVEY, "m"), AT, PX4)
+    survey = f"{SURVEY}  - {{type: return}}\n"
+    tokens = list(re.finditer(r"[A-Za-z_]+|-?[\d.]+", survey))
+    known = {*KINDS, *(key for each in KINDS.values() for key in each.keys)}
+    assert known <= {found[0] for found in tokens}, "every kind of item, with all of its keys"
+    before = as_messages(read_plan(survey, "m"), AT, PX4)
     silent = []
     for found in tokens:
         other = f"{float(found[0]) + 1.5:g}" if found[0][0] in "-.0123456789" else f"{found[0]}q"
         try:
-            plan = read_plan(SURVEY[: found.start()] + other + SURVEY[found.end() :], "m")
+            plan = read_plan(survey[: found.start()] + other + survey[found.end() :], "m")
         except WorldError:
             continue
         # Heights of takeoff are in z, which is compared with NaN beside it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
+from waiting import PATIENCE
 
 from sim_node import loads
 from sim_node.ros.simulation import SimulationNode
@@ -40,11 +42,26 @@ def mark(context: RequestContext, /, what: Words, *, at: Pose | None = None, siz
     return f"{what} at {at} of {size:g} m"
 
 
+GO = threading.Event()
+
+
+def build(context: RequestContext, /, what: str) -> str:
+    """Take as long as a large world.
+
+    Args:
+        context: The run.
+        what: A name.
+    """
+    assert GO.wait(PATIENCE)
+    return f"built {what}"
+
+
 @pytest.fixture
 def node(ros_domain: int) -> Iterator[SimulationNode]:
     with REQUESTS.extended({}):
         request("count")(count)
         request("mark")(mark)
+        request("build")(build)
         rclpy.init()
         node = SimulationNode(loads(WORLD), {"start_paused": True, "simulation_interfaces": ""})
         yield node
@@ -103,4 +120,31 @@ def test_requests_are_services(node: SimulationNode) -> None:
     assert triggered("unload") == (True, "unloaded the world")
     assert triggered("reset") == (False, "there is no world; load one first")
     assert change(verb="load", text=WORLD) == (True, "loaded w")
+    executor.shutdown()
+
+
+def test_a_pause_does_not_wait_for_what_takes_long(node: SimulationNode) -> None:
+    node.loop.start()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    client = node.create_client(SetParametersAtomically, "/simulation/change")
+
+    def change(**values: object) -> Any:
+        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        return client.call_async(SetParametersAtomically.Request(parameters=parameters))
+
+    building = change(verb="build", what="a town")
+    for asked in (
+        {"verb": "resume"},
+        {"verb": "pause"},
+        {"verb": "step", "steps": 2},
+        {"verb": "reset", "scope": "all"},
+    ):
+        reply = change(**asked)
+        executor.spin_until_future_complete(reply, timeout_sec=PATIENCE)
+        assert reply.result().result.successful, asked
+    assert not building.done()
+    GO.set()
+    executor.spin_until_future_complete(building, timeout_sec=PATIENCE)
+    assert building.result().result.reason == "built a town"
     executor.shutdown()

@@ -15,7 +15,7 @@ from robot_bag import RATE, header, make, robot, text, tf, transform, write
 
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording import BagError, open_bag
-from sim_node.recording.exporting import export_parquet
+from sim_node.recording.exporting import export_csv, export_parquet
 
 TIMES = [i * 10**9 // RATE for i in range(RATE + 1)]
 
@@ -107,3 +107,30 @@ def test_a_name_instead_of_a_list_of_names_is_an_error(tmp_path: Path) -> None:
         pytest.raises(TypeError, match=r"read\('/status/more'\) decodes the messages"),
     ):
         bag.messages("/status/more")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_field_that_is_called_as_the_time_of_recording_is_has_a_column_of_its_own(
+    suffix: str, tmp_path: Path
+) -> None:
+    """The time that a message tells is not the time at which it was recorded."""
+    told, recorded = [7, 8], [100, 200]
+    with (tmp_path / "bag.mcap").open("wb") as file:
+        writer = Writer(file)
+        writer.start("ros2")
+        schema = writer.register_schema("my_msgs/msg/Tick", "ros2msg", b"int64 time_ns\nfloat64 value")
+        channel = writer.register_channel("/tick", "cdr", schema)
+        for time_ns, at in zip(told, recorded, strict=True):
+            data = b"\0\1\0\0" + time_ns.to_bytes(8, "little") + np.float64(0.5).tobytes()
+            writer.add_message(channel, log_time=at, data=data, publish_time=at)
+        writer.finish()
+    with open_bag(tmp_path / "bag.mcap") as bag:
+        columns, frame = bag.columns("/tick"), bag.frame("/tick")
+        export = export_csv if suffix == ".csv" else export_parquet
+        (path,) = export(bag, bag.messages(), tmp_path / "out", Unreadable(pytest.fail))
+    table = pl.read_csv(path) if suffix == ".csv" else pl.read_parquet(path)
+    for found in (frame, table):
+        assert found.columns == list(columns) == ["time_ns", "time_ns_", "value"]
+        assert found["time_ns"].to_list() == recorded
+        assert found["time_ns_"].to_list() == told
+    assert (columns["time_ns"].tolist(), columns["time_ns_"].tolist()) == (recorded, told)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from sim_node.viewing.schematic import read_schematic
+from sim_node.viewing.schematic.objects import _WITHOUT_EFFECT, DRAWN
+from sim_node.viewing.schematic.reader import _VIEWPORT, _VIEWPORT_WITHOUT_EFFECT, NOT_DRAWN, PANELS
 from sim_node.world import WorldError
 
 # Every node and property that schematics may have, and what Elodin's editor has besides.
@@ -112,6 +114,22 @@ def test_every_token_of_a_schematic_counts_or_is_reported(tmp_path: Path) -> Non
         if after == before and not is_told(offset, told):
             silent.append(f"line {TEXT[:offset].count(chr(10)) + 1}: {TEXT[offset : offset + 12]}")
     assert silent == []
+
+
+def test_the_schematic_has_all_that_is_read() -> None:
+    assert {*PANELS, *DRAWN, *_VIEWPORT, "object_3d"} <= set(TOKEN.findall(TEXT))
+
+
+def test_whatever_only_elodins_editor_shows_is_reported() -> None:
+    for name in NOT_DRAWN:
+        note = f"s.kdl:1:1: {name}: has no effect here"
+        assert read_schematic(f'{name} "x" size=2 {{ deep 1; }}', "s.kdl").notes == (note,)
+    for name in _VIEWPORT_WITHOUT_EFFECT:
+        note = f"s.kdl:1:10: viewport.{name}: has no effect here"
+        assert read_schematic(f"viewport {name}=2", "s.kdl").notes == (note,)
+    for name in _WITHOUT_EFFECT:
+        note = f"s.kdl:1:34: object_3d.{name}: has no effect here"
+        assert read_schematic(f"object_3d a.b {{ sphere radius=1; {name} x=1; }}", "s.kdl").notes == (note,)
 
 
 def is_told(offset: int, told: set[tuple[int, int]]) -> bool:

@@ -307,6 +307,28 @@ def test_an_include_does_not_lead_out_nor_in_circles(write: Callable[..., Path])
     assert "m.xml:2:10: include.file: m.xml is already included" in faults("m.xml")
 
 
+CABLE = '<plugin plugin="mujoco.elasticity.cable">{}</plugin>'
+
+
+@pytest.mark.parametrize(
+    ("extension", "plugin"),
+    [(CABLE.format(""), CABLE.format('<config key="twist" value="1"/>')),
+     (CABLE.format('<instance name="i"/>'), '<plugin instance="i"/>')],
+    ids=["lost by MuJoCo", "ends the process"],
+)  # fmt: skip
+def test_replicated_plugins_are_refused(write: Callable[..., Path], extension: str, plugin: str) -> None:
+    """Of MuJoCo 3.17: "Invalid model: body_plugin out of bounds", and a segmentation fault of MjModel.from_xml_path."""
+    body = f'<body><freejoint/><geom size="0.1"/>{plugin}</body>'
+    text = f"""<mujoco><extension>{extension}</extension><worldbody>
+<replicate count="2" offset="0 1 0"><replicate count="2" offset="1 0 0">
+{body}</replicate></replicate></worldbody></mujoco>"""
+    with pytest.raises(WorldError) as refused:
+        load(write(text, "cable.xml"))
+    place = f"{write(text, 'cable.xml')}:3:{body.index(plugin) + 1}"
+    assert str(refused.value).startswith(f"{place}: replicate.plugin: MuJoCo cannot replicate a plug-in; ")
+    assert len(refused.value.problems) == 1
+
+
 def test_entity_bombs_are_refused(write: Callable[..., Path]) -> None:
     write('<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY c "&a;&a;">]>\n<mujoco model="&c;"/>', "m.xml")
     assert "document types and entities are not allowed" in faults("m.xml")

@@ -221,7 +221,9 @@ def test_whatever_mujoco_knows_counts_or_is_reported(section: str, path: Path) -
     assert [f"{'/'.join(each.path)} {each.key}={each.value}" for each in lost] == []
 
 
-# The elements of URDF and their attributes: xsd/urdf.xsd of urdfdom, and capsules, which are newer.
+# The elements of URDF and their attributes: xsd/urdf.xsd of urdfdom (14f6db1), and capsules and limits that are newer.
+# Then MuJoCo's extension (balanceinertia is tried in test_urdf_lenient.py), what is read of Gazebo's, and sensors, which
+# only URDF's wiki has.
 _POSE, _NAME = "xyz rpy quat_xyzw", "name"
 URDF_ELEMENTS: dict[str, str] = {
     "robot": "name version",
@@ -255,7 +257,7 @@ URDF_ELEMENTS: dict[str, str] = {
     "robot/joint/axis": "xyz",
     "robot/joint/calibration": "reference_position rising falling",
     "robot/joint/dynamics": "damping friction",
-    "robot/joint/limit": "lower upper effort velocity",
+    "robot/joint/limit": "lower upper effort velocity acceleration deceleration jerk",
     "robot/joint/safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity",
     "robot/joint/mimic": "joint multiplier offset",
     "robot/transmission": "name type",
@@ -267,9 +269,20 @@ URDF_ELEMENTS: dict[str, str] = {
     "robot/transmission/passive_joint": _NAME,
     "robot/transmission/actuator": _NAME,
     "robot/transmission/joint": _NAME,
+    "robot/transmission/use_simulated_gripper_joint": "",
+    "robot/transmission/mechanicalReduction": "",
+    "robot/mujoco/compiler": "boundmass boundinertia",
+    "robot/gazebo": "reference",
+    "robot/gazebo/static": "",
+    "robot/sensor": "name update_rate",
+    "robot/sensor/parent": "link",
+    "robot/sensor/origin": "xyz rpy",
+    "robot/sensor/camera/image": "width height format hfov near far",
+    **{f"robot/sensor/ray/{axis}": "samples resolution min_angle max_angle" for axis in ("horizontal", "vertical")},
 }
 # A robot in which all of them count; the words in braces are those of the joint that is tried.
 URDF = """<robot name="r" version="1.1">
+<mujoco><compiler boundmass="1.1" boundinertia="1.15"/></mujoco>
 <material name="m"><color rgba="1 0 0 1"/><texture filename="t.png"/></material>
 <link name="base"/>
 <link name="a" type="t"><inertial><origin xyz="0 0 0.1" rpy="0.1 0 0"/><mass value="1"/>
@@ -295,7 +308,9 @@ URDF = """<robot name="r" version="1.1">
 <limit lower="-1" upper="1"/></joint>
 <joint name="w" type="fixed"><parent link="a"/><child link="c"/><origin quat_xyzw="0 0 0.6 0.8"/></joint>
 <!-- --><joint name="j" type="{}"><parent link="a"/><child link="b"/><origin xyz="0 0.2 0" rpy="0 0.2 0"/>
-<axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="5" velocity="2"/><dynamics damping="0.1" friction="0.2"/>
+<axis xyz="1 0 0"/>
+<limit lower="-1" upper="1" effort="5" velocity="2" acceleration="3" deceleration="4" jerk="6"/>
+<dynamics damping="0.1" friction="0.2"/>
 <calibration reference_position="0.1" rising="0.5" falling="0.3"/>
 <safety_controller soft_lower_limit="-2" soft_upper_limit="2" k_position="3" k_velocity="4"/>
 {}</joint><!-- -->
@@ -303,9 +318,14 @@ URDF = """<robot name="r" version="1.1">
 <rightActuator name="k" mechanicalReduction="2"/><flexJoint name="f" mechanicalReduction="2"/>
 <rollJoint name="o" mechanicalReduction="2"/><gap_joint L0="1" a="1" b="1" gear_ratio="1" h="1"
  mechanical_reduction="1" name="g" phi0="1" r="1" screw_reduction="1" t0="1" theta0="1"/>
-<passive_joint name="p"/><actuator name="q"/><joint name="j"/></transmission>
-<gazebo reference="a"><mu1>1</mu1></gazebo>
-<sensor name="s" update_rate="10"><parent link="a"/></sensor>
+<passive_joint name="p"/><actuator name="q"/><joint name="j"/><use_simulated_gripper_joint/>
+<mechanicalReduction>2</mechanicalReduction></transmission>
+<gazebo reference="a"><mu1>1</mu1></gazebo><gazebo><static>false</static></gazebo>
+<sensor name="s" update_rate="10"><parent link="a"/><origin xyz="1 0 0" rpy="0 0 1"/>
+<camera><image width="4" height="3" format="RGB8" hfov="1" near="0.1" far="9"/></camera></sensor>
+<sensor name="l" update_rate="10"><parent link="a"/><ray>
+<horizontal samples="4" resolution="1" min_angle="-1" max_angle="1"/>
+<vertical samples="4" resolution="1" min_angle="-1" max_angle="1"/></ray></sensor>
 </robot>"""
 MIMIC = '<mimic joint="i" multiplier="2" offset="0.1"/>'
 # Names to which nothing refers: of materials, and of a joint that is fixed.
@@ -314,6 +334,7 @@ OWN = (("material", "n"), ("material", "o"), ("joint", "w"))
 OTHER = {
     "revolute": "continuous",
     **dict.fromkeys(("continuous", "fixed", "planar", "prismatic"), "revolute"),
+    **{"true": "false", "false": "true"},
     **{"x.obj": "y.obj", "y.obj": "x.obj", "t.png": "u.png", "u.png": "t.png"},
 }
 
@@ -332,6 +353,8 @@ def test_the_robot_has_all_that_urdf_has() -> None:
 SHAPES, TEXTURE = re.compile(r"<(visual|collision).*?</\1>", re.DOTALL), re.compile("<texture[^>]*/>")
 MATERIAL = re.compile(r"<material [^>]*/>|<material.*?</material>", re.DOTALL)
 JOINT = re.compile(r"<!-- -->.*<!-- -->", re.DOTALL)
+# An attribute, or the text of an element.
+VALUE = re.compile(r'(\w+)="([^"]*)"|(?<=\w)()>([^<>\s]+)</')
 
 
 def parts_of(case: str) -> tuple[str, list[tuple[int, int]]]:
@@ -356,10 +379,11 @@ def test_whatever_a_urdf_says_counts_or_is_reported(case: str, path: Path) -> No
     assert spans
     path.write_text(text)
     before = read(path)
-    for found in (each for span in spans for each in re.compile(r'(\w+)="([^"]*)"').finditer(text, *span)):
+    for found in (each for span in spans for each in VALUE.finditer(text, *span)):
         tag = re.findall(r"<(\w+)[^<]*$", text[: found.start()])[-1]
         above = re.findall(r"<(\w+)[^<>/]*>", text[: found.start()])
-        value = found[2]
+        part = 2 if found[1] else 4
+        value = found[part]
         if (case, tag, found[1], value) == ("fixed", "joint", "name", "j"):
             continue  # which URDF demands, and nothing refers to
         if (tag, found[1]) in (("visual", "name"), ("collision", "name")) or (tag, value) in OWN:
@@ -368,7 +392,7 @@ def test_whatever_a_urdf_says_counts_or_is_reported(case: str, path: Path) -> No
             changed = " ".join(str(float(word) + 0.25) for word in value.split())
         except ValueError:
             changed = OTHER.get(value, f"{value}q")
-        path.write_text(text[: found.start(2)] + changed + text[found.end(2) :])
+        path.write_text(text[: found.start(part)] + changed + text[found.end(part) :])
         try:
             after = read(path)
         except WorldError:
@@ -399,6 +423,19 @@ def test_parts_of_models_that_only_mujoco_uses_are_reported_where_they_are() -> 
         "<text>:2:3: mujoco.visual: has no effect here",
         "<text>:4:27: key.time: has no effect here (1 more like it)",
     ]
+
+
+def test_defaults_of_classes_that_nothing_has_are_reported_where_they_are() -> None:
+    text = """<mujoco>
+  <default><geom density="500"/><default class="outer"><geom rgba="1 0 0 1"/>
+    <default class="inner"><joint damping="3"/></default></default>
+    <default class="other"><geom size="2"/><default class="its"><site size="3"/></default></default>
+  </default>
+  <worldbody><body name="a" childclass="inner"><joint/><geom size="0.1"/></body></worldbody>
+</mujoco>"""
+    with pytest.warns(match="<text>") as caught:
+        loads(text, ".xml")
+    assert [str(each.message) for each in caught] == ["<text>:4:5: default.default: has no effect here"]
 
 
 def test_actuators_with_several_controls_are_refused() -> None:

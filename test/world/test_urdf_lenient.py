@@ -152,6 +152,12 @@ def test_an_inertia_of_no_body_is_balanced_as_mujoco_does(write: Callable[..., P
         load(write("physics: {}\ninclude: [{file: m.urdf, balance_inertia: true}]"))
     with pytest.raises(WorldError, match="that of no body"):
         load(write("include: [{file: m.urdf, balance_inertia: false}]"))
+    # What the file itself says counts where the include says nothing.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(write(robot(tip=INERTIAL.format(1, 1, 4), more=extension), "m.urdf"))
+    with pytest.raises(WorldError, match="that of no body"):
+        load(write(robot(tip=INERTIAL.format(1, 1, 4), more=extension.replace("true", "false")), "m.urdf"))
 
 
 def test_a_link_without_mass_between_two_joints_is_a_joint_of_two_axes(write: Callable[..., Path]) -> None:

@@ -91,7 +91,7 @@ def _fields(model: Object, materials: tuple[Any, ...], tell: Tell) -> dict[str, 
         part = model.value(key)
         if isinstance(part, Object) and part.model.short_name != default:
             part.reported = True
-            tell(model, f"{with_article(part.kind)} of a contact is not simulated; it is ignored")
+            tell(part, f"{with_article(part.kind)} of a contact is not simulated; it is ignored")
     if model.given("tangential_restitution") and value_of(model, "tangential_restitution") != 0.0:
         tell(model, "contacts have no tangential_restitution; it is ignored")
     stiffness = _stiffness(model, materials, tell)

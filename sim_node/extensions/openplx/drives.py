@@ -78,12 +78,15 @@ class Drives:
 
     def add_range(self, of: Object) -> None:
         """Take in a range, before the mates."""
-        if of.value("enabled") is False or (of.value("start"), of.value("end")) == UNLIMITED:
+        connectors = tuple(connectors_of(of))
+        if (of.value("start"), of.value("end")) == UNLIMITED:
+            return
+        if of.value("enabled") is False:
             of.reported = True  # which it says itself
             return
         if of.value("max_effort") != np.inf or of.value("min_effort") not in (0, -np.inf):
             self._tell(of, f"the limits of effort of {with_article(of.kind)} are not simulated; they are ignored")
-        self._ranges.setdefault(tuple(connectors_of(of)), []).append(of)
+        self._ranges.setdefault(connectors, []).append(of)
 
     def motion(self, mate: Object, kind: str, connectors: tuple[Object, ...]) -> dict[str, Any]:
         """Return limits, stops and friction of a mate, as fields of a Mate."""
@@ -115,8 +118,7 @@ class Drives:
         try:
             friction = friction_of(mate, name)
         except Ignored as reason:
-            mate.value(name).reported = True
-            self._tell(mate, f"{reason}; it is ignored")
+            self._ignore(mate.value(name), str(reason))
             return 0.0
         return 0.0 if isinstance(friction, tuple) else friction
 

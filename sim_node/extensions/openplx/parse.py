@@ -184,8 +184,9 @@ def _parsed(text: str) -> syntax.Document:
     return cast(syntax.Document, _parser().parse(text + "\n"))
 
 
-# A world often has many models of one file, and is read again after each change of another file.
-_kept = lru_cache(maxsize=64)(_parsed)
+# A world often has many models of one file, and is read again after each change of another file. A robot that builds on
+# the bundles has some hundred small ones.
+_kept = lru_cache(maxsize=256)(_parsed)
 
 
 @cache

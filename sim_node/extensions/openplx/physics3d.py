@@ -16,7 +16,6 @@ from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import (
     SHAPES,
-    SPEEDS,
     connector_of,
     contact_geometry,
     inertial,
@@ -238,12 +237,9 @@ class _Gathering:
         kinematics = of.value("kinematics")
         transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
         mass, centre, inertia = inertial(of)
-        static = of in self._static or (of.has("is_dynamic") and of.value("is_dynamic") is False)
+        controlled = of in self._static or (of.has("is_dynamic") and of.value("is_dynamic") is False)
         speed = initial_speed(of)
-        if static and speed is not None and speed.any():
-            assert isinstance(kinematics, Object)
-            place = line_of(kinematics, *SPEEDS)
-            self._warn(f"{with_article(of.kind)} that is not dynamic stands still here; its velocity is ignored", place)
+        moves = speed is not None and bool(speed.any())
         return RigidBody(
             of.name,
             transform,
@@ -252,8 +248,9 @@ class _Gathering:
             mass,
             centre,
             inertia,
-            static=static,
-            speed=None if static else speed,
+            static=controlled and not moves,
+            kinematic=controlled and moves,
+            speed=None if controlled and not moves else speed,
             place=place_of(of),
         )
 

@@ -87,6 +87,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
             "point_gravity",
             "vehicles",
             "bases",
+            "kinematic_bodies",
             "loop_drift",
         )
     ),

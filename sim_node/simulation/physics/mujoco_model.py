@@ -17,6 +17,7 @@ from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.contact_materials import add_contact_pairs, set_contact_pairs
 from sim_node.simulation.physics.drives import integrator_of
 from sim_node.simulation.physics.joint_motion import add_mimics, set_joint_motion
+from sim_node.simulation.physics.kinematic_bodies import make_heavy
 from sim_node.simulation.physics.loop_closures import add_loop_closures, set_distances, set_weights
 from sim_node.simulation.physics.mocap_bodies import mocap_rows
 from sim_node.simulation.physics.scene import add_ground, add_lights_and_sky
@@ -269,6 +270,7 @@ def _compiled(
             _start_body(model, body, world.physics.armature, qpos, qvel, is_free=body.name in free)
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
+    make_heavy(model, layout)
     set_distances(model, world)
     set_weights(model, world)
     set_contact_pairs(model, world)

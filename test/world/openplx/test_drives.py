@@ -512,7 +512,6 @@ def test_a_viscous_gear_slips_in_proportion_to_its_torque(world: Callable[..., W
 
 
 LOST = [
-    ("load.is_dynamic: false\nload.kinematics.initial_local_linear_velocity.x: 1", "stands still here"),
     ("load.shape:\n    inner is Physics3D.Geometries.Sphere:\n        radius: 1",
      "15:9: Slider.load.shape.inner: has no effect"),
     ("load.note is String: \"x\"", "14:10: Slider.load.note: has no effect here"),
