@@ -1,4 +1,4 @@
-"""Draw docs/images/viewer.png and panels.png: pages of the worlds `lidar_room` and `viewports`, as Chromium shows them.
+"""Draw docs/images/viewer.png, panels.png and edit.png: pages of worlds, as Chromium shows them.
 
 Run from the repository: python tools/draw_viewer.py [NAME ...]
 Needs Playwright (of the test requirements) and Chromium; without them it says so, and the pictures stay as they are.
@@ -13,15 +13,17 @@ from typing import Any
 
 from PIL import Image
 
+from sim_node.session import Session
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser import Viewer, ViewSink
 from sim_node.world import load
 
 # Of each picture: the world, simulated seconds, the page that the camera of a new page is chosen for
-# (sim_node.viewing.browser.start.PAGE) or a smaller one, what is on it once it is there, and colours.
+# (sim_node.viewing.browser.start.PAGE) or a smaller one, what is on it once it is there, colours, and its settings.
 PICTURES = {
-    "viewer": ("lidar_room", 6.5, (1280, 720), "text=Play", 256),
-    "panels": ("viewports", 6.5, (960, 480), "text=Position", 128),
+    "viewer": ("lidar_room", 6.5, (1280, 720), "text=Play", 256, ""),
+    "panels": ("viewports", 6.5, (960, 480), "text=Position", 128, ""),
+    "edit": ("warehouse", 2.0, (1280, 720), "text=Move", 128, "?tab=Edit"),
 }
 FLAGS = ("--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 PATIENCE_MS = 240_000
@@ -43,21 +45,42 @@ def main() -> None:
         browser.close()
 
 
-def draw(browser: Any, path: Path, world: str, seconds: float, size: tuple[int, int], there: str, colours: int) -> None:
-    viewer = Viewer(0, world)
-    sink = ViewSink(viewer)
-    loop = Loop(Simulation(load(world)), (sink,), paused=True)
-    sink.steer(loop)
-    loop.start()
-    # Before the page opens: with software rendering, it would hold the run up.
-    for _ in range(round(seconds * 10)):
-        loop.step(10)
-        # Graphs and trails have what was shown, and a busy machine leaves instants out.
-        while viewer._instant is None or viewer._instant.time_ns < loop.simulation.time_ns:
-            time.sleep(0.002)
+def draw(
+    browser: Any, path: Path, world: str, seconds: float, size: tuple[int, int], there: str, colours: int, settings: str
+) -> None:
+    # A page on which a run is changed needs a whole run, others a loop.
+    with Session(world, view=0, paused=True) if settings else _Looped(world) as run:
+        run.start()
+        # Before the page opens: with software rendering, it would hold the run up.
+        for _ in range(round(seconds * 10)):
+            run.loop.step(10)
+            # Graphs and trails have what was shown, and a busy machine leaves instants out.
+            while run.viewer._instant is None or run.viewer._instant.time_ns < run.loop.simulation.time_ns:
+                time.sleep(0.002)
+        shoot(browser, run.viewer.url + settings, path, size, there, colours)
+
+
+class _Looped:
+    """A world in a loop, and the viewer that shows it."""
+
+    def __init__(self, world: str) -> None:
+        self.viewer = Viewer(0, world)
+        sink = ViewSink(self.viewer)
+        self.loop = Loop(Simulation(load(world)), (sink,), paused=True)
+        sink.steer(self.loop)
+        self.start = self.loop.start
+
+    def __enter__(self) -> "_Looped":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.loop.stop()
+
+
+def shoot(browser: Any, url: str, path: Path, size: tuple[int, int], there: str, colours: int) -> None:
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     page.set_default_timeout(PATIENCE_MS)
-    page.goto(viewer.url)
+    page.goto(url)
     page.locator(there).first.wait_for()
     page.wait_for_timeout(9000)
     # It says that WebGL is drawn in software here, which is no news.
@@ -68,7 +91,6 @@ def draw(browser: Any, path: Path, world: str, seconds: float, size: tuple[int, 
         page.wait_for_timeout(2000)
         shots.append(page.screenshot())
     page.close()
-    loop.stop()
     shot = Image.open(io.BytesIO(shots[-1])).convert("RGB")
     shot.quantize(colours, kmeans=5, dither=Image.Dither.NONE).save(path, optimize=True)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
@@ -35,6 +39,20 @@ def test_a_repeated_signal_does_not_spoil_the_exit(number: int) -> None:
         node.send_signal(number)
         said, _ = node.communicate("go on\n")
     assert (node.returncode, "Traceback" in said) == (0, False), said
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SCRIPTS.iterdir()))
+def test_ctrl_c_while_python_starts_is_quiet(name: str, tmp_path: Path) -> None:
+    """What goes wrong in one node of a launch file, in its first moment, stops all others in theirs."""
+    (tmp_path / "sitecustomize.py").write_text('import sys; print("begun", flush=True); sys.stdin.readline()\n')
+    with subprocess.Popen(
+        [SCRIPTS / name], env={**os.environ, "PYTHONPATH": str(tmp_path)}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as node:  # fmt: skip
+        receive_until(node, "begun")
+        node.send_signal(signal.SIGINT)
+        said, _ = node.communicate("go on\n")
+    assert (node.returncode, said) == (0, "")
 
 
 def receive_until(node: subprocess.Popen[str], text: str) -> None:

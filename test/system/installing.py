@@ -83,6 +83,19 @@ def install_with_pip(folder: Path) -> Installation:
     return Installation(folder / "venv", modules, python, environment)
 
 
+def clone_environment(made: Path, folder: Path) -> Path:
+    """Copy a virtual environment by hard links: pip and Python replace files, so neither changes the other's."""
+    shutil.copytree(made, folder, symlinks=True, copy_function=os.link)
+    for path in (folder / "bin").iterdir():
+        # Scripts name the Python that runs them.
+        if not path.is_symlink() and path.is_file() and os.fsencode(made) in (content := path.read_bytes()):
+            mode = path.stat().st_mode
+            path.unlink()
+            path.write_bytes(content.replace(os.fsencode(made), os.fsencode(folder)))
+            path.chmod(mode)
+    return folder
+
+
 def own_path() -> dict[str, str]:
     """This environment, with the programs of the tests' venv first on PATH."""
     return {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}

@@ -98,12 +98,13 @@ def test_a_flight_and_a_simulation_that_dies(tmp_path: Path, ros_domain: int) ->
     begun: list[psutil.Process] = []
 
     async def act(client: Client) -> None:
-        await until_vehicle(client)
-        home = await truth(client)
         written = await answer(client, "write_world", file="crate.yaml", text=CRATE)
         assert written == {"file": "crate.yaml", "bytes": len(CRATE)}
+        # The run has only begun: a call waits for it.
         spawned = await answer(client, "spawn", file="crate.yaml", pose=[30.0, 0.0, 0.5])
         assert spawned["message"] == "spawned crate"
+        await until_vehicle(client)
+        home = await truth(client)
         # By a name that list_worlds has.
         for name, x in (("gripper", 40.0), ("double_pendulum", 50.0)):
             shipped = await answer(client, "spawn", file=name, name=f"my_{name}", pose=[x, 0.0, 5.0])

@@ -1,29 +1,45 @@
 """The built wheel in an empty environment, alone and with each extra: every command works, or names what it lacks.
 
-`make test-wheel` runs it; it takes minutes, and it is the only test that downloads packages.
+`make test-wheel` runs it; a row takes minutes on a busy machine, and this is the only test that downloads packages. pip
+installs the core once. The environment of each extra is a copy of that one by hard links, in which pip installs the
+rest: the packages, their compiled files, and the kernels that the core's row has compiled, are not made again.
 """
 
 from __future__ import annotations
 
 import os
+import pty
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from claims import free_domain
-from installing import copy_sources
-from waiting import PATIENCE
+from installing import clone_environment, copy_sources
+from waiting import PATIENCE, until
 
 from sim_node.cli.commands import SHIPPED
-from sim_node.simulation.requests import REQUESTS
 
 # To make an environment and compile its kernels takes long on a busy machine.
 pytestmark = [pytest.mark.wheel, pytest.mark.timeout(7200)]
+LIMIT = 10.0 * PATIENCE
 EXTRAS = tuple(metadata.metadata("sim_node").get_all("Provides-Extra") or ())
-SCRIPT = "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n"
-MODEL = "Yard is Physics3D.System:\n    ball is Physics3D.Bodies.RigidBody\n"
+FILES = {
+    "script.py": "import sim_node.extensions.elodin as el\nworld = el.World()\nworld.run(None)\n",
+    "ball.openplx": "Yard is Physics3D.System:\n    ball is Physics3D.Bodies.RigidBody\n",
+    "yard.yaml": """\
+world: yard
+ground: plane
+bases: [{name: amr, model: differential}]
+bodies:
+  - {name: post, pose: {position: [3, 0, 1]}, geometry: [{box: [0.2, 0.2, 2]}]}
+  - {name: box, joint: free, pose: {position: [2, 0, 0.2]}, geometry: [{box: [0.4, 0.4, 0.4], mass: 1}]}
+""",
+}
 # Each command as it is run, and the extras that it needs, in the order in which it misses them; of A|B either, and a
 # message names A. They run in this order, in one folder.
 COMMANDS: tuple[tuple[str, str], ...] = (
@@ -31,7 +47,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("check orbit", ""),
     ("check ball.openplx", ""),
     ("schema", ""),
-    ("new world yard", ""),
+    ("new world mine", ""),
     ("run guided --no-ros --duration 0.5 --speed max --record bag", ""),
     ("tree orbit", ""),
     ("tree bag", ""),
@@ -57,23 +73,38 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("sweep double_pendulum --runs 2 --duration 0.1 -o sweep", "learn|elodin"),
     ("build tf2_msgs", "ros"),
     ("run orbit --duration 0.2", "ros"),
-    ("topics", "ros"),
+    ("replay bag --speed max", "ros"),
     ("mcp", "ros mcp"),
-    # With what `build` has added.
-    ("doctor", ""),
 )
-# Commands that act on a graph, with ROS 2 as their only need, as `topics`; and those that a file before them covers.
-SAME_NEEDS = {
-    "replay",
-    "record",
-    "bridge",
-    "echo",
-    "pub",
-    "call",
-    "teleop",
-    *REQUESTS.shipped(),
-}
-BEGUN_ONLY = {"view", "autopilot"}
+# Commands that run until Ctrl-C, what they print first, and what they need.
+LASTING: tuple[tuple[str, str, str], ...] = (
+    ("view orbit --port 0", "viewer: ", ""),
+    ("autopilot --world guided", "system 1", ""),
+    ("bridge", "node /bridge", "ros"),
+    ("run yard.yaml --view=0", "/simulation", "ros"),
+    ("record recorded --live", "recording /", "ros"),
+    ("teleop amr", "drives amr", "ros"),
+)
+# On the graph of the run of yard.yaml.
+ON_THE_GRAPH = (
+    "topics",
+    "echo /clock --once",
+    "lookup --live map amr/base_link",
+    "tree --live",
+    "pub /amr/cmd_vel geometry_msgs/Twist {} --once",
+    "call /simulation/pause",
+    "step 5",
+    "resume",
+    "set box --pose 1,0,1",
+    "attach box post",
+    "detach box",
+    "spawn differential --name second --pose 2,2,0",
+    "remove second",
+    "pause",
+    "reset",
+    "unload",
+    "load yard.yaml",
+)
 
 
 @pytest.fixture(scope="module")
@@ -96,35 +127,106 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
+@pytest.fixture(scope="module")
+def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The environment of the core. Only what needs no extra is run in it."""
+    folder = tmp_path_factory.mktemp("core") / "env"
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    install(folder, str(wheel))
+    return folder
+
+
 def test_every_command_is_listed() -> None:
-    assert {words.split()[0] for words, _ in COMMANDS} | SAME_NEEDS | BEGUN_ONLY == set(SHIPPED)
+    lines = (*(words for words, *_ in (*COMMANDS, *LASTING)), *ON_THE_GRAPH, "doctor")
+    assert {line.split()[0] for line in lines} == set(SHIPPED)
 
 
-@pytest.mark.parametrize("extra", ["", *EXTRAS])
-def test_every_command_with_one_extra(extra: str, wheel: Path, tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in ("PIP_NO_INDEX", "PYTHONPATH")}
-    environment.update(ROS_DOMAIN_ID=str(free_domain()), ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
-    python = tmp_path / "env" / "bin" / "python"
-    wanted = f"{wheel}[{extra}]" if extra else str(wheel)
-    subprocess.run([python, "-m", "pip", "install", "-q", wanted], check=True, env=environment)
-    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    (tmp_path / "ball.openplx").write_text(MODEL, encoding="utf-8")
-    faults = []
+@pytest.mark.parametrize("extras", ["", *EXTRAS, "mcp,ros", "all,ros"])
+def test_every_command_with_one_extra(extras: str, wheel: Path, core: Path, tmp_path: Path) -> None:
+    have = set(extras.split(","))
+    shell = Shell(tmp_path, core if not extras else clone_environment(core, tmp_path / "env"))
+    if extras:
+        install(shell.environment, f"{wheel}[{extras}]")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     for words, needs in COMMANDS:
+        shell.run(words, lacking(needs, have))
+    with ExitStack() as running:
+        # `teleop` wants one. Its other end stays open, too.
+        _, terminal = pty.openpty()
+        for words, prints, needs in LASTING:
+            if missing := lacking(needs, have):
+                shell.run(words, missing, stdin=terminal)
+            else:
+                running.enter_context(shell.begun(words, prints, terminal))
+        for words in ON_THE_GRAPH:
+            shell.run(words, lacking("ros", have))
+    # Without ROS 2, nodes cannot run; with it and what `build` has added, all is there.
+    shell.run("doctor", code=int("ros" not in have))
+    assert not shell.faults, "\n".join(shell.faults)
+
+
+def lacking(needs: str, have: set[str]) -> str:
+    """The first extra that is needed and not there, "" if none is. `all` has all but ros."""
+
+    def there(each: str) -> bool:
+        return not have.isdisjoint(each.split("|")) or ("all" in have and each != "ros")
+
+    return next((each.partition("|")[0] for each in needs.split() if not there(each)), "")
+
+
+class Shell:
+    """A folder, an environment whose commands run in it, and what was wrong with them."""
+
+    def __init__(self, folder: Path, environment: Path) -> None:
+        self.folder, self.environment = folder, environment
+        self.faults: list[str] = []
+        self._variables = {**environment_of_pip(), "ROS_DOMAIN_ID": str(free_domain()), "PYTHONUNBUFFERED": "1"}
+
+    def run(self, words: str, missing: str = "", code: int = 0, stdin: int = subprocess.DEVNULL) -> None:
+        """Run a command, which must say that an extra is missing, or else exit with `code`."""
         ran = subprocess.run(
-            [python.parent / "sim_node", *words.split()],
-            cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
-            check=False,
+            self._command(words), cwd=self.folder, env=self._variables, stdin=stdin, capture_output=True, text=True,
+            timeout=LIMIT, check=False,
         )  # fmt: skip
-        lacking = [each for each in needs.split() if extra not in each.split("|") and (extra != "all" or each == "ros")]
-        if lacking:
-            named = f"sim_node[{lacking[0].partition('|')[0]}]" in ran.stderr
-            right = ran.returncode in (1, 2) and named and "internal error" not in ran.stderr
+        if missing:
+            named = f"sim_node[{missing}]" in ran.stderr and "internal error" not in ran.stderr
+            right = named and ran.returncode in (1, 2)
         else:
-            # There is no graph to list, and without ROS 2 nodes cannot run.
-            failing = words == "topics" or (words == "doctor" and extra != "ros")
-            right = ran.returncode == int(failing)
+            right = ran.returncode == code
         if not right:
-            faults.append(f"{words}: {ran.returncode}: {ran.stderr[-500:]}")
-    assert not faults, "\n".join(faults)
+            self.faults.append(f"{words}: {ran.returncode}: {(ran.stderr or ran.stdout)[-500:]}")
+
+    @contextmanager
+    def begun(self, words: str, prints: str, stdin: int) -> Iterator[None]:
+        """Run a command, from where it has printed `prints` on; Ctrl-C must end it."""
+        output = self.folder / f"{words.split()[0]}.txt"
+        with output.open("w") as out, subprocess.Popen(
+            self._command(words), cwd=self.folder, env=self._variables, stdin=stdin, stdout=out,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        ) as process:  # fmt: skip
+            try:
+                until(lambda: prints in output.read_text() or process.poll() is not None, words, patience=LIMIT)
+                yield
+                process.send_signal(signal.SIGINT)
+                code = process.wait(LIMIT)
+            finally:
+                process.kill()
+        if code != 0 or prints not in output.read_text():
+            self.faults.append(f"{words}: {code}: {output.read_text()[-500:]}")
+
+    def _command(self, words: str) -> list[str | Path]:
+        return [self.environment / "bin" / "sim_node", *words.split()]
+
+
+def install(environment: Path, wanted: str) -> None:
+    """Let pip install something in an environment, and check that all fits together."""
+    pip = [str(environment / "bin" / "python"), "-m", "pip"]
+    for words in (["install", "-q", wanted], ["check"]):
+        subprocess.run([*pip, *words], check=True, env=environment_of_pip())
+
+
+def environment_of_pip() -> dict[str, str]:
+    """This environment without what set-up and make need for the tests' own."""
+    without = ("PIP_NO_INDEX", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if name not in without}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # What clients send as `Authorization: Bearer TOKEN`; drawn where it is not set.
 TOKEN = "SIM_NODE_MCP_TOKEN"
 _END_S = 2.0
+# How long calls wait for a run that has begun, s.
+_START_S = 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], Graph]]:
     """Run a world, which may read `folder`, as a node in a process of its own; yield what gives the graph."""
     from sim_node.extensions.assistants.commands import end
-    from sim_node.extensions.assistants.graph import ToolRefused
+    from sim_node.extensions.assistants.graph import Patience, ToolRefused
+    from sim_node.extensions.assistants.requests import simulation_nodes
 
     process = subprocess.Popen(
         [sys.executable, "-m", "sim_node.cli.main", "run", world, "--allow", str(folder)],
@@ -106,7 +109,12 @@ def _world_run(world: str, folder: Path, graph: Graph) -> Iterator[Callable[[], 
         start_new_session=True,
     )
 
+    begun = False
+
     def running() -> Graph:
+        nonlocal begun
+        # A client's first call comes before the run is on the graph.
+        begun = begun or Patience().until(lambda: process.poll() is not None or simulation_nodes(graph), _START_S)
         if (code := process.poll()) is not None:
             raise ToolRefused(f"the simulation of {world} has ended, with exit code {code}; start sim_node mcp again")
         return graph

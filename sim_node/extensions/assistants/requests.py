@@ -68,13 +68,18 @@ def ask(request: Request, call: Call, *, node: str, **given: Any) -> Done:
     return {"node": name, "message": shown(str(result["reason"]))}
 
 
-def simulation_node(graph: Graph, wanted: str) -> str:
-    """Return the node that takes requests. Raises ToolRefused."""
-    nodes = [
+def simulation_nodes(graph: Graph) -> list[str]:
+    """Return the nodes that take requests."""
+    return [
         name.removesuffix("/change")
         for name, types in graph.services().items()
         if name.endswith("/change") and _TYPE in types
     ]
+
+
+def simulation_node(graph: Graph, wanted: str) -> str:
+    """Return the node that takes requests. Raises ToolRefused."""
+    nodes = simulation_nodes(graph)
     if wanted:
         full = "/" + wanted.strip("/")
         if full not in nodes:
