@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from sim_node.recording.bag import BagMessage
@@ -128,6 +129,10 @@ class Player:
         if self._sending and self._worker.is_current:
             raise Refused("the playback target cannot do this while it is sent to; call from another thread")
         return self._worker.call(function)
+
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        """Run a function between two messages without waiting, like Loop.submit. Raises Refused after the end."""
+        return self._worker.submit(function)
 
     def end(self) -> None:
         """End as if everything were played: the last messages may still arrive."""

@@ -44,12 +44,8 @@ class SimulationRequests:
         # Once the executor has sent the reply, which the process must outlive.
         session.quit = lambda: orders.add(stop_later)
 
-        def wake() -> None:
-            if node.executor is not None:
-                node.executor.wake()
-
         def requests() -> Requests:
-            return Requests(**vars(context), stamp=stamp, offered=set(), wake=wake, preparing=preparing)
+            return Requests(**vars(context), node=node, stamp=stamp, offered=set(), preparing=preparing)
 
         self._preparing = preparing = Preparing(node)
         self._at_once = Preparing(node)

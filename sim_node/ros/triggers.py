@@ -4,34 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol, TypeVar
 
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from sim_node.plugins import blamed
-
-T = TypeVar("T")
-
-
-class Calls(Protocol):
-    """What runs a function between two ticks."""
-
-    def call(self, function: Callable[[], T]) -> T:
-        """Run it, and return its result or raise its exception."""
+from sim_node.ros.loop_calls import Submits, in_loop
 
 
-def serve(node: Node, loop: Calls, actions: Mapping[str, Callable[[], str]]) -> None:
+def serve(node: Node, loop: Submits, actions: Mapping[str, Callable[[], str]]) -> None:
     """Offer a std_srvs/Trigger service ~/NAME for each action. Its reply is what that returns, or why it is refused."""
+    group = ReentrantCallbackGroup()
     for name, action in actions.items():
-        node.create_service(Trigger, f"~/{name}", partial(_answer, loop, action))
+        node.create_service(Trigger, f"~/{name}", partial(_answer, node, loop, action), callback_group=group)
 
 
-def _answer(
-    loop: Calls, action: Callable[[], str], request: Trigger.Request, response: Trigger.Response
+async def _answer(
+    node: Node, loop: Submits, action: Callable[[], str], request: Trigger.Request, response: Trigger.Response
 ) -> Trigger.Response:
     try:
-        response.message, response.success = loop.call(action), True
+        response.message, response.success = await in_loop(node, loop, action), True
     except Exception as failure:  # a failure of the loop is raised by its stop, too
         response.message, response.success = str(blamed(failure) or failure), False
     return response

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -52,6 +53,8 @@ class _Present:
 class EntityRequests:
     """Answers requests about entities. Its methods may be called from any thread; each is one call into the loop.
 
+    Which entities overlap bounds is found out after that, in the caller's thread.
+
     Args:
         loop: The run.
         prefix: Prefix of published frame names, except the fixed frame's.
@@ -76,7 +79,8 @@ class EntityRequests:
 
     def names(self, filters: Filters) -> list[str]:
         """Return the names of the entities that match filters. Raises Rejected."""
-        return self._loop.call(lambda: [entity.name for entity in self._matching(filters)])
+        _, within = self._loop.call(lambda: self._matching(filters))
+        return [entity.name for entity in within()]
 
     def states(self, filters: Filters) -> tuple[list[str], FrameState, int]:
         """Return the names and the states of the entities that match filters.
@@ -91,12 +95,16 @@ class EntityRequests:
             Rejected: A filter is invalid.
         """
 
-        def look() -> tuple[list[str], FrameState, int]:
-            found = self._matching(filters)
-            state = self._observed(tuple(entity.frame for entity in found))
-            return [entity.name for entity in found], state, self._loop.simulation.time_ns
+        def look() -> tuple[tuple[list[Entity], Callable[[], list[Entity]]], FrameState, int]:
+            matched = self._matching(filters)
+            state = self._observed(tuple(entity.frame for entity in matched[0]))
+            return matched, state, self._loop.simulation.time_ns
 
-        return self._loop.call(look)
+        (found, within), state, time_ns = self._loop.call(look)
+        kept = [entity.name for entity in within()]
+        rows = np.flatnonzero(np.isin([entity.name for entity in found], kept))
+        state = FrameState(state.pose[rows], state.twist[rows], state.acceleration[rows], state.gravity[rows])
+        return kept, state, time_ns
 
     def state(self, name: str) -> tuple[FrameState, int]:
         """Return the state of an entity, as of `states`. Raises Rejected."""
@@ -298,13 +306,17 @@ class EntityRequests:
             self._known = _Present(key(), layout, entities)
         return self._known
 
-    def _matching(self, filters: Filters) -> list[Entity]:
+    def _matching(self, filters: Filters) -> tuple[list[Entity], Callable[[], list[Entity]]]:
+        """Return the entities that match filters but for their bounds, and what finds those of them within these.
+
+        It finds them as they are now, whenever it is called: that takes too long for the loop.
+        """
         entities = list(self.present().entities.values())
         found = matching(entities, filters.expression, filters.categories, filters.tags, all_tags=filters.all_tags)
         kind, points = filters.bounds
         if not kind:
-            return found
-        return overlapping(found, Region(kind, points), self._boxes(), self._in_root())
+            return found, lambda: found
+        return found, partial(overlapping, found, Region(kind, points), self._boxes(), np.array(self._in_root()))
 
     def _observed(self, names: tuple[str, ...]) -> FrameState:
         """Return a copy of the true motion of frames."""

@@ -89,6 +89,20 @@ class Loop(Verbs):
         """
         return self._worker.call(function)
 
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        """Run a function between two ticks, without waiting for it.
+
+        Args:
+            function: Called without arguments in the loop's thread.
+
+        Returns:
+            Its result or exception, set in the loop's thread; Refused if the loop ends first.
+
+        Raises:
+            Refused: The loop has ended.
+        """
+        return self._worker.submit(function)
+
     def post(self, function: Callable[[], object]) -> None:
         """Run a function between two ticks, without waiting for it. It is dropped if the loop ends first.
 
@@ -300,7 +314,10 @@ class Loop(Verbs):
         return self._worker.stopping or (self._last_step is not None and self.simulation.steps >= self._last_step)
 
     def _turn(self) -> None:
-        """Run one call if there is one, then one tick if it is due; otherwise wait for either."""
+        """Run the calls that wait, then one tick if it is due; otherwise wait for either.
+
+        A call is not kept for as many ticks as there are calls before it: a loop that is behind has one due always.
+        """
         self._worker.serve(threading.TIMEOUT_MAX if self.paused else self._until_due())
         if self._over() or self.paused or self._until_due() > 0.0:
             return

@@ -57,18 +57,27 @@ class Worker:
         """
         if self.is_current:
             return function()
-        done: Future[T] = Future()
         with self._changed:
-            if self.stopping:
-                raise self.over()
-            if not self.started:
+            if not (self.started or self.stopping):
                 return function()
-            self.requests.append((done, function))
-            self._changed.notify()
+        done = self.submit(function)
         try:
             return done.result()
         finally:
             done.cancel()  # no effect once it has begun
+
+    def submit(self, function: Callable[[], T]) -> Future[T]:
+        """Schedule a function between two turns, and return the future of its result, which is set from the thread.
+
+        The future raises Refused where the thread ends first. Raises Refused after the end.
+        """
+        done: Future[T] = Future()
+        with self._changed:
+            if self.stopping:
+                raise self.over()
+            self.requests.append((done, function))
+            self._changed.notify()
+        return done
 
     def post(self, function: Callable[[], object]) -> None:
         """Schedule a function between two turns without waiting. It is dropped if the thread ends first."""
@@ -105,14 +114,23 @@ class Worker:
     # For its own thread
 
     def serve(self, wait: float = 0.0) -> bool:
-        """Run one call, waiting up to `wait` seconds for it. Return whether there was one."""
+        """Run the calls that wait, waiting up to `wait` seconds for one. Return whether there was one.
+
+        Calls that come meanwhile are for the next time, so that they cannot keep the thread from its own work.
+        """
         with self._changed:
             if wait > 0.0 and not self.requests and not self.stopping:
                 self._changed.wait(min(wait, threading.TIMEOUT_MAX))
-            request = self.requests.popleft() if self.requests else None
-        if request is None:
-            return False
-        done, function = request
+            waiting = len(self.requests)
+        for _ in range(waiting):
+            if self.stopping:
+                break
+            self._serve_one()
+        return waiting > 0
+
+    def _serve_one(self) -> None:
+        with self._changed:
+            done, function = self.requests.popleft()
         if done.set_running_or_notify_cancel():
             try:
                 result = function()
@@ -120,7 +138,6 @@ class Worker:
                 done.set_exception(failure)
             else:
                 done.set_result(result)
-        return True
 
     def fail(self, failure: BaseException) -> None:
         """Stop the thread with an error, unless an earlier one is recorded."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from threading import Event, Timer
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs rclpy")
 
 import rclpy
-from rcl_interfaces.srv import SetParametersAtomically
+from rcl_interfaces.srv import ListParameters, SetParametersAtomically
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
@@ -147,4 +148,30 @@ def test_a_pause_does_not_wait_for_what_takes_long(node: SimulationNode) -> None
     GO.set()
     executor.spin_until_future_complete(building, timeout_sec=PATIENCE)
     assert building.result().result.reason == "built a town"
+    executor.shutdown()
+
+
+def test_a_request_that_waits_for_a_tick_keeps_no_other(node: SimulationNode) -> None:
+    """A burst of requests kept list_parameters for a tick each: over a second on a busy machine."""
+    go = Event()
+    node.loop.start()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    node.loop.post(lambda: go.wait(PATIENCE))  # as a tick that takes long
+    waits = [
+        node.create_client(Trigger, f"/simulation/{name}").call_async(Trigger.Request()) for name in ("pause", "count")
+    ]
+    others = node.create_client(ListParameters, "/simulation/list_parameters").call_async(ListParameters.Request())
+    # Where a request holds the executor, this ends it late.
+    late = Timer(10.0, go.set)
+    late.start()
+    executor.spin_until_future_complete(others, PATIENCE)
+    assert others.done()
+    assert not go.is_set()
+    assert not any(each.done() for each in waits)
+    go.set()
+    for each in waits:
+        executor.spin_until_future_complete(each, PATIENCE)
+        assert each.result().success
+    late.cancel()
     executor.shutdown()

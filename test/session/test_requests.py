@@ -157,6 +157,10 @@ def test_a_hull_overlaps_a_box(place: np.ndarray, turn: np.ndarray, size: np.nda
 
 def test_states_are_in_the_fixed_frame(yard: Run) -> None:
     yard.simulation.bodies["crate"].twist = [0.5, 0, 0, 0, 0, 1.0]
+    # In the order of the world; the floor has no bounds, so that it is within any.
+    names, states, _ = yard.entities.states(Filters(bounds=(1, [(3, 5, 7), (1.9, 3.9, 5.9)])))
+    assert names == ["floor", "crate"]
+    np.testing.assert_allclose(states.pose[:, :3], [[0, 0, 0], [1, 2, 3]], atol=1e-12)
     names, states, time_ns = yard.entities.states(Filters("crate|shuttle"))
     assert (names, time_ns) == (["shuttle", "crate"], 0)
     expected = np.array([[0, 0, 0, *UNTURNED], [1, 2, 3, *UNTURNED]], dtype=float)

@@ -392,6 +392,27 @@ def test_full_speed_does_not_starve_requests() -> None:
             loop.resume()
 
 
+def test_a_loop_that_is_behind_does_not_take_a_tick_for_each_request() -> None:
+    """A burst of forty kept the last one for forty ticks, a second on a busy machine."""
+    began, go = Event(), Event()
+
+    class Held(Recorder):
+        def write(self, snapshot: Snapshot) -> None:
+            super().write(snapshot)
+            began.set()
+            assert go.wait(PATIENCE)
+
+    loop = Loop(Simulation(World("w", time=TimeGrid(10 * MS))), [Held()], real_time_factor=0.0)
+    loop.start()
+    assert began.wait(PATIENCE)
+    asked = [loop.submit(lambda: loop.simulation.steps) for _ in range(40)]
+    go.set()
+    assert len({each.result(PATIENCE) for each in asked}) == 1
+    loop.stop()
+    with pytest.raises(Refused):
+        loop.submit(lambda: None)
+
+
 def test_the_slowest_speed_is_a_wait_like_any_other() -> None:
     """Centuries to the next tick are more than a thread can wait for at once."""
     recorder = Recorder()

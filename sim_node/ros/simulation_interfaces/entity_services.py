@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from geometry_msgs.msg import Vector3
@@ -15,17 +16,21 @@ from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 
+T = TypeVar("T")
+
 
 @service("GetEntities", "ENTITY_TAGS", "ENTITY_CATEGORIES", "ENTITY_BOUNDS_BOX", "ENTITY_BOUNDS_CONVEX")
-def get_entities(requests: Requests, request: Any, response: Any) -> None:
+async def get_entities(requests: Requests, request: Any, response: Any) -> None:
     """Return the names of the entities that match filters."""
-    response.entities = requests.entities.names(filters_of(request.filters))
+    filters = filters_of(request.filters)
+    response.entities = await _asked(requests, filters, lambda: requests.entities.names(filters))
 
 
 @service("GetEntitiesStates")
-def get_entities_states(requests: Requests, request: Any, response: Any) -> None:
+async def get_entities_states(requests: Requests, request: Any, response: Any) -> None:
     """Return the names and the states of the entities that match filters."""
-    names, states, time_ns = requests.entities.states(filters_of(request.filters))
+    filters = filters_of(request.filters)
+    names, states, time_ns = await _asked(requests, filters, lambda: requests.entities.states(filters))
     response.entities = names
     for row in range(len(names)):
         state = message_class(f"{PACKAGE}/EntityState")()
@@ -134,6 +139,11 @@ def set_bounds(message: Any, bounds: tuple[FloatArray, FloatArray] | None) -> No
     """Set a Bounds message to a box with an upper and a lower corner (3,), or to no bounds."""
     message.type = int(BoundsType.EMPTY if bounds is None else BoundsType.BOX)
     message.points = [] if bounds is None else [Vector3(x=x, y=y, z=z) for x, y, z in map(FloatArray.tolist, bounds)]
+
+
+def _asked(requests: Requests, filters: Filters, ask: Callable[[], T]) -> Awaitable[T]:
+    """Return what awaits a question about entities: one with bounds takes too long to be asked in the loop."""
+    return requests.preparing.run(ask) if filters.bounds[0] else requests.in_loop(ask)
 
 
 def _named_pose(pose: Any) -> Any:

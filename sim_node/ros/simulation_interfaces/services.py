@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rclpy.task import Future
+from rclpy.node import Node
 
 from sim_node.plugins import blamed
+from sim_node.ros.loop_calls import in_loop
 from sim_node.ros.preparing import Preparing
 from sim_node.session.entities import Rejected
 from sim_node.session.requests import RequestContext
@@ -25,34 +26,23 @@ class Requests(RequestContext):
     """What answers the services of a node.
 
     Attributes:
+        node: Whose services they are.
         stamp: Returns the stamp (ns) of messages for a simulation time (ns).
         offered: The services and actions that are offered, by their types.
-        wake: Lets the executor look at what has become ready.
         preparing: Carries out what takes long.
     """
 
+    node: Node
     stamp: Callable[[int], int]
     offered: set[str]
-    wake: Callable[[], None]
     preparing: Preparing
 
     def in_loop(self, function: Callable[[], T]) -> Awaitable[T]:
         """Return what awaits a call into the loop, while the executor serves others."""
-        future = Future()
-
-        def act() -> None:
-            try:
-                future.set_result(function())
-            except Exception as error:  # raised where it is awaited
-                future.set_exception(error)
-            self.wake()
-
-        self.loop.post(act)
-        awaited: Awaitable[T] = future
-        return awaited
+        return in_loop(self.node, self.loop, function)
 
 
-# Fills a response; a coroutine where that takes long.
+# Fills a response: a function in the loop, between two ticks; a coroutine in the executor, which it must not keep.
 Answer = Callable[[Requests, Any, Any], "Awaitable[None] | None"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -37,7 +38,7 @@ class SimulationInterfaces:
         self.requests = requests
         self._node, self._prefix = node, prefix.rstrip("/")
         types = importlib.import_module(f"{PACKAGE}.srv")
-        # A call that steps for long does not keep others waiting.
+        # A call that steps for long, or waits for the end of a tick, does not keep others waiting.
         self._group = ReentrantCallbackGroup()
         for type_name, each in SERVICES.items():
             kind = getattr(types, type_name, None)
@@ -57,9 +58,10 @@ class SimulationInterfaces:
     def _serve(self, type_name: str, kind: Any, answer: Answer) -> None:
         async def serve(request: Any, response: Any) -> Any:
             try:
-                later = answer(self.requests, request, response)
-                if later is not None:
-                    await later
+                if iscoroutinefunction(answer):
+                    await answer(self.requests, request, response)
+                else:
+                    await self.requests.in_loop(lambda: answer(self.requests, request, response))
             except Exception as error:
                 set_result(response, error)
                 if not isinstance(error, (Rejected, Refused)):

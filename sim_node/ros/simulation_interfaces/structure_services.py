@@ -44,9 +44,10 @@ async def delete_entity(requests: Requests, request: Any, response: Any) -> None
 
 
 @service("GetSpawnables", "SPAWNABLES")
-def get_spawnables(requests: Requests, request: Any, response: Any) -> None:
+async def get_spawnables(requests: Requests, request: Any, response: Any) -> None:
     """Return what can be spawned."""
-    found, unknown = requests.structure.resources.spawnables(request.sources)
+    spawnables, sources = requests.structure.resources.spawnables, request.sources
+    found, unknown = await requests.preparing.run(lambda: spawnables(sources))
     for each in found:
         message = message_class(f"{PACKAGE}/Spawnable")(description=each.description)
         _resource(message, "entity_resource").uri = each.uri
@@ -56,12 +57,14 @@ def get_spawnables(requests: Requests, request: Any, response: Any) -> None:
 
 
 @service("GetAvailableWorlds", "AVAILABLE_WORLDS")
-def get_available_worlds(requests: Requests, request: Any, response: Any) -> None:
+async def get_available_worlds(requests: Requests, request: Any, response: Any) -> None:
     """Return the worlds that can be loaded."""
     tags = getattr(request, "filter", None) or request.tags_filter
     if tags.tags:
         raise Rejected("FEATURE_UNSUPPORTED", "worlds have no tags; leave the filter empty")
-    found, unknown = requests.structure.resources.worlds(request.additional_sources)
+    worlds, sources = requests.structure.resources.worlds, request.additional_sources
+    # They are read to see which of them can be loaded.
+    found, unknown = await requests.preparing.run(lambda: worlds(sources))
     if unknown and not request.continue_on_error:
         raise Rejected("OPERATION_FAILED", _unknown(unknown))
     response.worlds = [_world(each) for each in found]
