@@ -17,3 +17,4 @@ with public(__name__):
     from sim_node.extensions.sweep.measures import Measure as Measure
     from sim_node.extensions.sweep.measures import measure as measure
     from sim_node.extensions.sweep.signals import MeasureFault as MeasureFault
+    from sim_node.extensions.sweep.signals import signal as signal

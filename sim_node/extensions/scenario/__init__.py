@@ -1,0 +1,13 @@
+"""Scenarios: what happens in a run, what must hold in it, and verdicts on that which repeat."""
+
+from sim_node.lazy import public
+
+with public(__name__):
+    from sim_node.extensions.scenario.formulas import FormulaError as FormulaError
+    from sim_node.extensions.scenario.formulas import robustness as robustness
+    from sim_node.extensions.scenario.signals import SIGNALS as SIGNALS
+    from sim_node.extensions.scenario.signals import Condition as Condition
+    from sim_node.extensions.scenario.signals import SignalKind as SignalKind
+    from sim_node.extensions.scenario.signals import SignalRecorder as SignalRecorder
+    from sim_node.extensions.scenario.signals import formula as formula
+    from sim_node.extensions.scenario.zones import Zone as Zone
