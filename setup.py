@@ -90,13 +90,25 @@ CORE = [
 
 # How the core finds the extensions that it comes with: as it finds those of other packages.
 EXTENSIONS = {
-    "sim_node.parts": ["aerosim = sim_node.extensions.aerosim.part", "elodin = sim_node.extensions.elodin.part"],
+    "sim_node.parts": [
+        "aerosim = sim_node.extensions.aerosim.part",
+        "elodin = sim_node.extensions.elodin.part",
+        "scenario = sim_node.extensions.scenario.events",
+    ],
     "sim_node.readers": [
         "aerosim = sim_node.extensions.aerosim.reader",
         "elodin = sim_node.extensions.elodin.reader",
         "openplx = sim_node.extensions.openplx",
     ],
-    "sim_node.engines": ["elodin = sim_node.extensions.elodin.engine"],
+    "sim_node.engines": [
+        "elodin = sim_node.extensions.elodin.engine",
+        "scenario = sim_node.extensions.scenario.engine",
+    ],
+    # Requests that are actions of scenarios.
+    "sim_node.requests": [
+        f"scenario_{name} = sim_node.extensions.scenario.actions.{name}"
+        for name in ("actuators", "air", "bodies", "sensors", "surroundings", "vehicles")
+    ],
     "sim_node.runs": ["aerosim = sim_node.extensions.aerosim.runs", "elodin = sim_node.extensions.elodin.runs"],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
     "sim_node.commands": [

@@ -11,11 +11,11 @@ from sim_node.assembly import assemble
 from sim_node.simulation.co_simulators import Coupled
 from sim_node.simulation.columns import Array, Columns
 from sim_node.simulation.frames import declare_frames, refuse_sensor
+from sim_node.simulation.happening import Happening
 from sim_node.simulation.physics import ENGINES, Engine, engines_for
 from sim_node.simulation.physics.engine import (
     Altering,
     DynamicEngine,
-    Happening,
     Perceived,
     Releasing,
     Resumable,

@@ -25,7 +25,6 @@ from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
 
-
 _never = float("inf")
 
 
@@ -49,6 +48,7 @@ class Simulation(RunView, Verbs):
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
         sensors: Handles by name, to read the newest measurements.
         signals: Handles by name, to read numbers of joints and actuators, and to set inputs.
+        beside: What extensions keep with the run that is no state of it, by their names.
         happening: Whether a timetable acts, between two steps; see `Happening`.
         generation: Number of changes of the world, by `change` or by a reset or restore to another world.
         seed: Seed of all random numbers.
@@ -69,6 +69,7 @@ class Simulation(RunView, Verbs):
         self._co_simulators = CoSimulators(self._step_ns)
         self._openers: list[Callable[[World], Sequence[CoSimulator]]] = []
         self._stepping, self._changed, self.happening = False, False, False
+        self.beside: dict[str, object] = {}
         handles = self._handles = RunHandles()
         self.bodies, self.joints, self.vehicles = handles.bodies, handles.joints, handles.vehicles
         self.sensors, self.signals = handles.sensors, handles.signals
@@ -433,6 +434,11 @@ class Simulation(RunView, Verbs):
         history.begin(self._co_simulators.remove)
         self._co_simulators.exchange(self.steps)
         return history
+
+    @property
+    def co_simulators(self) -> tuple[CoSimulator, ...]:
+        """What exchanges with the run."""
+        return self._co_simulators.all
 
     def connect(self, co_simulator: CoSimulator) -> None:
         """Connect a co-simulator, which exchanges from the next step on, after those connected earlier.

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sim_node.simulation.sensors.alteration import Alteration
     from sim_node.simulation.sensors.context import Environment
     from sim_node.simulation.sensors.truth import FrameState
-    from sim_node.simulation.simulation import Simulation
 
 
 @runtime_checkable
@@ -122,25 +121,6 @@ class Merging(Protocol):
         Args:
             before: The engine of the last generation, at the same instant.
             body: The body.
-        """
-
-
-@runtime_checkable
-class Happening(Protocol):
-    """An engine with a timetable: what happens in a run by itself, between two steps."""
-
-    @property
-    def due(self) -> float:
-        """The step at which it acts next; infinite if nothing is to happen."""
-
-    def happen(self, run: Simulation) -> None:
-        """Act on the run before it leaves the present step. It may change the world, but must not step or reset.
-
-        The sensors of the step have measured, and co-simulators have exchanged. After a change of the world, the next
-        generation's engine goes on with the columns of this one.
-
-        Args:
-            run: The run.
         """
 
 

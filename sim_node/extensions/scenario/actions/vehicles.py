@@ -1,0 +1,1 @@
+"""Vehicles with autopilots."""
