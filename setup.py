@@ -109,7 +109,11 @@ EXTENSIONS = {
         f"scenario_{name} = sim_node.extensions.scenario.actions.{name}"
         for name in ("actuators", "air", "bodies", "sensors", "surroundings", "vehicles")
     ],
-    "sim_node.runs": ["aerosim = sim_node.extensions.aerosim.runs", "elodin = sim_node.extensions.elodin.runs"],
+    "sim_node.runs": [
+        "aerosim = sim_node.extensions.aerosim.runs",
+        "elodin = sim_node.extensions.elodin.runs",
+        "scenario = sim_node.extensions.scenario.runs",
+    ],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
     "sim_node.commands": [
         "mcp = sim_node.extensions.assistants.command",

@@ -76,10 +76,15 @@ def vehicle_of(run: Simulation, name: str) -> str:
     raise ValueError(f"no vehicle {shown(name)!r}{did_you_mean(name, known)} (known: {', '.join(known) or 'none'})")
 
 
+def described(run: Simulation, vehicle: str) -> Multirotor | Base:
+    """Return what the world says of a vehicle that it has."""
+    every: tuple[Multirotor | Base, ...] = (*run.world.of(Multirotor), *run.world.of(Base))
+    return next(each for each in every if each.name == vehicle)
+
+
 def sensor_of(run: Simulation, vehicle: str, types: tuple[str, ...], instance: int) -> str:
     """Return a sensor of a vehicle by type and number, from 1; 0 for the first. Raises ValueError."""
-    vehicles: tuple[Multirotor | Base, ...] = (*run.world.of(Multirotor), *run.world.of(Base))
-    body = next(each.body for each in vehicles if each.name == vehicle)
+    body = described(run, vehicle).body
     found = [sensor.name for sensor in sensors_on(run.world, body) if sensor.type in types]
     if not found:
         raise ValueError(f"{vehicle!r} has no sensor of the type {' or '.join(types)}")

@@ -109,11 +109,16 @@ FAILURE_TYPES: Registry[str, FailureType] = Registry(
 )
 
 
-@dataclass(frozen=True)
 class Failures:
-    """All failures of a sensor, in the order in which they began: an Alteration."""
+    """All failures of a sensor, in the order in which they began: an Alteration.
 
-    of: tuple[Failing, ...]
+    Args:
+        of: The failures.
+    """
+
+    def __init__(self, of: Sequence[Failing]) -> None:
+        self.of = tuple(of)
+        self.sound: Array | None = None
 
     def later(self, step: int) -> int | None:
         """Return how many steps later than usual a measurement is published; None if it is lost."""
@@ -122,6 +127,7 @@ class Failures:
 
     def altered(self, step: int, measured: Array, before: Array | None) -> Array:
         """Return what is published of a measurement."""
+        self.sound = measured
         for each in self.of:
             measured = FAILURE_TYPES[each.type].altered(each, step, measured, before)
         return measured

@@ -210,13 +210,14 @@ class Surroundings:
         report: Called with a line of text about what happened.
         conditions: Those that events wait for, by name.
         last_step: The last step that was left.
+        event: The event whose action is done.
     """
 
     def __init__(self, run: Simulation) -> None:
         self.context = _bare_context(run)
         self.report: Callable[[str], None] = _LOG.info
         self.conditions: dict[str, Condition] = {}
-        self.last_step = -1
+        self.last_step, self.event = -1, ""
 
 
 def surroundings_of(run: Simulation) -> Surroundings:
@@ -248,6 +249,11 @@ class Happening:
             name = waiting.pop(0)
             waiting += self._let_happen(name)
         self._let_last()
+
+    @property
+    def event(self) -> str:
+        """The event whose action is done at present; empty for none."""
+        return self._around.event
 
     @property
     def _table(self) -> Timetable:
@@ -311,15 +317,18 @@ class Happening:
 
     def act(self, action: Action, name: str) -> bool:
         """Do an action; return whether it worked. Either is in the log."""
+        self._around.event = name
         try:
             done, failed = self._around.context.ask(action.name, **action.given()), False
         except FAILURES as error:
             reason = error.args[0] if isinstance(error, KeyError) and error.args else error
             done, failed = f"{action.name}: {' '.join(str(reason).split())}", True
-        self._log(name, done, error=failed)
+        self._around.event = ""
+        self.log(name, done, error=failed)
         return not failed
 
-    def _log(self, event: str, text: str, *, error: bool) -> None:
+    def log(self, event: str, text: str, *, error: bool = False) -> None:
+        """Add to the log, and report it."""
         entry = Happened(self._run.time_ns, event, text, error)
         self._table.progress.log.append(entry)
         self._around.report(f"{entry.time_ns / 1e9:.9g} s: {'error: ' * error}{event}{': ' * bool(event)}{text}")
@@ -337,7 +346,7 @@ class Happening:
             except FAILURES as error:
                 self._table.drop(each.kind, each.of)
                 reason = error.args[0] if isinstance(error, KeyError) and error.args else error
-                self._log("", f"{each.kind} of {each.of} ended: {reason}", error=True)
+                self.log("", f"{each.kind} of {each.of} ended: {reason}", error=True)
 
 
 def _bare_context(run: Simulation) -> RequestContext:

@@ -11,7 +11,12 @@ class Alteration(Protocol):
     """Alters the measurements of one sensor, which then measures in a bank of its own.
 
     It may depend on its arguments alone: what else it remembers is not part of the state of the sensor.
+
+    Attributes:
+        sound: What the sensor measured last, before it was altered; None before the first.
     """
+
+    sound: Array | None
 
     def later(self, step: int) -> int | None:
         """Return how many steps later than usual a measurement of a step is published; None if it is lost."""

@@ -120,6 +120,7 @@ class Suite:
 
     Attributes:
         groups: The groups of sensors that measure together.
+        alterations: What alters their measurements, by their names.
         frames: Names of the sensors' frames, in the order of the rows of `state`.
         state: The motion of the sensors' frames; callers fill it before `measure`.
         published: What was published last.
@@ -138,7 +139,7 @@ class Suite:
         seed: int = 0,
         alterations: Mapping[str, Alteration] = NO_ALTERATIONS,
     ) -> None:
-        self.groups = split(groups_of(world))
+        self.groups, self.alterations = split(groups_of(world)), alterations
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
         self.published = NO_MEASUREMENTS
