@@ -208,6 +208,10 @@ class SignalRecorder:
         self._step_ns = run.world.time.step_ns
         self._segments = [_Segment(Signals(run, names, zones))]
 
+    def begin(self) -> None:
+        """Take the sample of the present instant, at the start of a run. Steps take the others."""
+        self.send(0, 0)
+
     def send(self, step: int, time_ns: int) -> None:
         """Take a sample."""
         at = time_ns // self.period_ns
