@@ -90,7 +90,11 @@ CORE = [
 
 # How the core finds the extensions that it comes with: as it finds those of other packages.
 EXTENSIONS = {
-    "sim_node.parts": ["aerosim = sim_node.extensions.aerosim.part", "elodin = sim_node.extensions.elodin.part"],
+    "sim_node.parts": [
+        "aerosim = sim_node.extensions.aerosim.part",
+        "elodin = sim_node.extensions.elodin.part",
+        "expect = sim_node.extensions.scenario.expectations",
+    ],
     "sim_node.readers": [
         "aerosim = sim_node.extensions.aerosim.reader",
         "elodin = sim_node.extensions.elodin.reader",
@@ -103,9 +107,12 @@ EXTENSIONS = {
         "mcp = sim_node.extensions.assistants.command",
         "scene = sim_node.extensions.aerosim.command",
         "sweep = sim_node.extensions.sweep.command",
+        "test = sim_node.extensions.scenario.command",
     ],
+    "sim_node.measures": ["scenario = sim_node.extensions.scenario.judging"],
     # Registries of extensions, by the group of their entry points.
     "sim_node.registries": [
+        "sim_node.signals = sim_node.extensions.scenario.signals:SIGNALS",
         "sim_node.measures = sim_node.extensions.sweep.measures:MEASURES",
         "sim_node.sweep_engines = sim_node.extensions.sweep.engine:SWEEP_ENGINES",
         "sim_node.tools = sim_node.extensions.assistants.registry:TOOLS",

@@ -66,6 +66,8 @@ class SignalKind:
         open: Returns how it is read, of a run, the arguments, and the zones by name. Raises FormulaError.
         least, most: How many arguments it takes.
         truth: Whether it is true or false.
+        gone: Its value once a change of the world has taken away what it is of.
+        sensors: Whether sensors must measure.
     """
 
     usage: str
@@ -75,11 +77,13 @@ class SignalKind:
     least: int = 1
     most: int = 1
     truth: bool = False
+    gone: float = float("nan")
+    sensors: bool = False
 
 
 SIGNALS: Registry[str, SignalKind] = Registry(
     "signal",
-    shipped=("sim_node.extensions.scenario.signals", "sim_node.extensions.scenario.contacts"),
+    shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health")),
     group="sim_node.signals",
 )
 _CALL = re.compile(r"(\w+)\(([^()]*)\)(?:\.([a-z_]+))?")
@@ -230,7 +234,8 @@ class SignalRecorder:
             if segment.signals is not None:
                 found = segment.signals.compute([np.array(each) for each in zip(*segment.taken, strict=True)])
             for name, kept in parts.items():
-                kept.append(found.get(name, np.full(len(segment.taken), np.nan)))
+                gone = kind_of(name).gone if name not in found and "(" in name else np.nan
+                kept.append(found.get(name, np.full(len(segment.taken), gone)))
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
@@ -324,16 +329,29 @@ class Condition:
 
 
 def signal_kind(
-    usage: str, about: str, unit: str, *, least: int = 1, most: int = 1, truth: bool = False
+    usage: str, about: str, unit: str, **more: Any
 ) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
     """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`."""
     name = usage.partition("(")[0]
 
     def enter(open_it: Callable[..., Reading]) -> Callable[..., Reading]:
-        SIGNALS.add(name, module=open_it.__module__)(SignalKind(usage, about, unit, open_it, least, most, truth))
+        SIGNALS.add(name, module=open_it.__module__)(SignalKind(usage, about, unit, open_it, **more))
         return open_it
 
     return enter
+
+
+def kind_of(text: str) -> SignalKind:
+    """Return the kind of a signal such as altitude(drone). Raises FormulaError if there is none."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise FormulaError(f"{text}: NAME(...) is needed")
+    return _kind(call)
+
+
+def needs_sensors(names: Iterable[str]) -> bool:
+    """Return whether sensors must measure for some signals."""
+    return any(kind_of(name).sensors for name in names if _CALL.fullmatch(name))
 
 
 def frame_of(run: RunView, name: str) -> str:

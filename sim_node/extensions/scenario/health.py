@@ -1,0 +1,89 @@
+"""Signals of what is ready-made to expect: landed, finite, present, and the age of measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.scenario.contacts import ContactProbe, bodies_of
+from sim_node.extensions.scenario.formulas import FormulaError
+from sim_node.extensions.scenario.signals import Reading, frame_of, pose_source, signal_kind
+from sim_node.extensions.scenario.zones import Zone
+from sim_node.simulation.columns import Array
+from sim_node.simulation.run_view import RunView
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+
+# What stands is slower than this, m/s: half of the slowest descent of the shipped pilots.
+STANDS = 0.1
+
+
+@signal_kind("landed(FRAME)", f"whether it touches something and is slower than {STANDS} m/s", "", truth=True)
+def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    """Return how it is read whether a vehicle or body stands on something."""
+    bodies = bodies_of(run, names[0])
+    engine: Any = run.engines["rigid_bodies"]
+    probe = ContactProbe(run, bodies, [*set(range(engine.model.nbody)) - set(bodies)])
+    row = run.frames.index(frame_of(run, names[0]))
+
+    def compute(touched: Array, twist: Array) -> FloatArray:
+        stands = np.linalg.norm(twist[:, 0, :3], axis=1) < STANDS
+        return np.asarray((touched != 0.0) & stands, dtype=float)
+
+    return Reading((probe, ("twist", (row,))), compute)
+
+
+@signal_kind("colliding(BODY, BODY...)", "whether a body touches anything but the others", "", most=50, truth=True)
+def colliding(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    """Return how contacts of bodies with all but some others are read."""
+    bodies = bodies_of(run, names[0])
+    allowed = {each for name in names[1:] for each in bodies_of(run, name)}
+    engine: Any = run.engines["rigid_bodies"]
+    probe = ContactProbe(run, bodies, [*set(range(engine.model.nbody)) - set(bodies) - allowed])
+    return Reading((probe,), lambda touched: np.asarray(touched, dtype=float))
+
+
+@signal_kind("present(FRAME)", "whether a frame is in the tree, with a pose", "", truth=True, gone=0.0)
+def present(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    """Return how it is read whether a frame has a finite pose in the fixed frame."""
+    source, _ = pose_source(run, names[0])
+    return Reading((source,), lambda rows: np.asarray(np.isfinite(rows).all(axis=(1, 2)), dtype=float))
+
+
+@signal_kind("finite()", "whether all poses and velocities are finite numbers", "", least=0, most=0, truth=True)
+def finite(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    """Return how it is read whether the state of motion has no NaN and no infinity."""
+    found = [name for name in ("pose", "qpos", "qvel") if name in run.columns]
+    every = [(name, tuple(range(len(run.columns[name])))) for name in found]
+
+    def compute(*columns: Array) -> FloatArray:
+        each = [np.isfinite(rows.reshape(len(rows), -1)).all(axis=1) for rows in columns]
+        return np.asarray(np.all(each, axis=0), dtype=float)
+
+    return Reading(tuple(every), compute)
+
+
+class AgeProbe:
+    """The time since the newest measurement of a sensor was made; before the first, since the start of the run."""
+
+    def __init__(self, run: Any, sensor: str) -> None:
+        self._run, self._handle = run, run.sensors[sensor]
+
+    def sample(self) -> float:
+        """Return it at the present step, s."""
+        stamp = self._handle.stamp_ns
+        since = self._run.world.time.start_ns if stamp is None else stamp
+        return float((self._run.time_ns - since) * 1e-9)
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+@signal_kind("age(SENSOR)", "time since its newest published measurement was made", "s", sensors=True)
+def age(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    """Return how the age of a sensor's newest measurement is read."""
+    if names[0] not in run.sensors:
+        raise FormulaError(f"no sensor {names[0]!r}{did_you_mean(names[0], run.sensors)}")
+    return Reading((AgeProbe(run, names[0]),), lambda ages: np.asarray(ages, dtype=float))
