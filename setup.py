@@ -174,7 +174,12 @@ setup(
     zip_safe=False,
     install_requires=CORE,
     extras_require=EXTRAS,
-    entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"], **EXTENSIONS},
+    entry_points={
+        "console_scripts": ["sim_node = sim_node.cli.main:main"],
+        # Imports nothing but pytest before a test uses it.
+        "pytest11": ["sim_node = sim_node.extensions.scenario.pytest_plugin"],
+        **EXTENSIONS,
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + NAME]),
         ("share/" + NAME, ["package.xml"]),

@@ -91,13 +91,12 @@ def by_definition(formula: Formula, trace: dict[str, np.ndarray], at: int) -> fl
         case Eventually(part, interval):
             return max((by_definition(part, trace, k) for k in window(interval)), default=-math.inf)
         case Until(left, right, interval):
-            return max(
-                (
-                    min(by_definition(right, trace, k), *(by_definition(left, trace, m) for m in range(at, k)), math.inf)
-                    for k in window(interval)
-                ),
-                default=-math.inf,
-            )
+
+            def reached(k: int) -> float:
+                before = (by_definition(left, trace, m) for m in range(at, k))
+                return min(by_definition(right, trace, k), *before, math.inf)
+
+            return max(map(reached, window(interval)), default=-math.inf)
     raise AssertionError(formula)
 
 
@@ -215,7 +214,7 @@ def test_what_texts_mean(text: str, means: str) -> None:
         ("a() > 1 within 3 m", 16, "3 m is no time"),
         ("a()", 4, "a() is a number: compare it, as in a() > 0"),
         ("(a() > 1) + 2 > 3", 12, "a number is needed, found the formula a() > 1"),
-        ("h() > 3 s", 6, "h() is in m, and 3 s in s"),
+        ("h() > 3 s", 7, "h() is in m, and 3 s in s"),
         ("h() + 1 deg > 3", 13, "h() is in m, and 1 deg in rad"),
         ("always[5 s, 2 s] a() > 1", 16, "the interval ends at 2 s, before it begins at 5 s"),
         ("a() > 1 for 3 s", 13, "`for at least T` is needed, found '3'"),

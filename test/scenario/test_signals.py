@@ -1,4 +1,4 @@
-"""Signals against closed forms of thrown and turning bodies; contacts, changes of the world, conditions at each step."""
+"""Signals against closed forms of moving bodies; contacts, changes of the world, conditions at each step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEIGHTS = 5.0 * TIMES - 5.0 * TIMES**2  # of a ball that flies for a second
 def recorded(simulation: Simulation, *names: str, seconds: float = 1.0, **zones: Zone) -> dict[str, np.ndarray]:
     recorder = SignalRecorder(simulation, names, simulation.world.time.step_ns, zones)
     simulation.connect(recorder)
-    recorder.begin()
+    simulation.reset()
     simulation.run(seconds)
     return recorder.values()
 
@@ -53,19 +53,52 @@ def test_signals_of_a_thrown_ball_are_those_of_its_parabola() -> None:
         "horizontal_distance(ball, mark)": 5.0 * (1.0 - TIMES),
         "inside(ball, shaft)": np.minimum(2.0 - 5.0 * TIMES, 1.0 - HEIGHTS),
         "touching(ball)": np.zeros(101),
+        "colliding(ball, floor)": np.zeros(101),
+        "landed(ball)": np.zeros(101),
+        "present(ball/top)": np.ones(101),
+        "finite()": np.ones(101),
         "pose[ball].z": HEIGHTS,
         "qvel[ball.vz]": 5.0 - 10.0 * TIMES,
     }
     found = recorded(Simulation(loads(BALL), sensors=False), *expected, shaft=Zone("shaft", radius=2.0, ceiling=1.0))
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-9, err_msg=name)
-    assert {name.partition("(")[0] for name in expected if "(" in name} | {"z"} == set(SIGNALS)
+    assert {name.partition("(")[0] for name in expected if "(" in name} | {"z", "age"} == set(SIGNALS)
+
+
+def test_frames_on_turning_parents_have_the_pose_of_the_chain() -> None:
+    """On a wheel that turns by 90 degrees per second about z, a mark at [2, 0, 1] moves on a circle."""
+    wheel = """\
+world: wheel
+time: {step: 0.01}
+motions:
+  - frame: wheel
+    parent: map
+    keyframes: [{t: 0, position: [0, 0, 1], rpy_deg: [0, 0, 0]}, {t: 1, position: [0, 0, 1], rpy_deg: [0, 0, 90]}]
+frames:
+  - {name: arm, parent: wheel, pose: {position: [1, 0, 0]}}
+  - {name: tip, parent: arm, pose: {position: [1, 0, 0]}}
+"""
+    found = recorded(Simulation(loads(wheel), sensors=False), "x(tip)", "y(tip)", "altitude(tip)", "yaw(arm)")
+    angle = TIMES * math.pi / 2.0
+    np.testing.assert_allclose(found["x(tip)"], 2.0 * np.cos(angle), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(found["y(tip)"], 2.0 * np.sin(angle), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(found["yaw(arm)"], angle, rtol=0.0, atol=1e-9)
+    assert (found["altitude(tip)"] == 1.0).all()
+
+
+def test_the_age_of_a_sensor_is_the_time_since_it_published() -> None:
+    """At 10 Hz with a latency of 50 ms: at 0.05 s, 0.15 s, 0.25 s and so on."""
+    imu = "sensors:\n  - {name: ball/IMU, parent: ball, type: imu, rate: 10, latency: 0.05}\nframes:"
+    found = recorded(Simulation(loads(BALL.replace("frames:", imu, 1))), "age(ball/IMU)")["age(ball/IMU)"]
+    expected = np.where(np.arange(101) < 5, np.arange(101), (np.arange(101) - 5) % 10) * 0.01
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
 
 
 def test_the_depth_in_a_polygon() -> None:
     """In an L, whose inner corner is at (1, 1)."""
-    corners = ((0.0, 0.0), (3.0, 0.0), (3.0, 1.0), (1.0, 1.0), (1.0, 3.0), (0.0, 3.0))
-    zone = Zone("l", polygon=corners, floor=-5.0)
+    corners = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 1.0], [1.0, 1.0], [1.0, 3.0], [0.0, 3.0]])
+    zone = Zone("l", polygon=tuple(corners), floor=-5.0)
     points = np.array([[0.5, 0.5, 0.0], [2.0, 2.0, 0.0], [2.0, 0.75, 0.0], [4.0, 1.0, 0.0], [0.5, 2.0, -4.9]])
     expected = [0.5, -1.0, 0.25, -1.0, 0.1]
     np.testing.assert_allclose(zone.depth(points), expected, rtol=0.0, atol=1e-12)

@@ -19,7 +19,7 @@ from sim_node.extensions.scenario.certificate import Certificate, CertificateFau
 from sim_node.extensions.scenario.junit import junit
 from sim_node.extensions.scenario.results import CERTIFICATES, ResultsFault
 from sim_node.extensions.scenario.scenarios import Scenario, find_scenarios, shipped_scenarios
-from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, Plan, Tested, repeated, judge_scenario
+from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, Plan, Tested, judge_scenario, repeated
 from sim_node.extensions.scenario.verdicts import ERROR, FAIL, PASS, VERDICTS
 from sim_node.extensions.sweep import USAGE, Bar, EngineFault, count, seed, variation_option
 from sim_node.world.locate import LocateError

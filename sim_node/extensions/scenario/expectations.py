@@ -135,7 +135,7 @@ class Expect:
 
     must: tuple[Expectation, ...] = given(ListOf(_Each(Expectation, "formula"), least=1), "What must hold")
     duration: float = given(Number(1e-3, 1e6), "Simulated time of a run", "s", default=60.0)
-    every: float = given(Number(1e-6, 1e3), "Time between two samples of signals", "s", default=0.01)
+    every: float = given(Number(1e-6, 1e3), "Time between two samples of signals", "s", default=0.02)
     zones: tuple[Zone, ...] = given(ListOf(PartOf(Zone)), "Named parts of space", default=())
     place: Place = place_of(default=NO_PLACE)
 

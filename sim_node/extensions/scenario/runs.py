@@ -65,7 +65,9 @@ def run_alone(
     log: list[tuple[float, str]] = []
     if bag is None and not autopiloted(world):
         simulation = Simulation(world, seed, sensors=sensors)
-        return _judged(simulation, duration_ns, lambda: _step(simulation, duration_ns), watch, log)
+        judging = _observed(simulation, watch)
+        ended = _ended(simulation, lambda: _step(simulation, duration_ns))
+        return _judged(judging, ended, log)
 
     def note(text: str) -> None:
         simulation = session.simulation
@@ -81,8 +83,17 @@ def run_alone(
         report=note,
         warn=note,
     )
+    judging = _observed(session.simulation, watch)
     with session:
-        return _judged(session.simulation, duration_ns, session.run, watch, log)
+        return _judged(judging, _ended(session.simulation, session.run), log)
+
+
+def _observed(simulation: Simulation, watch: Callable[[Simulation], None]) -> Judge:
+    """Return what judges a run, which begins anew, so that nothing has been measured before."""
+    judging = Judge(simulation)
+    watch(simulation)
+    simulation.reset()
+    return judging
 
 
 def _step(simulation: Simulation, duration_ns: int) -> None:
@@ -90,20 +101,16 @@ def _step(simulation: Simulation, duration_ns: int) -> None:
     simulation.present()  # raises Diverged
 
 
-def _judged(
-    simulation: Simulation,
-    duration_ns: int,
-    run: Callable[[], None],
-    watch: Callable[[Simulation], None],
-    log: Sequence[tuple[float, str]],
-) -> JudgedRun:
-    judging = Judge(simulation)
-    watch(simulation)
-    ended = ""
+def _ended(simulation: Simulation, run: Callable[[], None]) -> str:
+    """Run to the end, and return why the run did not go on to it; empty if it did."""
     try:
         run()
     except Diverged:
-        ended = f"the run diverged by {(simulation.time_ns - judging.start_ns) * 1e-9:g} s"
+        return f"the run diverged by {(simulation.time_ns - simulation.world.time.start_ns) * 1e-9:g} s"
+    return ""
+
+
+def _judged(judging: Judge, ended: str, log: Sequence[tuple[float, str]]) -> JudgedRun:
     samples = judging.samples()
     size = len(next(iter(samples.values()), ()))
     times = np.asarray((judging.start_ns + np.arange(size, dtype=np.int64) * judging.period_ns) * 1e-9, dtype=float)
