@@ -93,6 +93,7 @@ EXTENSIONS = {
     "sim_node.parts": [
         "aerosim = sim_node.extensions.aerosim.part",
         "elodin = sim_node.extensions.elodin.part",
+        "expect = sim_node.extensions.scenario.expectations",
         "scenario = sim_node.extensions.scenario.events",
     ],
     "sim_node.readers": [
@@ -112,16 +113,19 @@ EXTENSIONS = {
     "sim_node.runs": [
         "aerosim = sim_node.extensions.aerosim.runs",
         "elodin = sim_node.extensions.elodin.runs",
-        "scenario = sim_node.extensions.scenario.runs",
+        "scenario = sim_node.extensions.scenario.attending",
     ],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
     "sim_node.commands": [
         "mcp = sim_node.extensions.assistants.command",
         "scene = sim_node.extensions.aerosim.command",
         "sweep = sim_node.extensions.sweep.command",
+        "test = sim_node.extensions.scenario.command",
     ],
+    "sim_node.measures": ["scenario = sim_node.extensions.scenario.judging"],
     # Registries of extensions, by the group of their entry points.
     "sim_node.registries": [
+        "sim_node.signals = sim_node.extensions.scenario.signals:SIGNALS",
         "sim_node.measures = sim_node.extensions.sweep.measures:MEASURES",
         "sim_node.sweep_engines = sim_node.extensions.sweep.engine:SWEEP_ENGINES",
         "sim_node.tools = sim_node.extensions.assistants.registry:TOOLS",
@@ -183,7 +187,12 @@ setup(
     zip_safe=False,
     install_requires=CORE,
     extras_require=EXTRAS,
-    entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"], **EXTENSIONS},
+    entry_points={
+        "console_scripts": ["sim_node = sim_node.cli.main:main"],
+        # Imports nothing but pytest before a test uses it.
+        "pytest11": ["sim_node = sim_node.extensions.scenario.pytest_plugin"],
+        **EXTENSIONS,
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + NAME]),
         ("share/" + NAME, ["package.xml"]),

@@ -37,7 +37,7 @@ class ContactProbe:
 
     def sample(self) -> float:
         """Return 1 if they have touched since this was called last, else 0."""
-        touched, self._touched = self._touched or self._touching(), False
+        touched, self._touched = self._touched or bool(self._data.ncon and self._touching()), False
         return float(touched)
 
     def send(self, step: int, time_ns: int) -> None:

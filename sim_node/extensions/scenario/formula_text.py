@@ -41,9 +41,7 @@ _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _COMPARISON = re.compile(r"<=|>=|==|!=|<|>")
 # NAME(...), COLUMN[NAME].PART, or a field of the messages of a topic.
-_SIGNAL = re.compile(
-    r"[A-Za-z_][\w]*\([^()]*\)(?:\.[a-z_]+)?|[A-Za-z_][\w/]*\[[^\]]+\](?:\.[a-z]+|\[\d+\])?|/[\w/]+(?:\.\w+|\[\d+\])+"
-)
+_SIGNAL = re.compile(r"[A-Za-z_]\w*\([^()]*\)|[A-Za-z_][\w/]*\[[^\]]+\](?:\.[a-z]+|\[\d+\])?|/[\w/]+(?:\.\w+|\[\d+\])+")
 _KEYWORDS = (
     *("and", "or", "not", "implies", "until", "always", "eventually", "never"),
     *("within", "for", "at", "least", "from", "to"),
@@ -165,6 +163,7 @@ class _Parser:
         while operator := self._match(_COMPARISON):
             if not isinstance(left, Term):
                 self._fail("a formula cannot be compared")
+            self._skip()
             at = self._at
             right = self._term(self._sum())
             self._check_same(left, right, at)

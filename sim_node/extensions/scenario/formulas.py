@@ -439,7 +439,7 @@ def _plain_until(left: FloatArray, right: FloatArray) -> FloatArray:
         least[: size - reach] = np.maximum(least[:-reach], np.minimum(most[:-reach], inner_least))
         most[: size - reach] = np.minimum(most[:-reach], inner_most)
         reach *= 2
-    return least
+    return np.asarray(least)
 
 
 def robustness(formula: Formula, samples: Samples, period_ns: int, *, unknown: float | None = None) -> FloatArray:

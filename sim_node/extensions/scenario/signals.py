@@ -66,6 +66,8 @@ class SignalKind:
         open: Returns how it is read, of a run, the arguments, and the zones by name. Raises FormulaError.
         least, most: How many arguments it takes.
         truth: Whether it is true or false.
+        gone: Its value once a change of the world has taken away what it is of.
+        sensors: Whether sensors must measure.
     """
 
     usage: str
@@ -75,14 +77,16 @@ class SignalKind:
     least: int = 1
     most: int = 1
     truth: bool = False
+    gone: float = float("nan")
+    sensors: bool = False
 
 
 SIGNALS: Registry[str, SignalKind] = Registry(
     "signal",
-    shipped=("sim_node.extensions.scenario.signals", "sim_node.extensions.scenario.contacts"),
+    shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health")),
     group="sim_node.signals",
 )
-_CALL = re.compile(r"(\w+)\(([^()]*)\)(?:\.([a-z_]+))?")
+_CALL = re.compile(r"(\w+)\(([^()]*)\)")
 
 
 def declare(text: str) -> tuple[Dimension | None, bool]:
@@ -140,36 +144,37 @@ class Signals:
     """
 
     def __init__(self, run: RunView, names: Iterable[str], zones: Mapping[str, Zone] = NO_ZONES) -> None:
-        self._run, self._columns = run, run.columns
+        self._columns = run.columns
         self._readings = {name: open_signal(run, name, zones) for name in names}
-        self._sources = tuple(dict.fromkeys(each for reading in self._readings.values() for each in reading.sources))
-        self._places = {source: place for place, source in enumerate(self._sources)}
-        self._rows = [
-            (source[0], np.array(source[1], dtype=np.intp)) if isinstance(source, tuple) else None
-            for source in self._sources
-        ]
+        sources = dict.fromkeys(each for reading in self._readings.values() for each in reading.sources)
+        self._probes = [each for each in sources if not isinstance(each, tuple)]
+        rows: dict[str, dict[int, None]] = {}
+        for name, some in (each for each in sources if isinstance(each, tuple)):
+            rows.setdefault(name, {}).update(dict.fromkeys(some))
+        # Each column is read once: some are computed when they are read.
+        self._rows = {name: np.array(sorted(some), dtype=np.intp) for name, some in rows.items()}
+        self._places = {
+            (name, some): np.searchsorted(self._rows[name], some)
+            for name, some in (each for each in sources if isinstance(each, tuple))
+        }
 
     def take(self) -> list[Array]:
-        """Return the numbers of each source at the present step, as they are computed from."""
-        found: list[Array] = []
-        columns: dict[str, Array] = {}
-        for source, place in zip(self._sources, self._rows, strict=True):
-            if place is None:
-                assert not isinstance(source, tuple)
-                found.append(np.float64(source.sample()))
-                continue
-            name, rows = place
-            if name not in columns:  # some columns are computed when they are read
-                columns[name] = self._columns[name]
-            found.append(columns[name][rows])
-        return found
+        """Return the numbers at the present step that signals are computed of: rows of columns, then probes."""
+        columns = self._columns
+        found: list[Array] = [columns[name].take(rows, axis=0) for name, rows in self._rows.items()]
+        return [*found, *(np.float64(probe.sample()) for probe in self._probes)]
 
     def compute(self, taken: Sequence[Array]) -> dict[str, FloatArray]:
-        """Return the samples (T,) of each signal, of those (T, ...) of each source."""
-        return {
-            name: reading.compute(*(taken[self._places[source]] for source in reading.sources))
-            for name, reading in self._readings.items()
-        }
+        """Return the samples (T,) of each signal, of those (T, ...) that `take` returned."""
+        columns = dict(zip(self._rows, taken, strict=False))
+        probes = taken[len(self._rows) :]
+
+        def samples(source: Source) -> Array:
+            if isinstance(source, tuple):
+                return columns[source[0]][:, self._places[source]]
+            return probes[self._probes.index(source)]
+
+        return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
 
     def now(self) -> dict[str, FloatArray]:
         """Return each signal (1,) at the present step."""
@@ -177,9 +182,8 @@ class Signals:
 
     def close(self) -> None:
         """Stop observing the run."""
-        for source in self._sources:
-            if not isinstance(source, tuple):
-                source.close()
+        for probe in self._probes:
+            probe.close()
 
 
 @dataclass
@@ -208,6 +212,10 @@ class SignalRecorder:
         self._step_ns = run.world.time.step_ns
         self._segments = [_Segment(Signals(run, names, zones))]
 
+    def begin(self) -> None:
+        """Take the sample of the present instant, at the start of a run. Steps take the others."""
+        self.send(0, 0)
+
     def send(self, step: int, time_ns: int) -> None:
         """Take a sample."""
         at = time_ns // self.period_ns
@@ -226,7 +234,8 @@ class SignalRecorder:
             if segment.signals is not None:
                 found = segment.signals.compute([np.array(each) for each in zip(*segment.taken, strict=True)])
             for name, kept in parts.items():
-                kept.append(found.get(name, np.full(len(segment.taken), np.nan)))
+                gone = kind_of(name).gone if name not in found and "(" in name else np.nan
+                kept.append(found.get(name, np.full(len(segment.taken), gone)))
         return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
 
     def __len__(self) -> int:
@@ -320,16 +329,29 @@ class Condition:
 
 
 def signal_kind(
-    usage: str, about: str, unit: str, *, least: int = 1, most: int = 1, truth: bool = False
+    usage: str, about: str, unit: str, **more: Any
 ) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
     """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`."""
     name = usage.partition("(")[0]
 
     def enter(open_it: Callable[..., Reading]) -> Callable[..., Reading]:
-        SIGNALS.add(name, module=open_it.__module__)(SignalKind(usage, about, unit, open_it, least, most, truth))
+        SIGNALS.add(name, module=open_it.__module__)(SignalKind(usage, about, unit, open_it, **more))
         return open_it
 
     return enter
+
+
+def kind_of(text: str) -> SignalKind:
+    """Return the kind of a signal such as altitude(drone). Raises FormulaError if there is none."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise FormulaError(f"{text}: NAME(...) is needed")
+    return _kind(call)
+
+
+def needs_sensors(names: Iterable[str]) -> bool:
+    """Return whether sensors must measure for some signals."""
+    return any(kind_of(name).sensors for name in names if _CALL.fullmatch(name))
 
 
 def frame_of(run: RunView, name: str) -> str:
@@ -352,12 +374,22 @@ def frame_of(run: RunView, name: str) -> str:
 
 
 def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], FloatArray]]:
-    """Return where the pose of a frame in the fixed frame comes from, and a function of that: (T, n, 7) to (T, 7)."""
+    """Return where the pose of a frame in the fixed frame comes from, and a function of that: (T, n, ...) to (T, 7)."""
     row = run.frames.index(frame_of(run, name))
     chain = [row]
     while (row := int(run.frames.parents[row])) >= 0:
         chain.append(row)
     chain = chain[:-1] or chain  # the fixed frame itself is at its own origin
+    fixed = chain[:-1]
+    free = _free(run, chain[-1], "qpos", _FREE_POSE)
+    if free and all(run.frames.static[each] for each in fixed):
+        # Kinematics of all bodies would take longer than a step.
+        offset = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        for each in fixed:
+            offset = poses.compose(run.columns["pose"][each], offset)
+        if not fixed:
+            return ("qpos", free), lambda numbers: np.asarray(numbers.reshape(len(numbers), 7))
+        return ("qpos", free), lambda numbers: poses.compose(numbers.reshape(len(numbers), 7), offset)
 
     def compose(rows: Array) -> FloatArray:
         pose = rows[:, 0]
@@ -368,14 +400,37 @@ def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], Floa
     return ("pose", tuple(chain)), compose
 
 
+_FREE_POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
+_FREE_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+def _free(run: RunView, row: int, column: str, labels: Sequence[str]) -> tuple[int, ...]:
+    """Return the rows of MuJoCo's coordinates of a body that floats free in the fixed frame; none for other frames."""
+    entities = run.columns.column(column).entities or () if column in run.columns else ()
+    wanted = [f"{run.frames.names[row]}.{label}" for label in labels]
+    known = {entity: place for place, entity in enumerate(entities)} if run.frames.parents[row] == 0 else {}
+    return tuple(known[each] for each in wanted) if all(each in known for each in wanted) else ()
+
+
+def twist_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], FloatArray]]:
+    """Return where the twist of a frame comes from, and a function of that: (T, n, ...) to (T, 6).
+
+    The velocity (m/s) is along the axes of the fixed frame; the angular velocity (rad/s) along these, or those of the
+    frame.
+    """
+    row = run.frames.index(frame_of(run, name))
+    if free := _free(run, row, "qvel", _FREE_TWIST):
+        return ("qvel", free), lambda numbers: np.asarray(numbers.reshape(len(numbers), 6))
+    return ("twist", (row,)), lambda rows: np.asarray(rows[:, 0])
+
+
 def _kind(call: re.Match[str]) -> SignalKind:
     name, found = call[1], [*_arguments(call)]
     if name not in SIGNALS:
         known = ", ".join(kind.usage for kind in SIGNALS.values())
         raise FormulaError(f"no signal {name!r}{did_you_mean(name, SIGNALS)} (known: {known}, COLUMN[NAME].PART)")
     kind = SIGNALS[name]
-    given = len(found) - (call[3] is not None)
-    if not kind.least <= given <= kind.most or not all(found) or (call[3] is not None) != ("." in kind.usage):
+    if not kind.least <= len(found) <= kind.most or not all(found):
         raise FormulaError(f"{call[0]}: {kind.usage} is needed")
     return kind
 
@@ -383,8 +438,6 @@ def _kind(call: re.Match[str]) -> SignalKind:
 def _arguments(call: re.Match[str]) -> Iterable[str]:
     if call[2].strip():
         yield from (word.strip() for word in call[2].split(","))
-    if call[3] is not None:
-        yield call[3]
 
 
 def _of_pose(usage: str, about: str, unit: str, compute: Callable[[FloatArray], FloatArray]) -> None:
@@ -421,8 +474,8 @@ def _of_twist(usage: str, about: str, unit: str, compute: Callable[[FloatArray],
 
     @signal_kind(usage, about, unit)
     def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
-        row = run.frames.index(frame_of(run, names[0]))
-        return Reading((("twist", (row,)),), lambda rows: np.asarray(compute(rows[:, 0])))
+        source, twist = twist_source(run, names[0])
+        return Reading((source,), lambda rows: np.asarray(compute(twist(rows))))
 
 
 _of_twist("speed(FRAME)", "speed", "m/s", lambda twist: np.linalg.norm(twist[:, :3], axis=1))
