@@ -120,6 +120,7 @@ def move(
     *,
     speed: Annotated[float, Number(above=0.0, high=1e4)] = 1.0,
     heading: bool = False,
+    stay: bool = False,
 ) -> str:
     """Lead a body of a running node that floats free along a path, from where it is.
 
@@ -129,6 +130,7 @@ def move(
         path: The corners of the path.
         speed: Its speed, m/s.
         heading: Whether it looks where it goes.
+        stay: Whether it is held at the end of the path, until it is moved on.
     """
 
     def act(run: Simulation) -> str:
@@ -138,7 +140,7 @@ def move(
         if not length:
             raise ValueError(f"{body!r} is at the end of its path already")
         arguments = {"body": body, "points": points, "speed": speed, "attitude": pose[3:].tolist(), "heading": heading}
-        begin(run, "move", body, length / speed, **arguments)
+        begin(run, "move", body, 0.0 if stay else length / speed, **arguments)
         return f"{body} moves {length:g} m at {speed:g} m/s"
 
     return on(context, act)
