@@ -176,8 +176,10 @@ setup(
     packages=find_packages(include=[NAME, NAME + ".*"]),
     package_data={
         NAME: ["py.typed"],
-        f"{NAME}.cli": ["templates/**/*"],
+        # Names with a dot in front are no part of a pattern.
+        f"{NAME}.cli": ["templates/**/*", "templates/test/.github/workflows/*"],
         f"{NAME}.extensions": ["*/README.md"],
+        f"{NAME}.extensions.scenario": ["report.css", "report.js"],
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
         f"{NAME}.spatial.frames": ["egm96_15.npz"],

@@ -137,7 +137,7 @@ class Sim:
         """Start a run.
 
         Args:
-            world: A World, the path of one, beside the test or below the working directory, or the name of a shipped one.
+            world: A World, a path, beside the test or from the working directory, or the name of a shipped world.
             seed: Its seed.
             values: Numbers of the world by key path that differ, as {"bodies[ball].inertial.mass": 2.0}.
 
@@ -174,7 +174,7 @@ class Sim:
         expect = expect_of(found)
         if must:
             zones = expect.zones if expect else ()
-            expect = Expect(tuple(map(Expectation, must)), zones=zones, **_given(duration))
+            expect = Expect(tuple(map(Expectation, must)), zones=zones)
             found = replace(found, parts={**found.parts, "expect": (expect,)})
         if expect is None:
             raise ValueError(f"world {found.name!r} has no section `expect`; say what must hold")
@@ -205,7 +205,3 @@ class Sim:
             return locate(world)
         except LocateError as error:
             raise FileNotFoundError(str(error)) from None
-
-
-def _given(duration: float | None) -> dict[str, float]:
-    return {} if duration is None else {"duration": duration}

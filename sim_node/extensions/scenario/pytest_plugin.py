@@ -10,7 +10,7 @@ Nothing of sim_node is imported before a test uses it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +52,11 @@ def sim(request: pytest.FixtureRequest) -> Iterator[Sim]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the runs of a failed test were to its report."""
-    report: pytest.TestReport = yield
+    report = yield
     runs = getattr(item, "sim_node_runs", None)
     if report.failed and runs is not None and call.when == "call":
         report.sections.append(("sim_node", runs.summary()))
