@@ -90,22 +90,42 @@ CORE = [
 
 # How the core finds the extensions that it comes with: as it finds those of other packages.
 EXTENSIONS = {
-    "sim_node.parts": ["aerosim = sim_node.extensions.aerosim.part", "elodin = sim_node.extensions.elodin.part"],
+    "sim_node.parts": [
+        "aerosim = sim_node.extensions.aerosim.part",
+        "elodin = sim_node.extensions.elodin.part",
+        "expect = sim_node.extensions.scenario.expectations",
+        "scenario = sim_node.extensions.scenario.events",
+    ],
     "sim_node.readers": [
         "aerosim = sim_node.extensions.aerosim.reader",
         "elodin = sim_node.extensions.elodin.reader",
         "openplx = sim_node.extensions.openplx",
     ],
-    "sim_node.engines": ["elodin = sim_node.extensions.elodin.engine"],
-    "sim_node.runs": ["aerosim = sim_node.extensions.aerosim.runs", "elodin = sim_node.extensions.elodin.runs"],
+    "sim_node.engines": [
+        "elodin = sim_node.extensions.elodin.engine",
+        "scenario = sim_node.extensions.scenario.engine",
+    ],
+    # Requests that are actions of scenarios.
+    "sim_node.requests": [
+        f"scenario_{name} = sim_node.extensions.scenario.actions.{name}"
+        for name in ("actuators", "air", "bodies", "sensors", "surroundings", "vehicles")
+    ],
+    "sim_node.runs": [
+        "aerosim = sim_node.extensions.aerosim.runs",
+        "elodin = sim_node.extensions.elodin.runs",
+        "scenario = sim_node.extensions.scenario.attending",
+    ],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],
     "sim_node.commands": [
         "mcp = sim_node.extensions.assistants.command",
         "scene = sim_node.extensions.aerosim.command",
         "sweep = sim_node.extensions.sweep.command",
+        "test = sim_node.extensions.scenario.command",
     ],
+    "sim_node.measures": ["scenario = sim_node.extensions.scenario.judging"],
     # Registries of extensions, by the group of their entry points.
     "sim_node.registries": [
+        "sim_node.signals = sim_node.extensions.scenario.signals:SIGNALS",
         "sim_node.measures = sim_node.extensions.sweep.measures:MEASURES",
         "sim_node.sweep_engines = sim_node.extensions.sweep.engine:SWEEP_ENGINES",
         "sim_node.tools = sim_node.extensions.assistants.registry:TOOLS",
@@ -156,8 +176,10 @@ setup(
     packages=find_packages(include=[NAME, NAME + ".*"]),
     package_data={
         NAME: ["py.typed"],
-        f"{NAME}.cli": ["templates/**/*"],
+        # Names with a dot in front are no part of a pattern.
+        f"{NAME}.cli": ["templates/**/*", "templates/test/.github/workflows/*"],
         f"{NAME}.extensions": ["*/README.md"],
+        f"{NAME}.extensions.scenario": ["report.css", "report.js"],
         f"{NAME}.extensions.openplx": ["openplx.lark", "bundles/**/*.openplx"],
         f"{NAME}.messages": ["standard_messages.txt"],
         f"{NAME}.spatial.frames": ["egm96_15.npz"],
@@ -167,7 +189,12 @@ setup(
     zip_safe=False,
     install_requires=CORE,
     extras_require=EXTRAS,
-    entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"], **EXTENSIONS},
+    entry_points={
+        "console_scripts": ["sim_node = sim_node.cli.main:main"],
+        # Imports nothing but pytest before a test uses it.
+        "pytest11": ["sim_node = sim_node.extensions.scenario.pytest_plugin"],
+        **EXTENSIONS,
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + NAME]),
         ("share/" + NAME, ["package.xml"]),

@@ -110,6 +110,9 @@ class VehicleCoSimulator:
         rate: Rate of the samples (Hz).
         wait: The state of the connection.
         is_closed: Whether its sockets are closed for good.
+        autopilot: The interface of the autopilot.
+        condition: Whether the autopilot is "running", "frozen" (it does not go on, and its last commands stay) or
+            "dead" (all commands are zero).
 
     Raises:
         WorldError: The vehicle does not suit its autopilot.
@@ -129,14 +132,15 @@ class VehicleCoSimulator:
         self._vehicle, self._restarts = simulation.vehicles[vehicle.name], 0
         self._start = simulation.part_state(vehicle.name) if vehicle.autopilot.reset_vehicle else None
         self._apply = self._command_of(vehicle)
+        self._outputs = len(vehicle.rotors) if isinstance(vehicle, Multirotor) else len(vehicle.channels)
         self._report = report
-        self._autopilot = kind.of(simulation, vehicle, self.rate)
-        self.wait = self._autopilot.wait
+        self.autopilot, self.condition = kind.of(simulation, vehicle, self.rate), "running"
+        self.wait = self.autopilot.wait
         self.wait.report = report
         self._shown = self.wait.peer, self.wait.lockstep
         self._sent = False
         try:
-            self._autopilot.open()
+            self.autopilot.open()
         except OSError as error:
             place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
             if is_in_use(error):
@@ -154,15 +158,17 @@ class VehicleCoSimulator:
             time_ns: Simulation time since the start (ns).
         """
         sample = self._source.sample(step, time_ns)
-        self._sent = sample is not None
-        if sample is not None:
-            self._autopilot.send(sample)
+        self._sent = sample is not None and self.condition == "running"
+        if sample is not None and self._sent:
+            self.autopilot.send(sample)
 
     def receive(self) -> None:
         """Apply the autopilot's commands."""
+        if self.condition == "dead":
+            self._apply((0.0,) * self._outputs)
         if not self._sent:
             return
-        commands = self._autopilot.receive()
+        commands = self.autopilot.receive()
         if self.wait.restarts > self._restarts:
             self._restarts = self.wait.restarts
             if self._start is not None:
@@ -200,4 +206,4 @@ class VehicleCoSimulator:
     def close(self) -> None:
         """Close the sockets."""
         self.is_closed = True
-        self._autopilot.close()
+        self.autopilot.close()

@@ -1,4 +1,4 @@
-"""Make a world, a robot or a plug-in of your own from a template that runs as it is."""
+"""Make a world, a robot, a test or a plug-in of your own from a template that runs as it is."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ TEMPLATES = Path(__file__).parent / "templates"
 NEXT = {
     "world": ("sim_node check $at.yaml", "sim_node run $at.yaml --view"),
     "robot": ("sim_node check $at.yaml", "sim_node run $at.yaml --view"),
+    "test": ("sim_node test $at", "python -m pytest $at"),
     "plugin": ("pip install -e $at pytest", "sim_node check $at/weather.yaml", "python -m pytest $at"),
 }
-# Plug-ins become a folder of their own.
-FOLDERS = ("plugin",)
+# These become a folder of their own.
+FOLDERS = ("plugin", "test")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare KIND and NAME."""
-    parser.add_argument("kind", metavar="KIND", choices=tuple(NEXT), help="world, robot or plugin")
+    parser.add_argument("kind", metavar="KIND", choices=tuple(NEXT), help="world, robot, test or plugin")
     parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and _; also that of a Python package")
     folder = "make it in DIR (default: the current folder)"
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path(), help=folder)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim_node.assembly import assemble
-from sim_node.cli.arguments import UsageError
+from sim_node.cli.arguments import UsageError, seconds
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
@@ -55,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port", metavar="PORT", type=port_number, help="of the page (default: 8080, or the next that is free)"
     )
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
+    at = "pause a bag at this instant, in seconds of the bag's own clock"
+    parser.add_argument("--at", metavar="T", type=seconds, help=at)
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
     parser.add_argument("--live", action="store_true", help="show the running graph, also together with WORLD or BAG")
@@ -105,7 +107,7 @@ def _refuse_world(word: str) -> None:
 
 
 def _world(arguments: argparse.Namespace) -> int:
-    goes_with(arguments, "a bag", ["chunk_limit"])
+    goes_with(arguments, "a bag", ["chunk_limit", "at"])
     arguments.world = arguments.world or DEFAULT_WORLD
     refuse_taken_ports(arguments.port, foxglove_of(arguments))
     world = loaded(arguments)
@@ -152,6 +154,7 @@ def _schematic(arguments: argparse.Namespace) -> Schematic | None:
 def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", _of_worlds(arguments))
     if arguments.foxglove is not None:
+        refuse(arguments, "--foxglove", ["at"])
         return _served_bag(arguments)
     schematic = _schematic(arguments)
     viewer = opened(arguments.port, Path(arguments.bag).resolve().name)
@@ -159,10 +162,20 @@ def _bag(arguments: argparse.Namespace) -> int:
     from sim_node.session.bag_view import BagView
 
     view = BagView(arguments.bag, viewer, partial(print, flush=True), arguments.chunk_limit)
-    view.start(paused=arguments.paused)
+    if arguments.at is not None:
+        _check_instant(arguments.at, view.span)
+    view.start(paused=arguments.paused or arguments.at is not None)
+    if arguments.at is not None:
+        view.seek(round(arguments.at * 1e9))
     arguments.interrupt.wait()
     view.close()
     return 0
+
+
+def _check_instant(at: float, span: tuple[int, int]) -> None:
+    """Raise UsageError for an instant (s) that is not in the span of a bag (ns)."""
+    if not span[0] <= round(at * 1e9) <= span[1]:
+        raise UsageError(f"--at {at:g}: the bag has {span[0] * 1e-9:.9g} s to {span[1] * 1e-9:.9g} s")
 
 
 def _served_bag(arguments: argparse.Namespace) -> int:
@@ -181,7 +194,7 @@ def _served_bag(arguments: argparse.Namespace) -> int:
 
 
 def _live(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove"))
+    refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove", "at"))
     live_view = _live_view()
     schematic = _schematic(arguments)
     viewer = opened(arguments.port, "live")
@@ -202,7 +215,7 @@ def _live_view() -> type[LiveView]:
 
 def _together(arguments: argparse.Namespace) -> int:
     """Show two or all of WORLD, BAG and the graph. WORLD does not run."""
-    refuse(arguments, "a page of several sources", ["allow_network", "foxglove"])
+    refuse(arguments, "a page of several sources", ["allow_network", "foxglove", "at"])
     if not arguments.world:
         refuse(arguments, "a view without WORLD", _of_worlds(arguments))
     if not arguments.bag:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from sim_node.messages.topic import Topic
 from sim_node.registry import Registry
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sim_node.messages.clock import Stamp
     from sim_node.messages.topic import Outlet
     from sim_node.recording.worlds import Attached
+    from sim_node.session.requests import RequestContext
     from sim_node.simulation import Simulation, Sink
     from sim_node.simulation.programs import Supervisor
     from sim_node.world import World
@@ -63,6 +64,14 @@ class Attendant(Protocol):
 
     def let_stop(self, programs: Supervisor) -> None:
         """Take the programs of the run, which may be asked to end."""
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """An attendant that makes requests to its run."""
+
+    def let_ask(self, requests: RequestContext, report: Callable[[str], None]) -> None:
+        """Take what carries out requests, and what takes lines of text for the user."""
 
 
 class RunPart:

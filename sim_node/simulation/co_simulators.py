@@ -79,6 +79,11 @@ class CoSimulators:
         self._all: list[tuple[CoSimulator, Ticks]] = []
         self.due: float = math.inf
 
+    @property
+    def all(self) -> tuple[CoSimulator, ...]:
+        """The co-simulators, in their order."""
+        return tuple(each for each, _ in self._all)
+
     def add(self, co_simulator: CoSimulator, step: int) -> None:
         """Add a co-simulator that exchanges from the next step on. Raises ValueError for an invalid rate."""
         self._all.append((co_simulator, self._ticks(co_simulator, step + 1)))

@@ -11,12 +11,20 @@ from sim_node.assembly import assemble
 from sim_node.simulation.co_simulators import Coupled
 from sim_node.simulation.columns import Array, Columns
 from sim_node.simulation.frames import declare_frames, refuse_sensor
+from sim_node.simulation.happening import Happening
 from sim_node.simulation.physics import ENGINES, Engine, engines_for
-from sim_node.simulation.physics.engine import DynamicEngine, Perceived, Releasing, Resumable, records_of
+from sim_node.simulation.physics.engine import (
+    Altering,
+    DynamicEngine,
+    Perceived,
+    Releasing,
+    Resumable,
+    records_of,
+)
 from sim_node.simulation.sensors import Suite
 from sim_node.simulation.sensors.context import OPEN_AIR
 from sim_node.simulation.sensors.succession import cohorts_of, succeed
-from sim_node.simulation.sensors.suite import Split
+from sim_node.simulation.sensors.suite import NO_ALTERATIONS, Split
 from sim_node.simulation.sensors.truth import DOWN, FrameState
 from sim_node.simulation.state_transfer import transfer_state
 from sim_node.simulation.truth import Truth
@@ -47,6 +55,7 @@ class Generation:
         columns: The state, as named arrays.
         engines: The engines that move frames, by name.
         suite: The sensors.
+        happening: The engines with a timetable.
         steps: Steps since the start of the run.
 
     Raises:
@@ -76,7 +85,9 @@ class Generation:
         self.gravity = world.physics.gravity if falls else DOWN
         self._fall = free_fall(world, self.gravity)
         measuring = world if sensors else replace(world, sensors=())
-        self.suite = Suite(measuring, self.environment, self.gravity, split, seed)
+        altering = (engine.alterations for engine in self.engines.values() if isinstance(engine, Altering))
+        self.suite = Suite(measuring, self.environment, self.gravity, split, seed, next(altering, NO_ALTERATIONS))
+        self.happening = [engine for engine in self.engines.values() if isinstance(engine, Happening)]
         self._truth = self.truth_of(self.suite.frames, self.suite.state)
         if self._truth.unknown:
             refuse_sensor(self.suite.frames[self._truth.unknown[0]], self.frames, self.columns)
@@ -150,8 +161,13 @@ class Generation:
         self.suite.declare(self.columns)
         self.columns.check_needs()
 
-    def carry(self, before: Generation) -> None:
-        """Continue in the state of the last generation: what has the same name goes on, the rest starts now."""
+    def carry(self, before: Generation, *, publish: bool = True) -> None:
+        """Continue in the state of the last generation: what has the same name goes on, the rest starts now.
+
+        Args:
+            before: The last generation.
+            publish: Whether what sensors have pending and is due is published now.
+        """
         self._resume(before.steps)
         measured = before.measured | self.measured
         joints = {body.name: body.joint for body in before.world.bodies}
@@ -163,7 +179,8 @@ class Generation:
         for bank, group in zip(self.suite.banks, self.suite.groups, strict=True):
             succeed(bank, group, records, self.steps)
         self.suite.find_due()
-        self.suite.publish(self.steps, wait=False)
+        if publish:
+            self.suite.publish(self.steps, wait=False)
 
     def carry_motion(self, before: Generation) -> None:
         """Stay at the start, with everything but time and sensors in the state of the last generation.

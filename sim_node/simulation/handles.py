@@ -33,6 +33,11 @@ class SensorHandle(Handle[SensorRecord]):
         return self._present.group.kind
 
     @property
+    def together(self) -> tuple[str, ...]:
+        """The sensors that measure together with it, itself among them."""
+        return self._present.group.names
+
+    @property
     def sensor(self) -> SensorType:
         """Its parameters."""
         return self._present.group.sensors[self._present.row]

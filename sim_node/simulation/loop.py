@@ -419,11 +419,11 @@ class Loop(Verbs):
         self._restart()
 
     def _enter(self, prepared: Prepared) -> bool:
-        self._refuse_busy("change")
+        self._refuse_unchangeable()
         self._accepted(prepared.after.world)
         if not self.simulation.enter(prepared):
             return False
-        self._publish()
+        self._publish_change()
         return True
 
     def _accepted(self, world: World) -> World:
@@ -434,14 +434,14 @@ class Loop(Verbs):
         return world
 
     def _edit(self, make: Callable[[RunView], Edit | None]) -> None:
-        self._refuse_busy("change")
+        self._refuse_unchangeable()
 
         def accepted(run: RunView) -> Edit | None:
             edit = make(run)
             return None if edit is None else edit._replace(world=self._accepted(assemble(edit.world)))
 
         self.simulation.edit(accepted)
-        self._publish()
+        self._publish_change()
 
     def _step(self, steps: int) -> None:
         self._refuse_busy("step")
@@ -454,6 +454,16 @@ class Loop(Verbs):
     def _refuse_busy(self, what: str) -> None:
         if self._busy:
             raise Refused(f"a sink cannot {what} the simulation during a tick; call from another thread")
+
+    def _refuse_unchangeable(self) -> None:
+        """Refuse a change during a step or a tick. What happens between two steps may change the world."""
+        if not self.simulation.happening:
+            self._refuse_busy("change")
+
+    def _publish_change(self) -> None:
+        """Publish the instant, unless the next tick will show it."""
+        if not self.simulation.happening:
+            self._publish()
 
     def _set_publish_rate(self, rate: float) -> None:
         """Count ticks from the current step, so that a slow rate does not delay a faster one."""

@@ -172,9 +172,6 @@ class Request:
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments as the function takes them. Raises ValueError."""
         known, found = {each.name: each for each in self.arguments}, {}
-        for each in self.arguments:
-            if each.default is NEEDED and given.get(each.name) in (None, "", []):
-                raise ValueError(f"{self.name} needs {each.name}")
         for name, value in given.items():
             if name not in known:
                 allowed = ", ".join(known) or "nothing"
@@ -183,6 +180,9 @@ class Request:
                 found[name] = known[name].checked(value)
             except ValueError as error:
                 raise ValueError(f"{shown(name)}: {error}") from None
+        for each in self.arguments:
+            if each.default is NEEDED and given.get(each.name) in (None, "", []):
+                raise ValueError(f"{self.name} needs {each.name}")
         self.check(found)
         return found
 

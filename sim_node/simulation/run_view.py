@@ -9,6 +9,7 @@ import numpy as np
 from sim_node.simulation.columns import Columns
 from sim_node.simulation.generation import Generation, observer_of
 from sim_node.simulation.physics import BodyHandle, Engine, JointHandles
+from sim_node.simulation.sensors.alteration import Alteration
 from sim_node.simulation.sensors.measurements import SensorSubscription
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
@@ -53,6 +54,11 @@ class RunView:
     def time_ns(self) -> int:
         """Simulation time in ns: exactly start + steps * step."""
         return self._present.time_ns
+
+    @property
+    def alterations(self) -> Mapping[str, Alteration]:
+        """What alters the measurements of sensors at present, by their names."""
+        return self._present.suite.alterations
 
     def subscribe(self, sensor: str) -> SensorSubscription:
         """Subscribe to the measurements of a sensor while the run steps.

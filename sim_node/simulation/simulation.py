@@ -25,6 +25,8 @@ from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
 
+_never = float("inf")
+
 
 class Prepared(NamedTuple):
     """A generation that may follow the one before it, as long as the seed is the same."""
@@ -46,6 +48,8 @@ class Simulation(RunView, Verbs):
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
         sensors: Handles by name, to read the newest measurements.
         signals: Handles by name, to read numbers of joints and actuators, and to set inputs.
+        beside: What extensions keep with the run that is no state of it, by their names.
+        happening: Whether a timetable acts, between two steps; see `Happening`.
         generation: Number of changes of the world, by `change` or by a reset or restore to another world.
         seed: Seed of all random numbers.
         remainder_ns: Time requested from `run` beyond whole steps, less than a step.
@@ -64,7 +68,8 @@ class Simulation(RunView, Verbs):
         self._last_step = (MAX_NS - self._start_ns) // self._step_ns
         self._co_simulators = CoSimulators(self._step_ns)
         self._openers: list[Callable[[World], Sequence[CoSimulator]]] = []
-        self._stepping, self._changed = False, False
+        self._stepping, self._changed, self.happening = False, False, False
+        self.beside: dict[str, object] = {}
         handles = self._handles = RunHandles()
         self.bodies, self.joints, self.vehicles = handles.bodies, handles.joints, handles.vehicles
         self.sensors, self.signals = handles.sensors, handles.signals
@@ -107,6 +112,23 @@ class Simulation(RunView, Verbs):
         end = self.steps + steps
         if end > self._last_step:
             within(self._start_ns + end * self._step_ns)
+        self._go(end, wait=wait)
+        self._present.suite.publish(end, wait=wait)
+
+    def _go(self, end: int, *, wait: bool) -> None:
+        """Advance to a step. What happens at a step happens before the run leaves it."""
+        while True:
+            present, happens = self._present, _never
+            if present.happening and end > present.steps:
+                while (happens := min(each.due for each in present.happening)) <= present.steps:
+                    self._happen()
+                    present = self._present
+            self._exchange(min(end, happens), wait=wait)
+            if present.steps >= end:
+                return
+
+    def _exchange(self, end: float, *, wait: bool) -> None:
+        """Advance to a step. Sensors measure and co-simulators exchange on the way, and at this step."""
         present, suite, co_simulators = self._present, self._present.suite, self._co_simulators
         self._stepping = True
         try:
@@ -120,8 +142,17 @@ class Simulation(RunView, Verbs):
         finally:
             self._stepping = False
         if end > present.steps:
-            present.advance(end - present.steps)
-        suite.publish(end, wait=wait)
+            present.advance(int(end) - present.steps)
+
+    def _happen(self) -> None:
+        """Let timetables act that are due. They have no effect on a run that goes on in the meantime."""
+        self.happening = True
+        try:
+            for engine in self._present.happening:
+                if engine.due <= self.steps:
+                    engine.happen(self)
+        finally:
+            self.happening = False
 
     def run(self, duration: float) -> None:
         """Advance by the whole steps nearest to a duration; the remainder is carried over to the next call.
@@ -214,7 +245,7 @@ class Simulation(RunView, Verbs):
         before, after, seed = prepared
         if before is not self._present or seed != self.seed:
             return False
-        after.carry(before)
+        after.carry(before, publish=not self.happening)  # `step` publishes once, at its end
         if motion is not None:
             motion(before, after)
         after.probe(seed)
@@ -403,6 +434,11 @@ class Simulation(RunView, Verbs):
         history.begin(self._co_simulators.remove)
         self._co_simulators.exchange(self.steps)
         return history
+
+    @property
+    def co_simulators(self) -> tuple[CoSimulator, ...]:
+        """What exchanges with the run."""
+        return self._co_simulators.all
 
     def connect(self, co_simulator: CoSimulator) -> None:
         """Connect a co-simulator, which exchanges from the next step on, after those connected earlier.

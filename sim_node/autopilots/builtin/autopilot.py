@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilots.builtin import mission_protocol, parameters, setpoints
-from sim_node.autopilots.builtin.answers import answer
+from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.commands import obey
 from sim_node.autopilots.builtin.dialect import WARNING, Dialect, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import Fence
@@ -76,7 +76,7 @@ class BuiltinAutopilot:
         self.parameters, self.dialect, self.system = parameters, dialect, system
         self.connections, self._quiet = list(connections), set(quiet)
         self.streams, self._parameter_lists = Streams(dialect.name), ParameterLists()
-        self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed)
+        self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed, self._order)
         self._memory, self._show = memory or Memory(-1), show
         self._texts = 0
         self.flight = self._new_flight()
@@ -132,6 +132,7 @@ class BuiltinAutopilot:
             if len(chunks) > 1:
                 fields |= {"id": self._texts, "chunk_seq": number}
             self._send_all("STATUSTEXT", fields)
+            self.link.send("STATUSTEXT", fields, None, 0)
 
     def send_to_all(self, name: str) -> None:
         """Send one of MESSAGES on all links, where there is something to send."""
@@ -314,7 +315,16 @@ class BuiltinAutopilot:
                     # A value that nobody thought of must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
 
-    def handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+    def _order(self, message: Message) -> None:
+        """Carry out what a ground station in the simulation orders, at its time of the simulation."""
+        name, flight = message.name, self.flight
+        if name == "HEARTBEAT":
+            flight.failsafe.ground_station(flight, None)
+            return
+        # It is answered in its place in the lockstep; nothing that it may order uses the wall clock.
+        self.handle(message, self.link, None, time.monotonic_ns())
+
+    def handle(self, message: Message, connection: Answers, address: Address, now_ns: int) -> None:
         """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
         name, fields = message.name, message.fields
         target = {"target_system": message.system, "target_component": message.component}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilots.builtin.answers import answer
+from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.dialect import WARNING, Denied, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.fence import ALL
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, CommandPosition, position_of_ints
@@ -22,7 +22,6 @@ from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
-    from sim_node.mavlink.connection import Connection
 
 ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED = 0, 1, 2, 3, 4  # MAV_RESULT
 _RESULTS: dict[type[OrderRefused], int] = {Denied: DENIED, Unsupported: UNSUPPORTED, Failed: FAILED}
@@ -38,19 +37,21 @@ class Order:
 
     params: Sequence[float]
     position: CommandPosition
-    connection: Connection
+    connection: Answers
     address: Address
 
 
 Executes = Callable[["BuiltinAutopilot", Order], None]
 COMMANDS: Registry[int, Executes] = Registry(
-    "MAV_CMD", shipped=("sim_node.autopilots.builtin.commands",), group="sim_node.builtin"
+    "MAV_CMD",
+    shipped=("sim_node.autopilots.builtin.commands", "sim_node.autopilots.builtin.injection"),
+    group="sim_node.builtin",
 )
 # Registers what executes some MAV_CMDs; it raises OrderRefused.
 command = COMMANDS.add
 
 
-def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:
+def obey(autopilot: BuiltinAutopilot, message: Message, connection: Answers, address: Address) -> None:
     """Execute a COMMAND_LONG, COMMAND_INT or SET_MODE and acknowledge it; a refusal is explained by a text before."""
     fields = message.fields
     if message.name == "SET_MODE":
@@ -92,7 +93,7 @@ def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None
 
 
 def _acknowledge(
-    autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Connection, address: Address
+    autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Answers, address: Address
 ) -> None:
     to = {"target_system": message.system, "target_component": message.component}
     answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)

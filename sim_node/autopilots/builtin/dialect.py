@@ -38,6 +38,7 @@ class Cause(IntEnum):
     FENCE = 0
     LINK = 1
     BATTERY = 2
+    POSITION = 3
 
 
 class Mode(IntEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, WARNING, Cause, Mode, OrderRefused
+from sim_node.autopilots.builtin.injected import GPS, OFF
 from sim_node.autopilots.builtin.settings import Action
 
 if TYPE_CHECKING:
@@ -22,14 +23,17 @@ class Failsafe:
 
     Attributes:
         breached: the kinds of limits of the geofence that are breached; breaches: how often that began, and when it
-            last did (us).
+            last did (us). position_lost: whether there is no valid position estimate.
     """
 
     def __init__(self) -> None:
         self.breached, self.breaches, self.breach_us = 0, 0, 0
+        self.position_lost, self._deaf_since = False, 0
         self._level = 0
         self._link_lost = False
-        self._received: tuple[int, int] | None = None
+        # When a ground station was received, by the simulator's clock (us) and the wall's; None for the wall's if it is
+        # one in the simulation.
+        self._received: tuple[int, int | None] | None = None
         # The mode that a failsafe has changed to, as long as nobody has changed it since.
         self._ordered: tuple[Cause, Mode] | None = None
 
@@ -50,6 +54,9 @@ class Failsafe:
             self._act(flight, Cause.BATTERY, _MODES.get(action), text)
         self._level = level
         self._watch_fence(flight)
+        self._watch_position(flight)
+        if self._received is not None and self._received[1] is None:
+            self.watch_link(flight, None)
 
     def _watch_fence(self, flight: Flight) -> None:
         settings, dialect = flight.settings, flight.dialect
@@ -69,24 +76,43 @@ class Failsafe:
         """Note that the mode is another one, or was commanded anew: no failsafe stands for it any more."""
         self._ordered = None
 
-    def ground_station(self, flight: Flight, now_ns: int) -> None:
-        """Note that a ground station's heartbeat was received."""
+    def _watch_position(self, flight: Flight) -> None:
+        """Look for a receiver that is silent for longer than a filter can do without it."""
+        fix_us = flight.measurements.fix_us
+        if flight.injected.type_of(GPS) == OFF:
+            self._deaf_since = self._deaf_since or flight.time_us
+            fix_us = min(fix_us, self._deaf_since)
+        else:
+            self._deaf_since = 0
+        lost = fix_us > 0 and flight.time_us - fix_us > flight.settings.position_timeout * 1e6
+        if lost and not self.position_lost:
+            self.position_lost = True
+            self._act(flight, Cause.POSITION, Mode.LAND, "No valid position estimate")
+        elif not lost and self.position_lost:
+            self.position_lost = False
+            flight.report(INFO, "Position estimate is valid again")
+
+    def ground_station(self, flight: Flight, now_ns: int | None) -> None:
+        """Note that a ground station's heartbeat was received; None for the time of one in the simulation."""
         self._received = flight.time_us, now_ns
         if self._link_lost:
             self._link_lost = False
             flight.report(INFO, flight.dialect.texts.link_regained)
 
-    def watch_link(self, flight: Flight, now_ns: int) -> None:
+    def watch_link(self, flight: Flight, now_ns: int | None) -> None:
         """Look for a silent ground station, once there has been one.
 
         Both clocks count, the simulator's and the wall's, so that neither a fast simulation nor a paused one takes a
-        steady stream of heartbeats for a broken one.
+        steady stream of heartbeats for a broken one. Of a station in the simulation, the simulator's alone counts.
         """
         if self._received is None or self._link_lost or not flight.armed:
             return
         time_us, received_ns = self._received
+        if (received_ns is None) != (now_ns is None):
+            return
         limit = flight.settings.link_timeout
-        if flight.time_us - time_us > limit * 1e6 and now_ns - received_ns > limit * 1e9:
+        silent_ns = limit * 1e9 + 1.0 if received_ns is None or now_ns is None else now_ns - received_ns
+        if flight.time_us - time_us > limit * 1e6 and silent_ns > limit * 1e9:
             self._link_lost = True
             action = flight.settings.link_action
             if action is not Action.NONE:

@@ -14,12 +14,13 @@ from sim_node.autopilots.builtin.failsafe import Failsafe
 from sim_node.autopilots.builtin.fence import ALL, Fence, Item, braked, rally_points
 from sim_node.autopilots.builtin.geo_reference import MAX_DISTANCE, GeoReference
 from sim_node.autopilots.builtin.ground import GroundWatch
+from sim_node.autopilots.builtin.injected import BATTERY, OFF, Injected
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.settings import Action, Parameter, Settings
 from sim_node.autopilots.builtin.simulator import HilMeasurements
 from sim_node.autopilots.builtin.state import observe
-from sim_node.autopilots.builtin.tasks import Go, Hold, Land, Task
+from sim_node.autopilots.builtin.tasks import Descend, Go, Hold, Land, Task
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry import quaternions
@@ -39,6 +40,7 @@ class Flight:
             base_link, ENU. reference: (11,), the setpoint. time_us: the simulator's, 0 before its first message.
         mission, fence, rally: what was uploaded. fences: which kinds of limits of the geofence are enabled.
         reached: the mission's item that was reached last, -1 for none. finished: whether it was flown to its end.
+        injected: failures that were injected by MAVLink.
         orders: how many orders other than setpoints have replaced what it was doing.
         measurements: the simulator's. settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes
             it.
@@ -69,7 +71,7 @@ class Flight:
         self.fence, self.rally = Fence((), self.places), tuple[Item, ...]()
         self.fences = ALL if self.settings.fence_enabled else 0
         self.battery, self.failsafe = Battery(), Failsafe()
-        self._ground = GroundWatch()
+        self._ground, self.injected = GroundWatch(), Injected()
         self.waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
         self.task: Task = self.craft.hold()
@@ -126,6 +128,8 @@ class Flight:
             why = "no mission"
         elif mode in (Mode.RETURN, Mode.LAND) and not self.airborne:
             why = self._at_rest
+        elif self.failsafe.position_lost and self.craft.flies and mode is not Mode.LAND:
+            why = "no valid position estimate"
         elif mode is Mode.TAKEOFF and self.airborne:
             why = "in the air already"
         elif mode is Mode.MISSION and self.dialect.drops_targets:
@@ -311,6 +315,7 @@ class Flight:
         first = self.time_us == 0
         self.time_us = time_us
         self.position[:], self.velocity[:] = position, velocity
+        rate = self.injected.gyroscope(rate)
         observe(position, attitude, velocity, rate, self._centre, self.states[0])
         if first:
             self._began_us = time_us
@@ -337,6 +342,7 @@ class Flight:
             self.craft.command(self)
         else:
             self.craft.stand(armed=self.armed)
+        self.injected.motors(self.commands)
         return self.commands
 
     @property
@@ -355,6 +361,8 @@ class Flight:
         """Look at the battery, the fence and the failsafes."""
         seconds = (time_us - self._watched_us) * 1e-6 if 0 < self._watched_us < time_us else 0.0
         self._watched_us = time_us
+        if self.injected.type_of(BATTERY) == OFF:
+            self.battery.remaining = 0.0
         percent = int(100.0 * self.battery.remaining)
         self.battery.drain(self.craft.load(), min(seconds, 1.0), self.settings)
         if int(100.0 * self.battery.remaining) != percent:
@@ -398,6 +406,9 @@ class Flight:
             self.climb = None
 
     def _land(self) -> Iterator[Task]:
+        if self.failsafe.position_lost:
+            yield Descend()
+            return
         place, self._land_at = self._land_at, None
         yield Land() if place is None else LandAt(place, self)
 

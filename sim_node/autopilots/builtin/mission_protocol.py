@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim_node.autopilots.builtin.answers import answer
+from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.dialect import WARNING, Mode, OrderRefused
 from sim_node.autopilots.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
@@ -16,7 +16,6 @@ from sim_node.mavlink.links import Address
 
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.flight import Flight
-    from sim_node.mavlink.connection import Connection
 
 RETRY_NS, MAX_TRIES = 1_000_000_000, 5
 # MAV_MISSION_RESULT
@@ -31,7 +30,7 @@ _PARTIAL_READ = "MISSION_REQUEST_PARTIAL_LIST"
 class _Peer(NamedTuple):
     system: int
     component: int
-    connection: Connection
+    connection: Answers
     address: Address
 
 
@@ -52,7 +51,7 @@ class MissionProtocol:
         self._whole = True
         self._asked_ns = self._tries = 0
 
-    def receive(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+    def receive(self, message: Message, connection: Answers, address: Address, now_ns: int) -> None:
         """Handle a message of the protocol that is addressed to us."""
         peer = _Peer(message.system, message.component, connection, address)
         kind = getattr(message.fields, "mission_type", _MISSION)

@@ -7,7 +7,7 @@ import struct
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from sim_node.autopilots.builtin.answers import answer
+from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.dialect import NOTICE
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Parameter
 from sim_node.mavlink.codec import Message
@@ -15,7 +15,6 @@ from sim_node.mavlink.links import Address
 
 if TYPE_CHECKING:
     from sim_node.autopilots.builtin.flight import Flight
-    from sim_node.mavlink.connection import Connection
 
 NAMES = frozenset({"PARAM_REQUEST_LIST", "PARAM_REQUEST_READ", "PARAM_SET"})
 # PX4's checksum of all parameters, by which ground stations know whether what they have kept still holds.
@@ -29,9 +28,9 @@ class ParameterLists:
     """Lists of all parameters that are under way: a few at a time, so that no receiver's buffer overflows."""
 
     def __init__(self) -> None:
-        self._next: dict[tuple[Connection, Address], int] = {}
+        self._next: dict[tuple[Answers, Address], int] = {}
 
-    def begin(self, connection: Connection, address: Address) -> None:
+    def begin(self, connection: Answers, address: Address) -> None:
         """Begin to send all parameters to a peer; once more from the first, where that is under way."""
         if len(self._next) < _MAX_LISTS or (connection, address) in self._next:
             self._next[connection, address] = 0
@@ -48,7 +47,7 @@ class ParameterLists:
 
 
 def answer_parameters(
-    flight: Flight, lists: ParameterLists, message: Message, connection: Connection, address: Address
+    flight: Flight, lists: ParameterLists, message: Message, connection: Answers, address: Address
 ) -> None:
     """Answer PARAM_REQUEST_LIST, PARAM_REQUEST_READ and PARAM_SET.
 

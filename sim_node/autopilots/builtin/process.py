@@ -70,6 +70,12 @@ class AutopilotProcess:
                 self._let_go(self._process)
                 self.start()
 
+    def kill(self) -> None:
+        """SIGKILL; `keep_up` starts it again."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
     def stop(self) -> None:
         """SIGTERM, and SIGKILL where that is not enough."""
         if self._process is not None:

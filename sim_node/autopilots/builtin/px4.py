@@ -62,6 +62,7 @@ _PARAMETERS = {
     "COM_LOW_BAT_ACT": choice("battery_action", {0: Action.WARN, 2: Action.LAND, 3: Action.RETURN}),
     "COM_OF_LOSS_T": quantity("setpoint_timeout", 0.1, 60.0),
     "COM_RC_IN_MODE": constant(4),
+    "EKF2_NOAID_TOUT": quantity("position_timeout", 500_000.0, 10_000_000.0, scale=1e6, kind=INT32),
     "GF_ACTION": choice(
         "fence_action", {0: Action.NONE, 1: Action.WARN, 2: Action.HOLD, 3: Action.RETURN, 5: Action.LAND}
     ),
@@ -84,6 +85,7 @@ _PARAMETERS = {
     "SIM_BAT_MIN_PCT": quantity("battery_floor", 0.0, 100.0, scale=100.0),
     "SYS_AUTOCONFIG": constant(0),
     "SYS_AUTOSTART": constant(10016),
+    "SYS_FAILURE_EN": quantity("failures_enabled", 0.0, 1.0, kind=INT32),
     "SYS_HITL": constant(0),
 }
 

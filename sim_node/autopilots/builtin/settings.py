@@ -32,6 +32,8 @@ class Settings:
         landing_speed: m/s. takeoff_height and return_height: above home, m. radius: of waypoints without one, m.
         setpoint_timeout: after which a stream of setpoints has stopped, s.
         link_action, link_timeout: what happens when no ground station has been received for so long (s).
+        position_timeout: how long a filter goes on without a satellite receiver, s. failures_enabled: whether
+            MAV_CMD_INJECT_FAILURE is obeyed, 0 or 1.
         battery_action: at a critical battery. battery_low, battery_critical, battery_emergency: of 1.
         battery_endurance: seconds of hover that a full battery lasts. battery_floor: where it stops draining, of 1.
         disarm_landed, disarm_preflight: how long an armed vehicle stands until it is disarmed, after a landing and
@@ -51,6 +53,8 @@ class Settings:
     setpoint_timeout: float = 1.0
     link_action: Action = Action.NONE
     link_timeout: float = 10.0
+    position_timeout: float = 5.0
+    failures_enabled: float = 0.0
     battery_action: Action = Action.WARN
     battery_low: float = 0.15
     battery_critical: float = 0.07

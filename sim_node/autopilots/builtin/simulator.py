@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from sim_node.mavlink.codec import FrameWriter
+from sim_node.mavlink.codec import EncodeError, FrameWriter, Message, frame_bytes
+from sim_node.mavlink.links import Address
 from sim_node.mavlink.parser import Parser
 from sim_node.spatial.frames import AttitudeNed, Frd, Ned
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -22,6 +23,8 @@ _READ_SIZE = 4096
 _MAGNETOMETER, _BAROMETER = 0x1C0, 0x1A00
 _MAX_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
+# What simulators send; all else is of a ground station in the simulation.
+_OF_SIMULATORS = ("ODOMETRY", "HIL_SENSOR", "HIL_GPS", "HIL_OPTICAL_FLOW", "HIL_STATE_QUATERNION", "DISTANCE_SENSOR")
 RESET = 1 << 31  # of HIL_SENSOR's fields
 # Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
 MAX_SHOWN = 1e6
@@ -35,12 +38,14 @@ class HilMeasurements:
 
     Attributes:
         connected: whether there is a simulator now.
-        fix: HIL_GPS. inertial, magnetic, air: the HIL_SENSOR that had them last.
+        fix: HIL_GPS. fix_us: when it came, by the simulator's clock, 0 before the first.
+        inertial, magnetic, air: the HIL_SENSOR that had them last.
     """
 
     def __init__(self) -> None:
         self.connected = False
         self.fix: Any = None
+        self.fix_us = 0
         self.inertial: Any = None
         self.magnetic: Any = None
         self.air: Any = None
@@ -57,6 +62,7 @@ class HilMeasurements:
 class SimulatorLink:
     """One connection to a simulator. measurements: the latest of it; steps: how often it sent one.
 
+    has_station: whether messages of a ground station have come over it, which gets answers and texts.
     invalid: how many states and rates were none, and left the last ones as they were.
     after: what is done, at a time (us), once the simulator has its answer and goes on.
     """
@@ -68,11 +74,13 @@ class SimulatorLink:
         step: Step,
         after: Callable[[int], None],
         armed: Callable[[], bool],
+        ordered: Callable[[Message], None] = lambda message: None,
     ) -> None:
         self.address, self.measurements, self.steps = address, HilMeasurements(), 0
         self.invalid = 0
-        self.closed_at_once = False
-        self._step, self._after, self._armed = step, after, armed
+        self.closed_at_once, self._system = False, system
+        self._step, self._after, self._armed, self._ordered = step, after, armed, ordered
+        self.has_station = False
         self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
         self._socket: socket.socket | None = None
         self._parser = Parser(datagrams=False)
@@ -112,13 +120,24 @@ class SimulatorLink:
             data = self._socket.recv(_READ_SIZE)
             if data:
                 for message in self._parser.feed(data):
-                    self._handle(message.name, message.fields)
+                    if message.name in _OF_SIMULATORS:
+                        self._handle(message.name, message.fields)
+                    else:
+                        self.has_station = True
+                        self._ordered(message)
                 return True
         except OSError:
             pass
         self.closed_at_once = not self._received
         self.close()
         return False
+
+    def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
+        """Send to the ground station that the simulator is, if it is one, before the commands of the present step."""
+        if self._socket is not None and self.has_station:
+            self._sequence = (self._sequence + 1) & 0xFF
+            with suppress(EncodeError, OSError):
+                self._socket.sendall(frame_bytes(name, fields, self._system, 1, self._sequence))
 
     def _handle(self, name: str, fields: Any) -> None:
         if name == "ODOMETRY":
@@ -129,7 +148,7 @@ class SimulatorLink:
             self._attitude[:] = AttitudeNed(fields.q).to_enu()
             self._velocity[:] = Ned((fields.vx, fields.vy, fields.vz)).to_enu()
         elif name == "HIL_GPS":
-            self.measurements.fix = fields
+            self.measurements.fix, self.measurements.fix_us = fields, fields.time_usec
         elif name == "HIL_SENSOR":
             self._received = True
             self.steps += 1

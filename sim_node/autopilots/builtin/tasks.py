@@ -310,3 +310,23 @@ class Land:
         glide(reference, 0.0, 0.0, -settings.landing_speed, settings.acceleration, flight.period)
         turn_to(reference, float(reference[9]), flight.parameters.yaw_rate, flight.period)
         return bool(reference[2] < flight.states[0, 2] - BELOW and abs(flight.states[0, 9]) < STILL)
+
+
+class Descend(Land):
+    """Goes down without a position: level, so that the wind carries it away, at the velocity that a landing has."""
+
+    direct = True
+    # 1/s, by which an error of the vertical velocity decays, m/s² at most, and s of standing until it has landed.
+    _BACK, _MOST, _STANDS = 2.0, 4.0, 1.0
+
+    def __init__(self) -> None:
+        self._stood = 0.0
+
+    def advance(self, flight: Guidance) -> bool:
+        """Done when it has stood for a second."""
+        climb = float(flight.states[0, 9])
+        error = -flight.settings.landing_speed - climb
+        up = max(-self._MOST, min(self._MOST, self._BACK * error))
+        flight.demands[:] = 0.0, 0.0, flight.parameters.gravity + up, flight.reference[9], 0.0
+        self._stood = self._stood + flight.period if abs(climb) < STILL else 0.0
+        return self._stood >= self._STANDS

@@ -5,14 +5,15 @@ The simulation starts the process, restarts it if it dies, and stops it.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from sim_node.autopilots.builtin.process import AutopilotProcess
 from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, autopilot, outputs_of
 from sim_node.autopilots.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilots.lockstep.samples import Sample
-from sim_node.mavlink.codec import FrameWriter
+from sim_node.mavlink.codec import FrameWriter, Message, frame_bytes
 from sim_node.mavlink.signing import SigningFault, owner_of, signing_of
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames import AttitudeEnu, Enu
@@ -23,6 +24,8 @@ from sim_node.world.problems import Problem
 # How often to report that the simulation is waiting (s).
 PATIENCE = 20.0
 _LOCAL_NED = 1  # MAV_FRAME
+# The ids of the ground station that the simulation is for it, and how many replies are kept.
+STATION, STATION_COMPONENT, MAX_REPLIES = 245, 190, 200
 _RESET = 1 << 31  # of HIL_SENSOR's fields: the state was reset
 _UNKNOWN_COVARIANCE = (float("nan"), *[0.0] * 20)
 # The remaining fields of ODOMETRY: no rates, unknown covariances, and both frames.
@@ -41,6 +44,9 @@ class MavlinkBuiltin(Px4):
         outputs: Number of channels that it sends.
         low: The least command of a channel.
         process: The process to run, or None if it is started elsewhere.
+
+    Attributes:
+        replies: What it has answered to orders, and its texts, the newest last.
     """
 
     _begins_anew: ClassVar = True
@@ -52,6 +58,8 @@ class MavlinkBuiltin(Px4):
         self._reset = False
         self._sample: Sample | None = None
         self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
+        self._orders: list[bytes] = []
+        self.replies: list[Message] = []
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
@@ -121,6 +129,26 @@ class MavlinkBuiltin(Px4):
                 self.wait.report(f"{self.wait.whom} is gone: the simulation waits for it")
         return self._none
 
+    def order(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Send a message of a ground station with the next sample, so that it comes at its simulated time.
+
+        What the autopilot answers is added to `replies`. Raises EncodeError for fields that do not fit.
+
+        Args:
+            name: The message.
+            fields: Its fields.
+        """
+        self._orders.append(frame_bytes(name, fields, STATION, STATION_COMPONENT, self._count()))
+
+    def kill(self) -> None:
+        """Kill the process, if the run has started it; the next sample starts it again."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _heard(self, message: Message) -> None:
+        self.replies.append(message)
+        del self.replies[:-MAX_REPLIES]
+
     def _there(self, seconds: float) -> bool:
         if self._process is not None:
             self._process.keep_up()
@@ -135,9 +163,10 @@ class MavlinkBuiltin(Px4):
     def _frames(self, sample: Sample) -> bytes:
         """Encode without dictionaries, because this runs at every step."""
         time_us = self._time_us
-        frames = [self._odometry.frame(self._count(), *_state(sample, time_us))]
+        frames = [*self._orders, self._odometry.frame(self._count(), *_state(sample, time_us))]
         if sample.fix is not None:
             frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, time_us)))
+        self._orders.clear()
         also = _RESET if self._reset else 0
         frames.append(self._sensor.frame(self._count(), *px4_hil.sensor(sample, time_us, also)))
         return b"".join(frames)
@@ -155,7 +184,10 @@ def _check_key(vehicle: Vehicle) -> None:
 
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
-    """Return the true state as ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope."""
-    pose = sample.pose.tolist()
+    """Return the state as ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope.
+
+    It is the true one, with the errors that failed sensors would give a filter.
+    """
+    pose = (sample.pose if sample.estimate is None else sample.estimate).tolist()
     place, velocity = Enu(pose[:3]).to_ned(), Enu(sample.velocity.tolist()).to_ned()
     return time_us, *place, *AttitudeEnu(pose[3:]).to_ned(), *velocity, *_AFTER_VELOCITY

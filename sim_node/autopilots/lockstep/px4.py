@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, LockstepWait, autopilot, outputs_of
 from sim_node.autopilots.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
-from sim_node.mavlink.codec import FrameWriter, frame_bytes
+from sim_node.mavlink.codec import FrameWriter, Message, frame_bytes
 from sim_node.mavlink.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
@@ -222,11 +222,16 @@ class Px4:
             for message in self._parser.feed(data):
                 if message.name == "HIL_ACTUATOR_CONTROLS":
                     self._controls = px4_hil.controls(message.fields)
+                else:
+                    self._heard(message)
             answered = self._controls is not None and self._controls.time_us >= self._time_us
             # A full buffer has more data behind it, which would accumulate if it were not read.
             if answered and len(data) < _READ_SIZE:
                 return
             seconds = 0.0
+
+    def _heard(self, message: Message) -> None:
+        """Take another message than controls: PX4 has none that matters here."""
 
     def _drop(self) -> None:
         if self._peer is not None:

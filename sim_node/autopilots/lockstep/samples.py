@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sim_node.autopilots.lockstep.estimate_errors import EstimateErrors
 from sim_node.autopilots.lockstep.ground_sensors import Distance, Flow, FlowSensor, Rangefinders
 from sim_node.simulation import Simulation
 from sim_node.simulation.sensors import air_data, groups_of
@@ -73,6 +74,7 @@ class Sample:
         flow: Measurement of an optical flow sensor that looks down.
         airspeed: m/s.
         wind: Velocity of the air (3,), ENU m/s.
+        estimate: Pose (7,) as a filter would have it whose sensors have failed, ENU m; None for the true one.
     """
 
     time_ns: int
@@ -91,6 +93,7 @@ class Sample:
     flow: Flow | None = None
     airspeed: float | None = None
     wind: FloatArray | None = None
+    estimate: FloatArray | None = None
 
 
 class SampleSource(Protocol):
@@ -194,6 +197,7 @@ class OnboardSensors:
         # It changes by centimetres per kilometre.
         self._undulation = 0.0 if origin is None else origin.altitude - self._base
         self._temperature: float | None = None
+        self._errors = EstimateErrors(simulation, vehicle.body)
         self._truth = simulation.observer([vehicle.body])
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
@@ -222,7 +226,16 @@ class OnboardSensors:
             distances=self._rangefinders.latest(step),
             flow=self._flow.latest(step, rate),
             fix=None if fix is None else self._fix(fix),
+            estimate=self._estimate(step, time_ns, state.pose[0]),
         )
+
+    def _estimate(self, step: int, time_ns: int, pose: FloatArray) -> FloatArray | None:
+        """Return the pose that a filter would estimate by failed sensors; None if all are sound."""
+        errors = self._errors
+        if not errors.advance(step, time_ns, pose[3:]):
+            return None
+        turned = quaternions.multiply(quaternions.exp(np.array([0.0, 0.0, errors.yaw])), pose[3:])
+        return np.concatenate([pose[:3] + errors.position, turned])
 
     def _fix(self, measured: FloatArray) -> Fix:
         latitude, longitude, altitude = measured[:3].tolist()

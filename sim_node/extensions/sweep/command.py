@@ -15,12 +15,13 @@ from sim_node.cli.commands import command
 from sim_node.cli.parser import add_optional, formerly, goes_with, refuse
 from sim_node.cli.world_arguments import add_allow
 from sim_node.extensions.sweep.about import study_of
-from sim_node.extensions.sweep.dataset import Dataset, DatasetFault, about_of, read
-from sim_node.extensions.sweep.driver import execute
+from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
+from sim_node.extensions.sweep.driver import Rows, execute
 from sim_node.extensions.sweep.engine import EngineFault
 from sim_node.extensions.sweep.job import DIVERGED, OK, TIMEOUT_S, Keep
+from sim_node.extensions.sweep.options import count, seed, variation_option
 from sim_node.extensions.sweep.study import Prepared, Study
-from sim_node.extensions.sweep.variations import SAMPLINGS, USAGE, Variation, variation
+from sim_node.extensions.sweep.variations import SAMPLINGS, USAGE
 from sim_node.world.problems import Place, Where, counted
 
 FAILED, INTERRUPTED = 1, 130
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "a path, a package:// URI, the name of a shipped world, or a YAML file with the key `sweep`"
     parser.add_argument("world", metavar="WORLD", nargs="?", help=what)
     add_allow(parser)
-    parser.add_argument("--runs", metavar="N", type=_count, help="number of cases (default: all combinations of lists)")
+    parser.add_argument("--runs", metavar="N", type=count, help="number of cases (default: all combinations of lists)")
     parser.add_argument("--duration", metavar="S", type=span, help="simulated seconds of each case")
     parser.add_argument(
         "--vary",
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"a number of the world, as bodies[ball].inertial.mass=uniform(1.2,1.8); SPEC is one of: {USAGE}",
     )
     parser.add_argument("--sampling", choices=SAMPLINGS, default="random", help="of distributions (default: random)")
-    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="seed of all randomness (default 0)")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all randomness (default 0)")
     measure = "what to measure, as max(pose[ball].z), time_to(pose[ball].z < 0.1), FILE.py or FILE.py:FUNCTION"
     parser.add_argument("--measure", metavar="MEASURE", action="append", default=[], help=measure)
     parser.add_argument("--every", metavar="S", type=span, help="sample signals at this period (default: each step)")
@@ -75,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     resume = "go on with the results in DIR (default: those of --output)"
     add_optional(where, "--resume", "DIR", lambda word: Path(word).is_dir(), type=Path, const=Path(), help=resume)
     where.add_argument("--plot", action="store_true", help="draw the results to plot.png in their folder")
-    where.add_argument("--workers", metavar="N", type=_count, help="how many run at once (default: all cores)")
+    where.add_argument("--workers", metavar="N", type=count, help="how many run at once (default: all cores)")
     timeout = f"the longest time that a case may take, in seconds of this machine (default {TIMEOUT_S:g})"
     where.add_argument("--timeout", metavar="S", type=span, default=TIMEOUT_S, help=timeout)
     where.add_argument("--engine", metavar="NAME", default="processes", help="processes (the default) or ray")
@@ -139,7 +140,7 @@ def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
     return Study(
         arguments.world,
         arguments.duration,
-        tuple(map(_variation, arguments.vary)),
+        tuple(map(variation_option, arguments.vary)),
         arguments.runs,
         arguments.seed,
         arguments.sampling,
@@ -149,13 +150,6 @@ def _study(arguments: argparse.Namespace, out: Path, resumed: bool) -> Study:
         tuple(os.path.abspath(folder) for folder in arguments.allow),
         {f"measures[{index}]": Place(Where("--measure"), text) for index, text in enumerate(arguments.measure)},
     )
-
-
-def _variation(text: str) -> Variation:
-    path, equals, values = text.rpartition("=")
-    if not equals or not path.strip():
-        raise UsageError(f"--vary {text}: PATH=SPEC is needed, as bodies[ball].inertial.mass=uniform(1.2,1.8)")
-    return variation(path.strip(), values, Place(Where("--vary"), path.strip()))
 
 
 def _summarise(out: Path) -> bool:
@@ -181,7 +175,7 @@ class Bar:
     def __exit__(self, *of: object) -> None:
         self._close()
 
-    def start(self, prepared: Prepared, dataset: Dataset) -> None:
+    def start(self, prepared: Prepared, dataset: Rows) -> None:
         """Show the cases that are done already."""
         total, done = len(prepared.cases), int(dataset.done.sum())
         if sys.stderr.isatty():
@@ -214,15 +208,3 @@ class Bar:
     def show(self, done: int, failures: int) -> None:
         """Show the progress."""
         self._show(done, failures)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 100_000_000):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100000000")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
-    return int(text)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.extensions.sweep.about import describe
 from sim_node.extensions.sweep.attempts import GRACE_S
@@ -39,6 +40,19 @@ MAX_CRASHES = 2
 Progress = Callable[[int, int], None]
 
 
+class Rows(Protocol):
+    """Where the outcomes of cases go.
+
+    Attributes:
+        done: Whether each case has a row (runs,).
+    """
+
+    done: npt.NDArray[np.bool_]
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Add outcomes."""
+
+
 class Driver:
     """Runs the cases of a sweep that have no row yet.
 
@@ -57,7 +71,7 @@ class Driver:
         self,
         prepared: Prepared,
         engine: SweepEngine,
-        dataset: Dataset,
+        dataset: Rows,
         progress: Progress = lambda done, failures: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sim_node.simulation.physics.handles import BaseRecord, BodyRecord, VehicleRecord
     from sim_node.simulation.physics.joint_handles import JointRecord
     from sim_node.simulation.physics.signal_handles import SignalRecord
+    from sim_node.simulation.sensors.alteration import Alteration
     from sim_node.simulation.sensors.context import Environment
     from sim_node.simulation.sensors.truth import FrameState
 
@@ -121,6 +122,15 @@ class Merging(Protocol):
             before: The engine of the last generation, at the same instant.
             body: The body.
         """
+
+
+@runtime_checkable
+class Altering(Protocol):
+    """An engine that changes what sensors measure, such as their failures."""
+
+    @property
+    def alterations(self) -> Mapping[str, Alteration]:
+        """What each sensor is altered by, by its name; the same mapping throughout the engine's life."""
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ from sim_node.world.bounds import fault
 
 if TYPE_CHECKING:
     from sim_node.simulation.control import Airframe
+    from sim_node.simulation.physics.rotor_failures import RotorFailures
     from sim_node.world.base_types import BaseType
 
 # Time after the last velocity at which a multirotor brakes, s: as of bases.
@@ -64,7 +65,8 @@ class PilotRecord:
 class VehicleRecord:
     """An engine's access to a vehicle: its rows of columns and its constants; see VehicleHandle.
 
-    pilot: None if no pilot of the world flies it. autopilot: the type of its autopilot, or empty.
+    pilot: None if no pilot of the world flies it. autopilot: the type of its autopilot, or empty. failures: of all
+    rotors of the run; first: the row of its own first one.
     """
 
     command: FloatArray
@@ -74,6 +76,8 @@ class VehicleRecord:
     airframe: Airframe
     centre: FloatArray
     waypoints: FloatArray
+    failures: RotorFailures
+    first: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,6 +328,23 @@ class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
     def speeds(self) -> FloatArray:
         """Rotor speeds (R,), rad/s; rows of the column `rotor_speed`."""
         return self._multirotor.speeds
+
+    def fail(self, rotor: int, *, gain: float = 1.0, stuck: float = np.nan, blades: float = 1.0) -> None:
+        """Let a rotor of a multirotor fail from now on, or be sound again; a reset lets all be sound.
+
+        Args:
+            rotor: Its number, from 0.
+            gain: What the motor's command is multiplied by; 0 for one that is off.
+            stuck: The command that the motor follows whatever it is told; NaN for none.
+            blades: The part of thrust, torque and drag that is left of the propeller.
+
+        Raises:
+            ValueError: There is no such rotor.
+        """
+        record = self._multirotor
+        if not 0 <= rotor < len(record.speeds):
+            raise ValueError(f"{self.name!r} has no rotor {rotor}; allowed: 0 to {len(record.speeds) - 1}")
+        record.failures.set(record.first + rotor, gain=gain, stuck=stuck, blades=blades)
 
     @property
     def piloted(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from sim_node.simulation.columns import Array, Column, Columns
 from sim_node.simulation.physics.force_elements import force_element
 from sim_node.simulation.physics.handles import PilotRecord, VehicleRecord
+from sim_node.simulation.physics.rotor_failures import RotorFailures
 from sim_node.simulation.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -50,7 +51,7 @@ class Vehicles:
             [rotor_rows(v.rotors, model.body_ipos[body], timestep) for v, body in zip(world.vehicles, ids, strict=True)]
         )
         self._states, self._air = np.zeros((len(ids), 13)), np.zeros((len(ids), 3))
-        self._wind, self._blows = wind, world.wind is not None
+        self._wind = wind
         self._sheared = world.wind is not None and world.wind.exponent > 0.0
 
         banks = pilot_banks(world, layout, compiled)
@@ -73,7 +74,8 @@ class Vehicles:
         self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
         moved = data.xipos, data.xquat, data.cvel, data.subtree_com
         self._observe, self._observed = observe, (*moved, bodies, self._states)
-        tables = drags, first, rotors, commands, speeds
+        self._commands, self._failures = commands, RotorFailures(rotors)
+        tables = drags, first, rotors, self._failures.commands, speeds
         self._push, self._pushed = push, (*self._observed, self._air, *tables, data.xfrc_applied)
         self.vehicles = {
             vehicle.name: VehicleRecord(
@@ -84,6 +86,8 @@ class Vehicles:
                 airframe_of(vehicle, compiled),
                 np.array(model.body_ipos[body]),
                 mission_of(vehicle, layout, compiled),
+                self._failures,
+                int(begin),
             )
             for vehicle, body, begin, end in zip(world.vehicles, ids, first, first[1:], strict=False)
         }
@@ -92,6 +96,7 @@ class Vehicles:
         """Reset rotors to rest, commands to 0 and missions to their start; there are no random numbers."""
         for array in self._memory:
             array[:] = 0
+        self._failures.clear()
 
     def act(self) -> None:
         """Let the pilots command that are due, and apply the wrenches of rotors."""
@@ -105,6 +110,7 @@ class Vehicles:
         if self._sheared:
             self._observe(*self._observed)
             self._air[:] = self._wind.velocity(self._states[:, :3])
-        elif self._blows:
+        elif self._wind.blows:
             self._air[:] = self._wind.current
+        self._failures.apply(self._commands)
         self._push(*self._pushed)

@@ -27,12 +27,15 @@ class WindField:
         air: (11,), the argument of force_kernels.air_velocity, updated in place: the velocity at the reference height,
             its mean, its gust, 1 / the reference height, and the exponent of the profile.
         current: (3,), a view of the first; if the world's wind has no exponent it is the velocity everywhere.
+        added: (3,), what is added to the world's wind everywhere, m/s; see `add`.
     """
 
     def __init__(self, wind: Wind | None, timestep: float) -> None:
         self.air = np.zeros(11)
         self.current, self._moving = self.air[:3], self.air[:9]
         self._mean = np.zeros(3) if wind is None else wind.velocity
+        self.added = np.zeros(3)
+        self.blows = wind is not None
         if wind is not None:
             self.air[9:] = 1.0 / wind.reference_height, wind.exponent
         self._gusts: _Blocks | None = None
@@ -46,11 +49,33 @@ class WindField:
         Args:
             seed: Of the gusts.
         """
+        self.added[:] = 0.0
+        if self._gusts is not None:
+            self._gusts.reset(seed)
+        self._move()
+
+    def add(self, velocity: FloatArray) -> None:
+        """Add a velocity to the world's wind from now on, in place of the one that was added before.
+
+        It is no state of the wind: a reset or another generation begins without it.
+
+        Args:
+            velocity: (3,) in the fixed frame, m/s.
+        """
+        self.added[:] = velocity
+        self.blows = self.blows or bool(self.added.any())
+        self._move()
+
+    def _move(self) -> None:
+        """Set the air to that of the present timestep."""
         if self._gusts is None:
             self.air[:3] = self.air[3:6] = self._mean
+            self.air[6:9] = 0.0
         else:
-            self._gusts.reset(seed)
-            self._moving[:] = self._gusts.table[0]
+            self._moving[:] = self._gusts.table[self._gusts.at]
+        if self.added.any():
+            self.air[:3] += self.added
+            self.air[6:9] += self.added
 
     def advance(self, timesteps: int = 1) -> None:
         """Advance; only gusts change.
@@ -64,6 +89,8 @@ class WindField:
             if at >= BLOCK:
                 gusts.catch_up()
             self._moving[:] = gusts.table[gusts.at]
+            if self.added.any():
+                self._move()
 
     def velocity(self, positions: FloatArray) -> FloatArray:
         """Return the velocity of the air.
@@ -91,7 +118,7 @@ class WindField:
 
         def put(kept: Sequence[Array]) -> None:
             gusts.go_on(int(kept[0][0]), int(kept[1][0]), kept[2])
-            self._moving[:] = gusts.table[gusts.at]
+            self._move()
 
         columns.compute(
             (

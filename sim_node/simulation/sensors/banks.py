@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sim_node.randomness import stream
 from sim_node.simulation.columns import Array, Column
+from sim_node.simulation.sensors.alteration import Alteration
 from sim_node.simulation.sensors.camera import CameraType, ReadyExposure
 from sim_node.simulation.sensors.context import Exposure, SensorContext
 from sim_node.simulation.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
@@ -100,7 +101,27 @@ def _last(batch: Batch) -> Array | None:
     return batch.values[-1] if len(batch.values) else None
 
 
-class Bank:
+class Altered:
+    """What may come between the sensors of a bank and those who read them.
+
+    alterations: by the names of sensors, those of the whole run; a sensor that has one is alone in its bank.
+    """
+
+    alterations: Mapping[str, Alteration]
+    _group: Group
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the sensors."""
+        return self._group.names
+
+    @property
+    def alteration(self) -> Alteration | None:
+        """What alters the sensor, if one does."""
+        return self.alterations.get(self.names[0]) if self.alterations and len(self.names) == 1 else None
+
+
+class Bank(Altered):
     """The sensors of a group in a run; state: the motion of their frames.
 
     newest: those of their measurements that were published last; empty at the start.
@@ -108,7 +129,10 @@ class Bank:
 
     dropped = 0
 
-    def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
+    def __init__(
+        self, group: Group, state: FrameState, context: SensorContext, alterations: Mapping[str, Alteration]
+    ) -> None:
+        self.alterations = alterations
         self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
         self.kind = group.kind
         self._foreign = not SENSORS.is_shipped(group.kind)
@@ -119,11 +143,6 @@ class Bank:
         self._nothing = no_batch(group.kind, group.names, group.shape)
         self._row = (len(group.names), *group.shape)
         self._subscriptions: list[tuple[int, SensorSubscription]] = []
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the sensors."""
-        return self._group.names
 
     def subscribe(self, name: str) -> SensorSubscription:
         """Return a subscription to a sensor, from now on."""
@@ -155,9 +174,24 @@ class Bank:
             raise ValueError(
                 f"reported values of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}"
             )
+        out: int | None = self.schedule.next_out
+        if (alteration := self.alteration) is not None:
+            out, values = self._altered(alteration, values)
+        if out is None:
+            self.schedule.skip()
+            return
         for column, subscription in self._subscriptions:
-            subscription.record(self.schedule.next_out, values[column])
-        self.schedule.record((time_ns, values))
+            subscription.record(out, values[column])
+        self.schedule.record((time_ns, values), out)
+
+    def _altered(self, alteration: Alteration, values: FloatArray) -> tuple[int | None, FloatArray]:
+        """Return the step at which altered values (1, ...) are published, None for never, and the values."""
+        step, held = self.schedule.due, self.schedule.state()[1]
+        if (later := alteration.later(step)) is None:
+            return None, values
+        before = held[-1][1][1] if held else _last(self.newest)
+        altered = alteration.altered(step, values[0], None if before is None else before[0])
+        return self.schedule.out_after(later), np.asarray(altered, np.float64)[None]
 
     def _check(self, measured: npt.ArrayLike) -> None:
         """Raise ValueError for measured values of another shape than the noise, which kernels would read beyond."""
@@ -246,13 +280,38 @@ class Bank:
             subscription.clear()
 
 
-class CameraBank:
+@dataclass(frozen=True)
+class _AlteredExposure:
+    """An Exposure whose images are altered: `before` is that of the images before them."""
+
+    of: Exposure
+    before: Exposure | None
+    alteration: Alteration
+    step: int
+
+    def done(self) -> bool:
+        """Return whether `result` returns at once."""
+        return self.of.done() and (self.before is None or self.before.done())
+
+    def result(self) -> npt.NDArray[Any] | None:
+        """Wait for the images and return them altered; None if they are lost."""
+        images, before = self.of.result(), None if self.before is None else self.before.result()
+        if images is None:
+            return None
+        altered = self.alteration.altered(self.step, images[0], None if before is None else before[0])
+        return np.asarray(altered, images.dtype)[None]
+
+
+class CameraBank(Altered):
     """A Bank of cameras, whose images may not be rendered yet when they are due. They are published in order.
 
     dropped: number of images that were lost or not started. newest: as in Bank.
     """
 
-    def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
+    def __init__(
+        self, group: Group, state: FrameState, context: SensorContext, alterations: Mapping[str, Alteration]
+    ) -> None:
+        self.alterations = alterations
         assert issubclass(group.type, CameraType)
         self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
         self.kind = group.kind
@@ -275,9 +334,22 @@ class CameraBank:
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
         """Start rendering at the present step."""
+        out: int | None = self.schedule.next_out
+        alteration, step = self.alteration, self.schedule.due
+        if alteration is not None:
+            later = alteration.later(step)
+            out = None if later is None else self.schedule.out_after(later)
+        if out is None:
+            self.schedule.skip()
+            return
         exposure = self._expose(self._state, wait)
         self.dropped += (exposure is None) * len(self._group.names)
-        self.schedule.record((time_ns, exposure))
+        if exposure is not None and alteration is not None:
+            pending = self.pending()
+            last = _last(self.newest)
+            before = pending[-1][2] if pending else None if last is None else ReadyExposure(last)
+            exposure = _AlteredExposure(exposure, before, alteration, step)
+        self.schedule.record((time_ns, exposure), out)
 
     def publish(self, step: int, *, wait: bool) -> Batch:
         """Return what is due by a step and was not published yet."""

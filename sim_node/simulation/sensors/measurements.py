@@ -147,9 +147,20 @@ class Schedule(Generic[T]):
         """The step at which the measurement of step `due` will be published."""
         return self.due + self._delay
 
-    def record(self, measurement: T) -> None:
-        """Add the measurement of step `due`, and advance `due`."""
-        self._held.append((self.due + self._delay, measurement))
+    def record(self, measurement: T, out: int | None = None) -> None:
+        """Add the measurement of step `due`, to be published at step `out`, and advance `due`."""
+        self._held.append((self.next_out if out is None else out, measurement))
+        self.skip()
+
+    def out_after(self, later: int) -> int:
+        """Return the step at which the measurement of step `due` will be published, some steps later than usual.
+
+        No measurement overtakes another one.
+        """
+        return max(self.next_out + later, self._held[-1][0] if self._held else 0)
+
+    def skip(self) -> None:
+        """Advance `due`, without a measurement."""
         self._count += 1
         self._find_due()
 

@@ -37,6 +37,8 @@ def cohorts_of(groups: Sequence[Group]) -> dict[str, int]:
 def split_after(records: Mapping[str, SensorRecord]) -> Split:
     """Return what splits groups so that sensors measure together only if their clocks and queues are the same.
 
+    A sensor that is altered measures alone.
+
     Args:
         records: The sensors before the change.
     """
@@ -121,6 +123,9 @@ def _clock(source: SensorRecord | None) -> Any:
     if source is None:
         return None
     bank = source.bank
+    name = source.group.names[source.row]
+    if name in bank.alterations:
+        return name
     queue = tuple((step, time_ns) for step, time_ns, _ in bank.pending())
     return bank.schedule.state()[0], queue, tuple(bank.newest.stamps_ns.tolist())
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy.typing as npt
 
 from sim_node.simulation.columns import Array, Columns
+from sim_node.simulation.sensors.alteration import Alteration
 from sim_node.simulation.sensors.banks import Bank, CameraBank, Group
 from sim_node.simulation.sensors.camera import CameraType
 from sim_node.simulation.sensors.context import OPEN_AIR, Environment, SensorContext
@@ -38,6 +40,7 @@ class SensorRecord(NamedTuple):
     bank: Bank | CameraBank
 
 
+NO_ALTERATIONS: Mapping[str, Alteration] = MappingProxyType({})
 # Splits groups further, so that sensors that did not start together need not measure together.
 Split = Callable[[Sequence[Group]], tuple[Group, ...]]
 
@@ -113,9 +116,11 @@ class Suite:
         gravity: Acceleration of free fall (3,) along the fixed frame's axes, m/s².
         split: Splits the groups of sensors further.
         seed: The run's seed, from which all noise is drawn.
+        alterations: What alters the measurements of sensors, by their names; it may change while the run goes on.
 
     Attributes:
         groups: The groups of sensors that measure together.
+        alterations: What alters their measurements, by their names.
         frames: Names of the sensors' frames, in the order of the rows of `state`.
         state: The motion of the sensors' frames; callers fill it before `measure`.
         published: What was published last.
@@ -132,8 +137,9 @@ class Suite:
         gravity: npt.ArrayLike = DOWN,
         split: Split = tuple,
         seed: int = 0,
+        alterations: Mapping[str, Alteration] = NO_ALTERATIONS,
     ) -> None:
-        self.groups = split(groups_of(world))
+        self.groups, self.alterations = split(groups_of(world)), alterations
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
         self.published = NO_MEASUREMENTS
@@ -145,7 +151,7 @@ class Suite:
             context = SensorContext(world, group.names, environment)
             bank = CameraBank if issubclass(group.type, CameraType) else Bank
             with SENSORS.blaming(group.kind):
-                self._banks.append(bank(group, self.state.rows(slice(at, end)), context))
+                self._banks.append(bank(group, self.state.rows(slice(at, end)), context, alterations))
             at = end
         self.reset(seed)
 

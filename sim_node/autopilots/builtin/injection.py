@@ -1,0 +1,69 @@
+"""MAV_CMD_INJECT_FAILURE, answered as PX4 does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from sim_node.autopilots.builtin.commands import Order, command
+from sim_node.autopilots.builtin.dialect import WARNING, Denied, Unsupported
+from sim_node.autopilots.builtin.injected import (
+    ACCEL,
+    AIRSPEED,
+    BARO,
+    BATTERY,
+    GPS,
+    GYRO,
+    MAG,
+    MOTOR,
+    OFF,
+    OK,
+    STUCK,
+    VIO,
+    WRONG,
+)
+from sim_node.mavlink.codec import enum_name
+
+if TYPE_CHECKING:
+    from sim_node.autopilots.builtin.autopilot import BuiltinAutopilot
+
+# Which types of failures PX4 1.16 simulates of a unit, and how many instances it has: SimulatorMavlink.cpp
+# (check_failure_injections), BatterySimulator.cpp (updateCommands) and FailureInjector.cpp.
+_KNOWN: Mapping[int, tuple[tuple[int, ...], int]] = {
+    GYRO: ((OK, OFF, STUCK), 3),
+    ACCEL: ((OK, OFF, STUCK), 3),
+    MAG: ((OK, OFF, STUCK), 3),
+    BARO: ((OK, OFF, STUCK), 3),
+    GPS: ((OK, OFF), 1),
+    VIO: ((OK, OFF), 1),
+    AIRSPEED: ((OK, OFF, WRONG), 1),
+    BATTERY: ((OK, OFF), 1),
+    MOTOR: ((OK, OFF), 16),
+}
+
+
+class _Failure(NamedTuple):
+    unit: int
+    type: int
+    instance: int
+
+
+@command(420)
+def inject_failure(autopilot: BuiltinAutopilot, order: Order) -> None:
+    """MAV_CMD_INJECT_FAILURE: unit, type and instance, 0 for all, if SYS_FAILURE_EN allows it."""
+    flight = autopilot.flight
+    if "SYS_FAILURE_EN" not in flight.dialect.parameters:
+        raise Unsupported("ArduPilot has no such command; its SIM_ parameters let sensors fail")
+    if not flight.settings.failures_enabled:
+        raise Denied("SYS_FAILURE_EN is 0")  # mavlink_receiver.cpp
+    numbers = order.params[0], order.params[1], 0.0 if math.isnan(order.params[2]) else order.params[2]
+    if any(math.isnan(number) or number % 1.0 for number in numbers):
+        raise Denied("unit, type and instance are whole numbers")
+    failure = _Failure(*map(int, numbers))
+    types, instances = _KNOWN.get(failure.unit, ((), 0))
+    unit, type = enum_name("FAILURE_UNIT", failure.unit), enum_name("FAILURE_TYPE", failure.type)
+    if failure.type not in types or not 0 <= failure.instance <= instances:
+        raise Unsupported(f"{unit} cannot be {type} (instance {failure.instance})")
+    flight.injected.inject(failure.unit, failure.instance, failure.type)
+    autopilot.report(WARNING, f"inject failure unit: {unit}, type: {type}, instance: {failure.instance}")

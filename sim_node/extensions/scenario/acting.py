@@ -1,0 +1,99 @@
+"""What actions share: the run that they act on, and effects that they begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from sim_node.extensions.scenario.effects import EFFECTS, Lasting
+from sim_node.extensions.scenario.timetable import timetable_of
+from sim_node.session.entities import Rejected
+from sim_node.session.requests import RequestContext
+from sim_node.simulation import Simulation
+from sim_node.text import did_you_mean, shown
+from sim_node.world import Multirotor
+from sim_node.world.bases import Base
+from sim_node.world.quantities import Number
+from sim_node.world.vehicle_checks import sensors_on
+
+T = TypeVar("T")
+# Of an effect; 0 for as long as the run goes on.
+Seconds = Annotated[float, Number(0.0, 1e9)]
+
+
+def on(context: RequestContext, act: Callable[[Simulation], T]) -> T:
+    """Return what a function of the run returns, called between two ticks. Raises Rejected for what it refuses."""
+
+    def acting() -> T:
+        try:
+            return act(context.loop.simulation)
+        except (KeyError, ValueError, TypeError) as error:
+            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+            raise Rejected("OPERATION_FAILED", str(reason)) from None
+
+    return context.loop.call(acting)
+
+
+def begin(run: Simulation, kind: str, of: str, seconds: float = 0.0, **arguments: Any) -> None:
+    """Begin an effect, in place of the one of its kind on the same thing.
+
+    Args:
+        run: The run.
+        kind: Its entry in EFFECTS.
+        of: What it is an effect on.
+        seconds: How long it lasts; 0 for as long as the run goes on.
+        arguments: Its arguments.
+    """
+    table = timetable_of(run)
+    until = run.steps + max(table.steps_in(round(seconds * 1e9)), 1) if seconds else None
+    lasting = Lasting(kind, of, run.steps, until, arguments)
+    EFFECTS[kind].apply(run, lasting)  # raises before anything has begun
+    table.begin(lasting)
+
+
+def end(run: Simulation, kind: str, of: str) -> bool:
+    """End an effect; return whether it lasted."""
+    lasting = timetable_of(run).drop(kind, of)
+    if lasting is not None:
+        EFFECTS[kind].end(run, lasting)
+    return lasting is not None
+
+
+def lasting(seconds: float) -> str:
+    """Return how long something lasts, for the end of a sentence."""
+    return f" for {seconds:g} s" if seconds else ""
+
+
+def vehicle_of(run: Simulation, name: str) -> str:
+    """Return the name of a vehicle: the given one, or the only one if it is empty. Raises ValueError."""
+    known = list(run.vehicles)
+    if name in known:
+        return name
+    if not name and len(known) == 1:
+        return known[0]
+    if not name:
+        raise ValueError(f"which vehicle? {', '.join(known) or 'the world has none'}")
+    raise ValueError(f"no vehicle {shown(name)!r}{did_you_mean(name, known)} (known: {', '.join(known) or 'none'})")
+
+
+def described(run: Simulation, vehicle: str) -> Multirotor | Base:
+    """Return what the world says of a vehicle that it has."""
+    every: tuple[Multirotor | Base, ...] = (*run.world.of(Multirotor), *run.world.of(Base))
+    return next(each for each in every if each.name == vehicle)
+
+
+def sensor_of(run: Simulation, vehicle: str, types: tuple[str, ...], instance: int) -> str:
+    """Return a sensor of a vehicle by type and number, from 1; 0 for the first. Raises ValueError."""
+    body = described(run, vehicle).body
+    found = [sensor.name for sensor in sensors_on(run.world, body) if sensor.type in types]
+    if not found:
+        raise ValueError(f"{vehicle!r} has no sensor of the type {' or '.join(types)}")
+    if instance > len(found):
+        raise ValueError(f"{vehicle!r} has {len(found)} of the type {' or '.join(types)}, and no number {instance}")
+    return found[max(instance - 1, 0)]
+
+
+def isolate(run: Simulation, sensor: str) -> None:
+    """Let a sensor measure alone, so that it may be altered. Raises KeyError if there is none."""
+    if len(run.sensors[sensor].together) > 1:
+        run.change(run.world)

@@ -1,0 +1,114 @@
+"""Wind that changes, and gusts."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+
+from sim_node.extensions.scenario.acting import Seconds, begin, lasting, on
+from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.extensions.scenario.timetable import timetable_of
+from sim_node.session.requests import RequestContext
+from sim_node.simulation import Simulation
+from sim_node.simulation.physics import WindField
+from sim_node.simulation.requests import Floats, request
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.quantities import Number
+
+Velocity = Annotated[list[float], Floats((3,), "X,Y,Z in the fixed frame, m/s")]
+KINDS = ("gust", "wind")
+
+
+class _Air:
+    """Air that moves beside the world's wind: all that lasts is added up."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Add the velocity of the present step."""
+        others = [each for each in timetable_of(run).progress.lasting if each.kind in KINDS]
+        found = {(each.kind, each.of): each for each in (*others, lasting)}
+        wind_of(run).add(sum((velocity(each, run) for each in found.values()), np.zeros(3)))
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Leave what else lasts."""
+        others = [each for each in timetable_of(run).progress.lasting if each.kind in KINDS]
+        wind_of(run).add(sum((velocity(each, run) for each in others), np.zeros(3)))
+
+
+@effect("gust")
+class _Gust(_Air):
+    """A discrete gust: half of 1 - cos, or of one that lasts."""
+
+
+@effect("wind")
+class _Wind(_Air):
+    """A wind that begins, by a ramp or at once."""
+
+
+def wind_of(run: Simulation) -> WindField:
+    """Return the wind of a run. Raises ValueError if nothing in it can feel one."""
+    found = getattr(run.engines.get("rigid_bodies"), "wind", None)
+    if not isinstance(found, WindField):
+        raise ValueError("the world has no bodies that a wind could move")
+    return found
+
+
+def velocity(lasting: Lasting, run: Simulation) -> FloatArray:
+    """Return the velocity (3,) that an effect adds at the present step, m/s.
+
+    A gust is the discrete one of MIL-F-8785C, there and back: v (1 - cos(2 pi t / T)) / 2. It is held for a step.
+    """
+    full = np.asarray(lasting.arguments["velocity"])
+    seconds = (run.steps - lasting.since) * run.world.time.step_ns * 1e-9
+    if lasting.kind == "gust":
+        length = lasting.arguments["length"]
+        return full * (0.5 * (1.0 - math.cos(2.0 * math.pi * min(seconds / length, 1.0))))
+    ramp = lasting.arguments["ramp"]
+    return full * (min(seconds / ramp, 1.0) if ramp else 1.0)
+
+
+@request("wind")
+def wind(
+    context: RequestContext,
+    /,
+    velocity: Velocity,
+    *,
+    ramp: Annotated[float, Number(0.0, 1e6)] = 0.0,
+    seconds: Seconds = 0.0,
+) -> str:
+    """Add a wind to that of the world of a running node, in place of the one that was added before.
+
+    Args:
+        context: The run.
+        velocity: How the air moves.
+        ramp: Time until it has this velocity, s.
+        seconds: How long it lasts, s; 0 for as long as the run goes on.
+    """
+
+    def act(run: Simulation) -> str:
+        wind_of(run)
+        begin(run, "wind", "", seconds, velocity=velocity, ramp=ramp)
+        return f"a wind of {math.hypot(*velocity):g} m/s is added{lasting(seconds)}"
+
+    return on(context, act)
+
+
+@request("gust")
+def gust(
+    context: RequestContext, /, velocity: Velocity, seconds: Annotated[float, Number(above=0.0, high=1e6)] = 2.0
+) -> str:
+    """Let a gust blow in the world of a running node: it rises and falls like half of 1 - cos.
+
+    Args:
+        context: The run.
+        velocity: How the air moves at its peak, in addition to the wind.
+        seconds: From its beginning to its end, s.
+    """
+
+    def act(run: Simulation) -> str:
+        wind_of(run)
+        begin(run, "gust", str(run.steps), seconds, velocity=velocity, length=seconds)
+        return f"a gust of {math.hypot(*velocity):g} m/s{lasting(seconds)}"
+
+    return on(context, act)

@@ -1,0 +1,203 @@
+"""Failures and disturbances of sensors, in the words of MAVLink and by numbers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from sim_node.extensions.scenario.acting import Seconds, begin, end, isolate, lasting, on, sensor_of, vehicle_of
+from sim_node.extensions.scenario.actions.units import MOTORS, SENSORS, Unit, fail_unit
+from sim_node.extensions.scenario.alterations import FAILURE_TYPES, SENSOR
+from sim_node.extensions.scenario.effects import Passive, effect
+from sim_node.extensions.scenario.timetable import timetable_of
+from sim_node.session.requests import RequestContext
+from sim_node.simulation import Simulation
+from sim_node.simulation.requests import Floats, request
+from sim_node.world.quantities import Number, Whole
+
+Share = Annotated[float, Number(0.0, 1.0)]
+Channels = Annotated[list[float], Floats((1, 2, 3, 6), "a number for all channels, or one for each")]
+Type = Literal["ok", "off", "stuck", "garbage", "wrong", "slow", "delayed", "intermittent"]
+
+
+@effect(SENSOR)
+class _Altered(Passive):
+    """An alteration of a sensor, which the timetable hands to the sensors of the run."""
+
+
+def alter(run: Simulation, sensor: str, type: str, seconds: float = 0.0, **numbers: Any) -> None:
+    """Let a sensor fail in a way, beside the others in which it fails.
+
+    Args:
+        run: The run.
+        sensor: The sensor.
+        type: An entry of FAILURE_TYPES.
+        seconds: How long; 0 for as long as the run goes on.
+        numbers: What is known of it, and `channels` for a part of the sensor.
+
+    Raises:
+        KeyError: There is no such sensor.
+    """
+    handle = run.sensors[sensor]
+    part = "".join(map(str, numbers.get("channels") or ()))
+    if handle.type == "gps" and (origin := run.world.origin) is not None:
+        numbers["origin"] = (origin.latitude, origin.longitude, origin.altitude)
+    size = len(numbers.get("channels") or handle.channels)
+    allowed = (0, 1, 3, 6) if handle.type == "gps" else (0, 1, size)
+    if len(given := numbers.get(type, ())) not in allowed:
+        raise ValueError(f"{type}: {len(given)} numbers for {size} channels of {sensor!r}")
+    begin(run, SENSOR, f"{sensor} {type}{part}", seconds, sensor=sensor, type=type, rate=handle.sensor.rate, **numbers)
+    isolate(run, sensor)
+
+
+def mend(run: Simulation, sensor: str) -> None:
+    """Let a sensor be sound again."""
+    for type in FAILURE_TYPES:
+        for part in ("", "012", "345"):
+            end(run, SENSOR, f"{sensor} {type}{part}")
+
+
+@request("fail")
+def fail(
+    context: RequestContext,
+    /,
+    unit: str,
+    type: Type = "off",
+    *,
+    of: str = "",
+    instance: Annotated[int, Whole(0, 100)] = 0,
+    share: Share = 0.5,
+    factor: Annotated[float, Number(-1e6, 1e6)] = 2.0,
+    delay: Annotated[float, Number(0.0, 3600.0)] = 0.5,
+    period: Annotated[float, Number(0.0, 3600.0)] = 1.0,
+    seconds: Seconds = 0.0,
+) -> str:
+    """Let a sensor, a motor, a propeller or an actuator of a running node fail, or be sound again.
+
+    Units and types are those of MAVLink's FAILURE_UNIT and FAILURE_TYPE. It is done to the data and the physics of the
+    simulation, alike for all autopilots.
+
+    Args:
+        context: The run.
+        unit: The name of a sensor, or a kind of unit of the vehicle: gyro, accel, mag, baro, gps, optical_flow,
+            distance_sensor, airspeed, camera, motor, propeller, servo.
+        type: How it fails (default: off); ok ends its failures.
+        of: The vehicle (default: the only one), or the joint of a servo.
+        instance: Which of the units of a kind, from 1; 0 for all motors, or the first sensor.
+        share: Of intermittent, the part of the measurements that is lost.
+        factor: Of wrong, what it is multiplied by.
+        delay: Of delayed, how much later measurements come, s.
+        period: Of slow, the time between two measurements, s.
+        seconds: How long it lasts, s; 0 for as long as the run goes on.
+    """
+
+    def act(run: Simulation) -> str:
+        numbers = {"share": share, "factor": factor, "delay": delay, "period": period}
+        if unit in MOTORS:
+            return fail_unit(run, Unit(unit, of, instance), type, seconds, numbers)
+        sensor, part = unit, None
+        if unit in SENSORS and unit not in run.sensors:
+            types, part = SENSORS[unit]
+            sensor = sensor_of(run, vehicle_of(run, of), types, instance)
+        if type == "ok":
+            mend(run, sensor)
+            return f"{sensor} is sound"
+        alter(run, sensor, type, seconds, **numbers, **({} if part is None else {"channels": part}))
+        what = f"{unit} of {sensor}" if part is not None else sensor
+        return f"{what} is {type}{lasting(seconds)}"
+
+    return on(context, act)
+
+
+@request("disturb")
+def disturb(
+    context: RequestContext,
+    /,
+    unit: str,
+    *,
+    of: str = "",
+    instance: Annotated[int, Whole(0, 100)] = 0,
+    bias: Channels | None = None,
+    drift: Channels | None = None,
+    noise: Channels | None = None,
+    seconds: Seconds = 0.0,
+) -> str:
+    """Add errors to the measurements of a sensor of a running node.
+
+    Numbers are in the units and along the axes of the sensor; of a GPS receiver in m east, north and up, and m/s.
+
+    Args:
+        context: The run.
+        unit: The name of a sensor, or a kind of unit of the vehicle, as for `fail`.
+        of: The vehicle (default: the only one).
+        instance: Which of the units of a kind, from 1; 0 for the first.
+        bias: Added to each measurement.
+        drift: Added for each second since now.
+        noise: Standard deviations of white noise.
+        seconds: How long it lasts, s; 0 for as long as the run goes on.
+    """
+
+    def act(run: Simulation) -> str:
+        sensor, part = unit, None
+        if unit in SENSORS and unit not in run.sensors:
+            types, part = SENSORS[unit]
+            sensor = sensor_of(run, vehicle_of(run, of), types, instance)
+        given = {"bias": bias, "drift": drift, "noise": noise}
+        found = {name: value for name, value in given.items() if value is not None}
+        if not found:
+            raise ValueError("bias, drift or noise is needed")
+        for name, value in found.items():
+            alter(run, sensor, name, seconds, **{name: value}, **({} if part is None else {"channels": part}))
+        shown = ", ".join(f"{name} {' '.join(f'{each:g}' for each in value)}" for name, value in found.items())
+        return f"{sensor} has {shown}{lasting(seconds)}"
+
+    return on(context, act)
+
+
+@request("jam")
+def jam(
+    context: RequestContext,
+    /,
+    of: str = "",
+    *,
+    noise: Annotated[float, Number(0.0, 1e5)] = 10.0,
+    share: Share = 0.7,
+    seconds: Seconds = 0.0,
+) -> str:
+    """Jam the satellite receivers of a vehicle of a running node: fixes are lost, and the others are noisy.
+
+    Args:
+        context: The run.
+        of: The vehicle (default: the only one).
+        noise: Standard deviation of the position along each axis, m, and of the velocity in tenths of it, m/s.
+        share: The part of the fixes that is lost.
+        seconds: How long it lasts, s; 0 for as long as the run goes on.
+    """
+
+    def act(run: Simulation) -> str:
+        sensor = sensor_of(run, vehicle_of(run, of), ("gps",), 0)
+        alter(run, sensor, "noise", seconds, noise=[*[noise] * 3, *[0.1 * noise] * 3])
+        alter(run, sensor, "intermittent", seconds, share=share)
+        return f"{sensor} is jammed{lasting(seconds)}"
+
+    return on(context, act)
+
+
+@request("trigger")
+def trigger(context: RequestContext, /, event: str) -> str:
+    """Let an event of the scenario of a running node happen at the next step.
+
+    Args:
+        context: The run.
+        event: The name of the event.
+    """
+
+    def act(run: Simulation) -> str:
+        table = timetable_of(run)
+        if event not in table.events:
+            from sim_node.text import did_you_mean
+
+            raise ValueError(f"no event {event!r}{did_you_mean(event, table.events)}")
+        table.progress.due[event] = max(run.steps, table.progress.passed + 1)
+        return f"{event} happens"
+
+    return on(context, act)

@@ -1,0 +1,151 @@
+"""The units of vehicles that fail, in the words of MAVLink's FAILURE_UNIT, and what that does to motors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sim_node.extensions.scenario.acting import begin, end, lasting, vehicle_of
+from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.simulation import Simulation
+
+# The types of sensors that are a unit, and the channels that belong to it; None for all.
+SENSORS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...] | None]] = {
+    "gyro": (("imu",), (0, 1, 2)),
+    "accel": (("imu",), (3, 4, 5)),
+    "mag": (("magnetometer",), None),
+    "baro": (("barometer",), None),
+    "gps": (("gps",), None),
+    "optical_flow": (("optical_flow",), None),
+    "distance_sensor": (("rangefinder",), None),
+    "airspeed": (("airspeed",), None),
+    "camera": (("camera",), None),
+}
+MOTORS = ("motor", "propeller", "servo")
+
+
+class Unit(NamedTuple):
+    """A unit of a vehicle: its kind, the vehicle or joint, and its number, from 1; 0 for all of the kind."""
+
+    kind: str
+    of: str
+    instance: int
+
+
+def fail_unit(run: Simulation, unit: Unit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
+    """Let motors, propellers or a servo fail.
+
+    A motor that is off or intermittent stands, a stuck one keeps its command, and garbage commands are random; `wrong`
+    multiplies the command by the factor, or what is left of a propeller. Raises ValueError for what cannot fail so.
+
+    Returns:
+        What was done.
+    """
+    if unit.kind == "servo":
+        return _fail_servo(run, unit, type, seconds, numbers)
+    vehicle = vehicle_of(run, unit.of)
+    handle = run.vehicles[vehicle]
+    if handle.drives:
+        raise ValueError(f"{vehicle!r} drives on wheels; its motors are servos: name the joint of one")
+    count = len(handle.speeds)
+    if unit.instance > count:
+        raise ValueError(f"{vehicle!r} has {count} motors, and no number {unit.instance}")
+    rotors = range(count) if not unit.instance else [unit.instance - 1]
+    for rotor in rotors:
+        of = f"{vehicle} {rotor}"
+        if type == "ok":
+            end(run, unit.kind, of)
+            continue
+        stuck = float(handle.command[rotor]) if type == "stuck" else math.nan
+        begin(run, unit.kind, of, seconds, vehicle=vehicle, rotor=rotor, type=type, stuck=stuck, **numbers)
+    which = f"{unit.kind} {unit.instance}" if unit.instance else f"all {unit.kind}s"
+    return f"{which} of {vehicle}: {'sound' if type == 'ok' else type}{lasting(seconds)}"
+
+
+class _Rotor:
+    """A motor or a propeller that fails. Both may: each keeps what the other has set."""
+
+    kinds = ("motor", "propeller")
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Set what is left of the rotor at the next step."""
+        self._set(run, lasting, present=lasting)
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Let it be sound, except for what else has failed."""
+        self._set(run, lasting, present=None)
+
+    def _set(self, run: Simulation, lasting: Lasting, present: Lasting | None) -> None:
+        from sim_node.extensions.scenario.timetable import timetable_of
+
+        table = timetable_of(run)
+        others = [each for each in table.progress.lasting if each.kind in self.kinds and each.of == lasting.of]
+        found = {each.kind: each for each in others if each.kind != lasting.kind}
+        if present is not None:
+            found[present.kind] = present
+        settings: dict[str, float] = {}
+        if (motor := found.get("motor")) is not None:
+            settings = _motor(motor, run, table.seed)
+        if (propeller := found.get("propeller")) is not None:
+            settings["blades"] = _blades(propeller, run, table.seed)
+        run.vehicles[lasting.arguments["vehicle"]].fail(lasting.arguments["rotor"], **settings)
+
+
+@effect("motor")
+class _Motor(_Rotor):
+    """A motor that fails."""
+
+
+@effect("propeller")
+class _Propeller(_Rotor):
+    """A propeller that has lost blades."""
+
+
+def _motor(failure: Lasting, run: Simulation, seed: int) -> dict[str, float]:
+    """Return what is left of a motor's command."""
+    type, numbers = failure.arguments["type"], failure.arguments
+    if type == "off":
+        return {"gain": 0.0}
+    if type == "stuck":
+        return {"stuck": numbers["stuck"]}
+    if type == "wrong":
+        return {"gain": numbers["factor"]}
+    if type == "garbage":
+        return {"stuck": float(_drawn(failure, run, seed))}
+    if type == "intermittent":
+        return {"gain": 0.0 if _drawn(failure, run, seed) < numbers["share"] else 1.0}
+    raise ValueError(f"a motor cannot be {type}; allowed: off, stuck, garbage, wrong, intermittent")
+
+
+def _blades(failure: Lasting, run: Simulation, seed: int) -> float:
+    """Return the part that is left of a propeller."""
+    type, numbers = failure.arguments["type"], failure.arguments
+    if type == "off":
+        return 0.0
+    if type == "wrong":
+        return float(numbers["factor"])
+    raise ValueError(f"a propeller cannot be {type}; allowed: off (it is gone), wrong (a factor of its thrust)")
+
+
+def _drawn(failure: Lasting, run: Simulation, seed: int) -> float:
+    from sim_node.randomness import stream
+
+    return float(stream(seed, failure.of, f"{failure.kind} {run.steps}").random())
+
+
+def _fail_servo(run: Simulation, unit: Unit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
+    """Let the actuator of a joint fail."""
+    names = [actuator.joint for actuator in run.world.actuators]
+    if unit.of not in names:
+        from sim_node.text import did_you_mean
+
+        known = ", ".join(names) or "none"
+        raise ValueError(f"no actuated joint {unit.of!r}{did_you_mean(unit.of, names)} (known: {known})")
+    if type == "ok":
+        end(run, "servo", unit.of)
+        return f"servo of {unit.of}: sound"
+    if type not in ("off", "stuck", "wrong"):
+        raise ValueError(f"a servo cannot be {type}; allowed: off, stuck, wrong (a factor of its force)")
+    begin(run, "servo", unit.of, seconds, type=type, factor=numbers["factor"])
+    return f"servo of {unit.of}: {type}{lasting(seconds)}"

@@ -1,0 +1,408 @@
+"""Vehicles with autopilots: orders of a ground station in the simulation, its link, and failures of the autopilot."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from sim_node.autopilots import VehicleCoSimulator
+from sim_node.autopilots.builtin.dialect import DIALECTS, rover
+from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
+from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.extensions.scenario.timetable import Happening, timetable_of
+from sim_node.mavlink.codec import Message, enum_name
+from sim_node.randomness import stream
+from sim_node.session.requests import RequestContext
+from sim_node.simulation import Simulation
+from sim_node.simulation.requests import Floats, request
+from sim_node.spatial.frames import Frame, Position
+from sim_node.text import did_you_mean
+from sim_node.world import Multirotor
+from sim_node.world.quantities import Number
+
+Share = Annotated[float, Number(0.0, 1.0)]
+# Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
+BEAT, PATIENCE = 1.0, 3.0
+# MAV_CMD.
+_LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
+_GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
+_GLOBAL_INT, _CUSTOM, _REAL32, _FORCE = 5, 1, 9, 21196
+Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_to", "mode"]
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """An autopilot that takes messages of a ground station in lockstep, and keeps what it answers."""
+
+    replies: list[Message]
+
+    def order(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Send a message with the next sample."""
+
+
+def autopilot_of(run: Simulation, vehicle: str) -> VehicleCoSimulator:
+    """Return the connection to the autopilot of a vehicle. Raises ValueError if there is none."""
+    for each in run.co_simulators:
+        if isinstance(each, VehicleCoSimulator) and each.name == vehicle:
+            return each
+    raise ValueError(f"{vehicle!r} is flown by no autopilot of this run")
+
+
+def _ordered(run: Simulation, vehicle: str) -> Ordered:
+    found = autopilot_of(run, vehicle).autopilot
+    if not isinstance(found, Ordered):
+        raise ValueError(f"the autopilot of {vehicle!r} takes orders over its own links alone, and not in lockstep")
+    return found
+
+
+@effect("station")
+class _Station:
+    """A ground station in the simulation: it sends heartbeats and orders over a link with losses.
+
+    Packets are numbered. What becomes of each is drawn by its number, with the run's seed.
+    """
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Send what is due at the present step."""
+        state: Any = lasting.arguments
+        step_s = run.world.time.step_ns * 1e-9
+        if (run.steps - lasting.since) % max(round(BEAT / step_s), 1) == 0 and state.get("beat") != run.steps:
+            state["beat"] = run.steps
+            send(run, lasting, "HEARTBEAT", {"type": _GROUND_STATION, "autopilot": _INVALID, "mavlink_version": 3})
+        due = [each for each in state["queue"] if each[0] <= run.steps]
+        state["queue"] = [each for each in state["queue"] if each[0] > run.steps]
+        autopilot = _ordered(run, lasting.of)
+        for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
+            autopilot.order(name, fields)
+            state["delivered"] += 1
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Fall silent."""
+
+
+def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]) -> None:
+    """Send a packet of a ground station: it is lost, delayed, sent twice or overtaken as its link has it."""
+    state: Any = station.arguments
+    link, number = state["link"], state["sent"]
+    state["sent"] = number + 1
+    lost, twice, held = stream(timetable_of(run).seed, station.of, f"packet {number}").random(3).tolist()
+    if lost < link["loss"]:
+        return
+    step_s = run.world.time.step_ns * 1e-9
+    # One that is overtaken comes after the next heartbeat.
+    seconds = link["delay"] + (1.5 * BEAT if held < link["reorder"] else 0.0)
+    due = run.steps + round(seconds / step_s)
+    for copy in range(2 if twice < link["duplicate"] else 1):
+        state["queue"].append([due, 2 * number + copy, name, dict(fields)])
+
+
+def _station(run: Simulation, vehicle: str) -> Lasting:
+    """Return the ground station of a vehicle; it begins to send if it does not yet."""
+    table = timetable_of(run)
+    found = next((each for each in table.progress.lasting if (each.kind, each.of) == ("station", vehicle)), None)
+    if found is None:
+        link = {"loss": 0.0, "delay": 0.0, "duplicate": 0.0, "reorder": 0.0}
+        begin(run, "station", vehicle, link=link, queue=[], sent=0, delivered=0)
+        found = timetable_of(run).progress.lasting[-1]
+    return found
+
+
+@effect("link")
+class _Link:
+    """A link to a vehicle with losses."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Let the station send over it."""
+        _station(run, lasting.of).arguments["link"].update(lasting.arguments["link"])
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Let the link be perfect again."""
+        _station(run, lasting.of).arguments["link"].update(dict.fromkeys(lasting.arguments["link"], 0.0))
+
+
+@request("link")
+def link(
+    context: RequestContext,
+    /,
+    of: str = "",
+    *,
+    loss: Share = 0.0,
+    delay: Annotated[float, Number(0.0, 60.0)] = 0.0,
+    duplicate: Share = 0.0,
+    reorder: Share = 0.0,
+    seconds: Seconds = 0.0,
+) -> str:
+    """Set what the link of the ground station in the simulation to a vehicle of a running node does to its packets.
+
+    The station sends a heartbeat each second from its first use on, which may be this one, and `order`s.
+
+    Args:
+        context: The run.
+        of: The vehicle (default: the only one).
+        loss: The part of the packets that is lost.
+        delay: How much later they come, s.
+        duplicate: The part that comes twice.
+        reorder: The part that comes after the next one.
+        seconds: How long it lasts, s; 0 for as long as the run goes on.
+    """
+
+    def act(run: Simulation) -> str:
+        vehicle = vehicle_of(run, of)
+        _ordered(run, vehicle)
+        _station(run, vehicle)
+        numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
+        begin(run, "link", vehicle, seconds, link=numbers)
+        changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
+        return f"the link to {vehicle}: {changed}{lasting(seconds)}"
+
+    return on(context, act)
+
+
+@effect("answer")
+class _Answer:
+    """A command that waits for its acknowledgement."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Look for the answer, and report a refusal as an error."""
+        autopilot, arguments = _ordered(run, lasting.arguments["vehicle"]), lasting.arguments
+        for reply in list(autopilot.replies):
+            if reply.name != "COMMAND_ACK" or reply.fields.command != arguments["command"]:
+                continue
+            texts = _texts(autopilot.replies[: autopilot.replies.index(reply)])
+            autopilot.replies.remove(reply)
+            timetable_of(run).drop(lasting.kind, lasting.of)
+            if reply.fields.result != 0:
+                result = enum_name("MAV_RESULT", reply.fields.result).removeprefix("MAV_RESULT_").lower()
+                reason = f": {texts[-1]}" if texts else ""
+                self._fail(run, lasting, f"{arguments['what']} is {result}{reason}")
+            return
+        step_s = run.world.time.step_ns * 1e-9
+        if (run.steps - lasting.since) * step_s >= PATIENCE:
+            timetable_of(run).drop(lasting.kind, lasting.of)
+            self._fail(run, lasting, f"{arguments['what']}: no answer in {PATIENCE:g} s")
+
+    def _fail(self, run: Simulation, lasting: Lasting, message: str) -> None:
+        Happening(run, run.steps).log(lasting.arguments["event"], message, error=True)
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Do nothing."""
+
+
+def _texts(replies: list[Message]) -> list[str]:
+    """Return the texts among replies, whose chunks are joined."""
+    found: list[str] = []
+    for each in (reply.fields for reply in replies if reply.name == "STATUSTEXT"):
+        text = each.text.rstrip("\0\t")
+        if getattr(each, "chunk_seq", 0) and found:
+            found[-1] += text
+        else:
+            found.append(text)
+    return found
+
+
+@request("order")
+def order(
+    context: RequestContext,
+    /,
+    order: Orders,
+    *,
+    of: str = "",
+    height: Annotated[float, Number(0.0, 1e5)] = 0.0,
+    position: Annotated[list[float], Floats((3,), "X,Y,Z in the fixed frame, m")] | None = None,
+    mode: str = "",
+) -> str:
+    """Give the autopilot of a vehicle of a running node an order, as a ground station in the simulation.
+
+    It comes at its simulated time, so that flights repeat. It is an error if the autopilot refuses it.
+
+    Args:
+        context: The run.
+        order: What to do.
+        of: The vehicle (default: the only one).
+        height: Of take_off, above home, m.
+        position: Of go_to.
+        mode: Of mode, its name in the autopilot's dialect, such as AUTO.LOITER.
+    """
+
+    def act(run: Simulation) -> str:
+        vehicle = vehicle_of(run, of)
+        number, params, at = _command(run, vehicle, order, height, position, mode)
+        _ordered(run, vehicle)
+        fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": number}
+        fields |= {f"param{count}": value for count, value in enumerate(params, 1)}
+        name = "COMMAND_LONG"
+        if at is not None:
+            name = "COMMAND_INT"
+            fields |= {"frame": _GLOBAL_INT, "x": round(at[0] * 1e7), "y": round(at[1] * 1e7), "z": at[2]}
+        send(run, _station(run, vehicle), name, fields)
+        what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
+        event = Happening(run, run.steps).event
+        key = f"{vehicle} {number} {run.steps}"
+        begin(run, "answer", key, vehicle=vehicle, command=number, what=what, event=event)
+        return f"{vehicle} is told to {what}"
+
+    return on(context, act)
+
+
+def _command(
+    run: Simulation, vehicle: str, order: str, height: float, position: list[float] | None, mode: str
+) -> tuple[int, list[float], tuple[float, float, float] | None]:
+    """Return the number of a command, its params, and latitude, longitude and altitude if it has a position."""
+    nan = math.nan
+    if order in ("arm", "disarm"):
+        return _ARM, [float(order == "arm"), 0.0], None
+    if order == "take_off":
+        altitude = nan
+        if height:
+            altitude = height + float(run.bodies[described(run, vehicle).body].pose[2]) + _msl(run)
+        return _TAKE_OFF, [0.0, 0.0, 0.0, nan, nan, nan, altitude], None
+    if order == "go_to":
+        if position is None:
+            raise ValueError("go_to needs a position")
+        origin = _origin(run)
+        place = Position(np.array(position), Frame.ENU, origin).to(Frame.LLA).in_frame(Frame.LLA)
+        at = float(place[0]), float(place[1]), float(place[2]) - origin[2] + _msl(run)
+        return _REPOSITION, [-1.0, 1.0, 0.0, nan], at
+    if order == "mode":
+        dialect = autopilot_described(run, vehicle)
+        modes = {flown.name: flown for flown in DIALECTS[dialect].modes.values()}
+        if mode not in modes:
+            raise ValueError(f"no mode {mode!r} (known: {', '.join(modes)})")
+        custom = modes[mode].custom
+        main, sub = (custom >> 16 & 0xFF, custom >> 24) if custom >> 16 else (custom, 0)
+        return _SET_MODE, [float(_CUSTOM), float(main), float(sub)], None
+    return {"land": _LAND, "return": _RETURN, "mission": _START_MISSION}[order], [0.0] * 4 + [nan] * 3, None
+
+
+def autopilot_described(run: Simulation, vehicle: str) -> str:
+    """Return the dialect of the built-in autopilot of a vehicle."""
+    found = described(run, vehicle)
+    like = found.autopilot.like if found.autopilot is not None else "px4"
+    return like if isinstance(found, Multirotor) else rover(like)
+
+
+def _origin(run: Simulation) -> tuple[float, float, float]:
+    origin = run.world.origin
+    if origin is None:
+        raise ValueError("the world has no origin, from which autopilots count")
+    return origin.latitude, origin.longitude, origin.altitude
+
+
+def _msl(run: Simulation) -> float:
+    """Return the height of the origin above mean sea level, m."""
+    from sim_node.simulation.sensors import air_data
+
+    return float(air_data.altitude_of_origin(run.world))
+
+
+@request("parameter")
+def parameter(context: RequestContext, /, name: str, value: float, *, of: str = "") -> str:
+    """Set a parameter of the autopilot of a vehicle of a running node, as a ground station in the simulation.
+
+    Args:
+        context: The run.
+        name: The parameter, such as SIM_BAT_DRAIN.
+        value: Its value.
+        of: The vehicle (default: the only one).
+    """
+
+    def act(run: Simulation) -> str:
+        vehicle = vehicle_of(run, of)
+        _ordered(run, vehicle)
+        kind, sent = _parameter(run, vehicle, name, value)
+        fields = {"target_system": 0, "target_component": 1, "param_id": name, "param_value": sent, "param_type": kind}
+        send(run, _station(run, vehicle), "PARAM_SET", fields)
+        return f"{name} of {vehicle} is set to {value:g}"
+
+    return on(context, act)
+
+
+def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> tuple[int, float]:
+    """Return type and value of a parameter as PARAM_SET has them. Raises ValueError for an unknown one."""
+    dialect = DIALECTS[autopilot_described(run, vehicle)]
+    if name not in dialect.parameters:
+        raise ValueError(f"no parameter {name!r}{did_you_mean(name, dialect.parameters)}")
+    declared = dialect.parameters[name]
+    if fault := declared.fault(value):
+        raise ValueError(f"{name}: {fault}")
+    if dialect.bytewise and declared.kind != _REAL32:
+        return declared.kind, float(struct.unpack("<f", struct.pack("<i", round(value)))[0])
+    return declared.kind, value
+
+
+@request("battery")
+def battery(
+    context: RequestContext,
+    /,
+    of: str = "",
+    *,
+    endurance: Annotated[float, Number(1.0, 86_400.0)] = 1200.0,
+    floor: Share = 0.0,
+) -> str:
+    """Let the battery of a vehicle of a running node drain faster or slower, by its autopilot's own parameters.
+
+    Args:
+        context: The run.
+        of: The vehicle (default: the only one).
+        endurance: How long a full battery lasts in hover, s.
+        floor: The charge at which it stops draining, of 1.
+    """
+    given = {"SIM_BAT_DRAIN": endurance, "SIM_BAT_MIN_PCT": 100.0 * floor}
+    for name, value in given.items():
+        parameter(context, name, value, of=of)
+    return f"a full battery of {of or 'the vehicle'} lasts {endurance:g} s"
+
+
+@effect("autopilot")
+class _Autopilot:
+    """An autopilot that is frozen or dead."""
+
+    def apply(self, run: Simulation, lasting: Lasting) -> None:
+        """Keep it so."""
+        autopilot_of(run, lasting.of).condition = lasting.arguments["condition"]
+
+    def end(self, run: Simulation, lasting: Lasting) -> None:
+        """Let it run."""
+        autopilot_of(run, lasting.of).condition = "running"
+
+
+@request("autopilot")
+def autopilot(
+    context: RequestContext,
+    /,
+    act: Literal["kill", "stop", "restart", "go"],
+    *,
+    of: str = "",
+    seconds: Seconds = 0.0,
+) -> str:
+    """Kill, stop or restart the autopilot of a vehicle of a running node.
+
+    One that is killed commands nothing any more; one that is stopped does not go on, and its last commands stay. A
+    process that the run has started is killed, and started again by `restart`.
+
+    Args:
+        context: The run.
+        act: What happens to it; go lets one go on that was stopped or killed.
+        of: The vehicle (default: the only one).
+        seconds: After which it runs again, s; 0 for never.
+    """
+
+    def acting(run: Simulation) -> str:
+        vehicle = vehicle_of(run, of)
+        found = autopilot_of(run, vehicle)
+        if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
+            kill()
+        if act == "kill":
+            begin(run, "autopilot", vehicle, seconds, condition="dead")
+        elif act == "stop":
+            begin(run, "autopilot", vehicle, seconds, condition="frozen")
+        else:
+            end(run, "autopilot", vehicle)
+        done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
+        return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"
+
+    return on(context, acting)

@@ -1,0 +1,42 @@
+"""Verdicts as JUnit XML, as CI servers read it: a test suite for each scenario, a test case for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import quoteattr
+
+from sim_node.extensions.scenario.testing import Tested
+from sim_node.extensions.scenario.verdicts import ERROR, FAIL
+from sim_node.text import printable
+
+_TAGS = {FAIL: "failure", ERROR: "error"}
+
+
+def junit(tested: Sequence[Tested]) -> str:
+    """Return the XML of scenarios and their runs. Times are simulated, so that equal runs have equal files."""
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"]
+    for one in tested:
+        verdicts = [each.verdict for each in one.certificates]
+        counts = f'tests="{len(verdicts)}" failures="{verdicts.count(FAIL)}" errors="{verdicts.count(ERROR)}"'
+        lines.append(f"  <testsuite name={_text(one.scenario.name)} {counts}>")
+        for each in one.certificates:
+            of = f"name={_text(f'run {each.case}, seed {each.seed}')} classname={_text(one.scenario.name)}"
+            head = f'    <testcase {of} time="{each.duration_ns * 1e-9:g}"'
+            if each.verdict not in _TAGS:
+                lines.append(f"{head}/>")
+                continue
+            lines.append(f"{head}>")
+            lines.append(f"      <{_TAGS[each.verdict]} message={_text(each.reason)} type={_text(each.violated)}/>")
+            lines.append(f"      <system-out>{_again(one, each.case)}</system-out>")
+            lines.append("    </testcase>")
+        lines.append("  </testsuite>")
+    return "\n".join([*lines, "</testsuites>", ""])
+
+
+def _again(one: Tested, case: int) -> str:
+    text = f"sim_node test --again {one.file}:{case}"
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _text(text: str) -> str:
+    return quoteattr(printable(text))

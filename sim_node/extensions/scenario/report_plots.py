@@ -1,0 +1,131 @@
+"""Plots of reports as SVG: signals over time with violations marked, robustness against a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from itertools import pairwise
+
+import numpy as np
+
+from sim_node.spatial.geometry.arrays import FloatArray
+
+WIDTH, HEIGHT = 640, 180
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 10, 26
+# Points of a line: about one for each pixel, of each of which the least and the largest value are drawn.
+_BINS = 320
+
+
+def thinned(times: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a line with fewer points that looks the same: the least and the largest value of each bin, in order."""
+    if len(times) <= 2 * _BINS:
+        return times, values
+    edges = np.linspace(0, len(times), _BINS + 1).astype(int)
+    chosen: list[int] = []
+    for start, end in pairwise(edges.tolist()):
+        part = values[start:end]
+        if np.isnan(part).all():
+            chosen.append(start)
+            continue
+        chosen += sorted({start + int(np.nanargmin(part)), start + int(np.nanargmax(part))})
+    kept = np.array([0, *chosen, len(times) - 1])
+    return times[kept], values[kept]
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Return round numbers from low to high, about `count` of them."""
+    span = high - low
+    if not span > 0.0 or not math.isfinite(span):
+        return [low]
+    rough = span / count
+    base = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * base for factor in (1.0, 2.0, 5.0, 10.0) if factor * base >= rough)
+    first = math.ceil(low / step) * step
+    return [first + index * step for index in range(int((high - first) / step + 1e-9) + 1)]
+
+
+class Axes:
+    """The axes of a plot, which map numbers to pixels.
+
+    Args:
+        xs, ys: All numbers that are to be seen.
+        unit: The unit of x.
+    """
+
+    def __init__(self, xs: Iterable[float], ys: Iterable[float], unit: str = "") -> None:
+        self.x_low, self.x_high = _range(xs, margin=0.0)
+        self.y_low, self.y_high = _range(ys, margin=0.06)
+        self._unit = f" {unit}" if unit else ""
+
+    def x(self, value: float) -> float:
+        """Return the pixel of an x."""
+        part = (value - self.x_low) / (self.x_high - self.x_low)
+        return round(_LEFT + part * (WIDTH - _LEFT - _RIGHT), 1)
+
+    def y(self, value: float) -> float:
+        """Return the pixel of a y."""
+        part = (value - self.y_low) / (self.y_high - self.y_low)
+        return round(HEIGHT - _BOTTOM - part * (HEIGHT - _TOP - _BOTTOM), 1)
+
+    def drawn(self, inside: str, about: str) -> str:
+        """Return the plot with what is drawn in it."""
+        parts = []
+        for value in ticks(self.y_low, self.y_high, 4):
+            y = self.y(value)
+            parts.append(f'<path class="grid" d="M{_LEFT} {y}H{WIDTH - _RIGHT}"/>')
+            parts.append(f'<text class="y" x="{_LEFT - 6}" y="{y + 4}">{value:.4g}</text>')
+        for value in ticks(self.x_low, self.x_high, 5):
+            x = min(self.x(value), WIDTH - 2 * _RIGHT)
+            parts.append(f'<text class="x" x="{x}" y="{HEIGHT - 8}">{value:.4g}{self._unit}</text>')
+        label = escape(about, quote=True)
+        return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}{inside}</svg>'
+
+
+def signal_plot(
+    times: FloatArray, lines: Sequence[tuple[str, FloatArray]], limits: Sequence[float], violated_at: float | None
+) -> str:
+    """Return signals over time, with dashed limits, and a vertical line where they were violated."""
+    shown = [(name, *thinned(times, values)) for name, values in lines]
+    ys = [value for _, _, values in shown for value in values.tolist()] + list(limits)
+    axes = Axes(times.tolist(), ys, "s")
+    inside = [f'<path class="limit" d="M{_LEFT} {axes.y(limit)}H{WIDTH - _RIGHT}"/>' for limit in limits]
+    for index, (_, at, values) in enumerate(shown):
+        inside.append(f'<path class="line c{index % 4}" d="{_path(axes, at, values)}"/>')
+    if violated_at is not None:
+        x = axes.x(violated_at)
+        inside.append(f'<path class="violated" d="M{x} {_TOP}V{HEIGHT - _BOTTOM}"/>')
+        for _, _, values in ((name, times, values) for name, values in lines):
+            row = int(np.argmin(np.abs(times - violated_at)))
+            if math.isfinite(values[row]):
+                inside.append(f'<circle class="violated" cx="{x}" cy="{axes.y(values[row])}" r="4"/>')
+    return axes.drawn("".join(inside), "over time: " + ", ".join(name for name, _ in lines))
+
+
+def scatter(xs: Sequence[float], ys: Sequence[float], verdicts: Sequence[str], x_label: str) -> str:
+    """Return robustness against a number, a point for each run, coloured by its verdict."""
+    axes = Axes(xs, [*ys, 0.0])
+    inside = [f'<path class="limit" d="M{_LEFT} {axes.y(0.0)}H{WIDTH - _RIGHT}"/>']
+    for x, y, verdict in zip(xs, ys, verdicts, strict=True):
+        inside.append(f'<circle class="{verdict}" cx="{axes.x(x)}" cy="{axes.y(y)}" r="3"/>')
+    return axes.drawn("".join(inside), f"robustness against {x_label}")
+
+
+def _path(axes: Axes, times: FloatArray, values: FloatArray) -> str:
+    parts, pen = [], "M"
+    for time, value in zip(times.tolist(), values.tolist(), strict=True):
+        if not math.isfinite(value):
+            pen = "M"
+            continue
+        parts.append(f"{pen}{axes.x(time)} {axes.y(value)}")
+        pen = "L"
+    return "".join(parts)
+
+
+def _range(values: Iterable[float], margin: float) -> tuple[float, float]:
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    if not high - low > 1e-12 * max(abs(low), abs(high)):
+        low, high = low - 0.5, high + 0.5
+    room = margin * (high - low)
+    return low - room, high + room

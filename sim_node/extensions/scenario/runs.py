@@ -1,0 +1,117 @@
+"""Runs one case of a scenario, alone: to keep its bag, to draw it, or to see whether it is the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sim_node.extensions.scenario.judging import Judge
+from sim_node.extensions.scenario.verdicts import Verdict
+from sim_node.recording.settings import Settings
+from sim_node.session import Session
+from sim_node.simulation import Simulation
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world import Diverged, World
+from sim_node.world.autopilots import autopiloted
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A run that was judged.
+
+    Attributes:
+        verdict: The verdict.
+        digest: SHA-256 of its samples and of its state at the end.
+        times: Simulation time of each sample (T,), s.
+        samples: The samples (T,) of each signal.
+        log: What the run said, as pairs of its simulation time (s) and a sentence.
+    """
+
+    verdict: Verdict
+    digest: str
+    times: FloatArray
+    samples: dict[str, FloatArray]
+    log: tuple[tuple[float, str], ...] = ()
+
+
+def run_alone(
+    world: World,
+    seed: int,
+    duration_ns: int,
+    *,
+    bag: Path | None = None,
+    watch: Callable[[Simulation], None] = lambda simulation: None,
+    sensors: bool = True,
+) -> JudgedRun:
+    """Run a world that has expectations to its end, and judge it.
+
+    Args:
+        world: The world.
+        seed: The seed.
+        duration_ns: Simulated time, ns.
+        bag: A new folder for a recording, or None.
+        watch: Called with the run before it starts, to observe it.
+        sensors: Whether sensors measure in a run without autopilots and recording.
+
+    Returns:
+        The judged run.
+
+    Raises:
+        WorldError: The world is invalid.
+    """
+    log: list[tuple[float, str]] = []
+    if bag is None and not autopiloted(world):
+        simulation = Simulation(world, seed, sensors=sensors)
+        judging = _observed(simulation, watch)
+        ended = _ended(simulation, lambda: _step(simulation, duration_ns))
+        return _judged(judging, ended, log)
+
+    def note(text: str) -> None:
+        simulation = session.simulation
+        log.append(((simulation.time_ns - simulation.world.time.start_ns) * 1e-9, text))
+
+    session = Session(
+        world,
+        seed=seed,
+        real_time_factor=0.0,
+        duration_ns=duration_ns,
+        record=bag,
+        recording=Settings(),
+        report=note,
+        warn=note,
+    )
+    judging = _observed(session.simulation, watch)
+    with session:
+        return _judged(judging, _ended(session.simulation, session.run), log)
+
+
+def _observed(simulation: Simulation, watch: Callable[[Simulation], None]) -> Judge:
+    """Return what judges a run, which begins anew, so that nothing has been measured before."""
+    judging = Judge(simulation)
+    watch(simulation)
+    simulation.reset()
+    return judging
+
+
+def _step(simulation: Simulation, duration_ns: int) -> None:
+    simulation.step(simulation.world.time.nearest_steps(duration_ns)[0])
+    simulation.present()  # raises Diverged
+
+
+def _ended(simulation: Simulation, run: Callable[[], None]) -> str:
+    """Run to the end, and return why the run did not go on to it; empty if it did."""
+    try:
+        run()
+    except Diverged:
+        return f"the run diverged by {(simulation.time_ns - simulation.world.time.start_ns) * 1e-9:g} s"
+    return ""
+
+
+def _judged(judging: Judge, ended: str, log: Sequence[tuple[float, str]]) -> JudgedRun:
+    samples = judging.samples()
+    size = len(next(iter(samples.values()), ()))
+    times = np.asarray((judging.start_ns + np.arange(size, dtype=np.int64) * judging.period_ns) * 1e-9, dtype=float)
+    return JudgedRun(judging.verdict(samples, ended), judging.digest(samples), times, samples, tuple(log))

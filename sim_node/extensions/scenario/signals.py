@@ -1,0 +1,510 @@
+"""Signals: numbers of a run by names such as altitude(drone), at its present step or at the samples of a recording.
+
+A new one is an entry of SIGNALS: a function that finds what it needs in a run. See `Reading`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sim_node.extensions.scenario.formula_text import parse
+from sim_node.extensions.scenario.formulas import Formula, FormulaError, Robustness, horizon_ns, signals_of
+from sim_node.extensions.scenario.units import Dimension, dimension_of
+from sim_node.extensions.scenario.zones import Zone
+from sim_node.extensions.sweep import MeasureFault
+from sim_node.extensions.sweep import signal as column_signal
+from sim_node.registry import Registry
+from sim_node.simulation.columns import Array
+from sim_node.simulation.run_view import RunView
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+
+NO_ZONES: Mapping[str, Zone] = {}
+
+
+class Probe(Protocol):
+    """A number of a run that is in no column, such as whether two bodies have touched since the last sample."""
+
+    def sample(self) -> float:
+        """Return it at the present step."""
+
+    def close(self) -> None:
+        """Stop observing the run."""
+
+
+# Where a number is taken from: the column and its rows, or a probe.
+Source = tuple[str, tuple[int, ...]] | Probe
+
+
+class Reading(NamedTuple):
+    """How a signal is read of a run.
+
+    Attributes:
+        sources: Where its numbers are.
+        compute: Returns its samples (T,), of the samples (T, rows, ...) of each source, or (T,) of a probe.
+    """
+
+    sources: tuple[Source, ...]
+    compute: Callable[..., FloatArray]
+
+
+@dataclass(frozen=True)
+class SignalKind:
+    """A kind of signal.
+
+    Attributes:
+        usage: How it is written.
+        about: What it is.
+        unit: Its unit; empty if it differs or is unknown.
+        open: Returns how it is read, of a run, the arguments, and the zones by name. Raises FormulaError.
+        least, most: How many arguments it takes.
+        truth: Whether it is true or false.
+        gone: Its value once a change of the world has taken away what it is of.
+        sensors: Whether sensors must measure.
+    """
+
+    usage: str
+    about: str
+    unit: str
+    open: Callable[[RunView, Sequence[str], Mapping[str, Zone]], Reading]
+    least: int = 1
+    most: int = 1
+    truth: bool = False
+    gone: float = float("nan")
+    sensors: bool = False
+
+
+SIGNALS: Registry[str, SignalKind] = Registry(
+    "signal",
+    shipped=tuple(f"sim_node.extensions.scenario.{name}" for name in ("signals", "contacts", "health")),
+    group="sim_node.signals",
+)
+_CALL = re.compile(r"(\w+)\(([^()]*)\)")
+
+
+def declare(text: str) -> tuple[Dimension | None, bool]:
+    """Return the dimension of a signal, and whether it is true or false. Raises FormulaError if it is unknown."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        return None, False
+    kind = _kind(call)
+    return dimension_of(kind.unit), kind.truth
+
+
+def formula(text: str) -> Formula:
+    """Return the formula over signals that a text describes. Raises FormulaError."""
+    return parse(text, declare)
+
+
+def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -> Reading:
+    """Return how a signal is read of a run.
+
+    Args:
+        run: The run.
+        text: The signal, as altitude(drone) or pose[ball].z.
+        zones: The zones by name.
+
+    Returns:
+        How it is read.
+
+    Raises:
+        FormulaError: The run has no such signal; the message names the nearest.
+    """
+    call = _CALL.fullmatch(text)
+    if call is not None:
+        return _kind(call).open(run, [*_arguments(call)], zones)
+    if text.startswith("/"):
+        raise FormulaError(f"{text}: fields of topics are signals of recorded runs alone")
+    try:
+        of = column_signal(text)
+        read = of.reader(run.columns)
+    except MeasureFault as fault:
+        raise FormulaError(str(fault)) from None
+    rows = tuple(range(len(run.columns.column(of.column).entities or ())))
+    return Reading(((of.column, rows),), lambda column: np.asarray(read(column), dtype=float))
+
+
+class Signals:
+    """Signals of a run, at its present step.
+
+    Args:
+        run: The run.
+        names: The signals.
+        zones: The zones by name.
+
+    Raises:
+        FormulaError: The run has no such signal.
+    """
+
+    def __init__(self, run: RunView, names: Iterable[str], zones: Mapping[str, Zone] = NO_ZONES) -> None:
+        self._columns = run.columns
+        self._readings = {name: open_signal(run, name, zones) for name in names}
+        sources = dict.fromkeys(each for reading in self._readings.values() for each in reading.sources)
+        self._probes = [each for each in sources if not isinstance(each, tuple)]
+        rows: dict[str, dict[int, None]] = {}
+        for name, some in (each for each in sources if isinstance(each, tuple)):
+            rows.setdefault(name, {}).update(dict.fromkeys(some))
+        # Each column is read once: some are computed when they are read.
+        self._rows = {name: np.array(sorted(some), dtype=np.intp) for name, some in rows.items()}
+        self._places = {
+            (name, some): np.searchsorted(self._rows[name], some)
+            for name, some in (each for each in sources if isinstance(each, tuple))
+        }
+
+    def take(self) -> list[Array]:
+        """Return the numbers at the present step that signals are computed of: rows of columns, then probes."""
+        columns = self._columns
+        found: list[Array] = [columns[name].take(rows, axis=0) for name, rows in self._rows.items()]
+        return [*found, *(np.float64(probe.sample()) for probe in self._probes)]
+
+    def compute(self, taken: Sequence[Array]) -> dict[str, FloatArray]:
+        """Return the samples (T,) of each signal, of those (T, ...) that `take` returned."""
+        columns = dict(zip(self._rows, taken, strict=False))
+        probes = taken[len(self._rows) :]
+
+        def samples(source: Source) -> Array:
+            if isinstance(source, tuple):
+                return columns[source[0]][:, self._places[source]]
+            return probes[self._probes.index(source)]
+
+        return {name: each.compute(*map(samples, each.sources)) for name, each in self._readings.items()}
+
+    def now(self) -> dict[str, FloatArray]:
+        """Return each signal (1,) at the present step."""
+        return self.compute([each[None] for each in self.take()])
+
+    def close(self) -> None:
+        """Stop observing the run."""
+        for probe in self._probes:
+            probe.close()
+
+
+@dataclass
+class _Segment:
+    """Samples between two changes of the world."""
+
+    signals: Signals | None
+    taken: list[list[Array]] = field(default_factory=list)
+
+
+class SignalRecorder:
+    """Records signals while a run steps: a co-simulator. Use `record`.
+
+    After a change of the world, signals are found again by their names; those that are gone are NaN.
+
+    Args:
+        run: The run.
+        names: The signals.
+        period_ns: Time between two samples, a multiple of the world's step, ns.
+        zones: The zones by name.
+    """
+
+    def __init__(self, run: RunView, names: Sequence[str], period_ns: int, zones: Mapping[str, Zone]) -> None:
+        self.rate = Fraction(10**9, period_ns)
+        self._run, self.names, self._zones, self.period_ns = run, tuple(names), zones, period_ns
+        self._step_ns = run.world.time.step_ns
+        self._segments = [_Segment(Signals(run, names, zones))]
+
+    def begin(self) -> None:
+        """Take the sample of the present instant, at the start of a run. Steps take the others."""
+        self.send(0, 0)
+
+    def send(self, step: int, time_ns: int) -> None:
+        """Take a sample."""
+        at = time_ns // self.period_ns
+        if at < len(self):  # a reset
+            self._forget(at)
+        segment = self._segments[-1]
+        segment.taken.append([] if segment.signals is None else segment.signals.take())
+
+    def values(self) -> dict[str, FloatArray]:
+        """Return the samples (T,) of each signal so far."""
+        parts: dict[str, list[FloatArray]] = {name: [] for name in self.names}
+        for segment in self._segments:
+            if not segment.taken:
+                continue
+            found: Mapping[str, FloatArray] = {}
+            if segment.signals is not None:
+                found = segment.signals.compute([np.array(each) for each in zip(*segment.taken, strict=True)])
+            for name, kept in parts.items():
+                gone = kind_of(name).gone if name not in found and "(" in name else np.nan
+                kept.append(found.get(name, np.full(len(segment.taken), gone)))
+        return {name: np.concatenate(kept) if kept else np.empty(0) for name, kept in parts.items()}
+
+    def __len__(self) -> int:
+        return sum(len(segment.taken) for segment in self._segments)
+
+    def adapt(self, columns: object) -> bool:
+        """Find the signals again after a change of the world."""
+        known = []
+        for name in self.names:
+            try:
+                open_signal(self._run, name, self._zones)
+            except FormulaError:
+                continue
+            known.append(name)
+        self._segments.append(_Segment(Signals(self._run, known, self._zones)))
+        return True
+
+    def receive(self) -> None:
+        """Do nothing: there is no answer."""
+
+    def interrupt(self) -> None:
+        """Do nothing: nothing waits."""
+
+    def close(self) -> None:
+        """Stop observing the run. What was recorded stays."""
+        for segment in self._segments:
+            if segment.signals is not None:
+                segment.signals.close()
+
+    def _forget(self, at: int) -> None:
+        for segment in self._segments:
+            kept = min(at, len(segment.taken))
+            del segment.taken[kept:]
+            at -= kept
+        del self._segments[:-1]
+
+
+class Condition:
+    """Whether a formula over a run's signals holds, asked at regular instants while the run steps.
+
+    A formula that looks ahead is known later: `altitude(drone) > 20 m for at least 5 s` holds from the first instant
+    on at which it has held for 5 s. Missing values, as NaN, do not hold.
+
+    Args:
+        run: The run.
+        text: The formula, as in altitude(drone) > 20 m.
+        period_ns: Time between two instants, ns; by default the world's step.
+        zones: The zones by name.
+
+    Attributes:
+        formula: The formula.
+        values: Each signal (1,) at the last instant.
+
+    Raises:
+        FormulaError: It is no formula, the run has no such signal, or its value is known only at the end of a run.
+    """
+
+    def __init__(
+        self, run: RunView, text: str | Formula, period_ns: int = 0, zones: Mapping[str, Zone] = NO_ZONES
+    ) -> None:
+        self.formula = formula(text) if isinstance(text, str) else text
+        if horizon_ns(self.formula) is None:
+            raise FormulaError(f"{self.formula} is known only at the end of a run; give its operators an interval")
+        self.values: Mapping[str, FloatArray] = {}
+        self._run, self._zones = run, zones
+        self._period_ns = period_ns or run.world.time.step_ns
+        self._columns = run.columns
+        self._signals = Signals(run, signals_of(self.formula), zones)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the instants so far."""
+        self._robustness = Robustness(self.formula, self._period_ns, unknown=-np.inf, signs=True)
+
+    def evaluate(self) -> bool:
+        """Take the present instant; call it once at each. Return whether the formula holds, as far as is known now.
+
+        Raises:
+            FormulaError: A change of the world has taken away a signal.
+        """
+        if self._run.columns is not self._columns:  # the world has changed
+            self._signals.close()
+            self._columns, self._signals = self._run.columns, Signals(self._run, signals_of(self.formula), self._zones)
+        self.values = self._signals.now()
+        found = self._robustness.push(self.values)
+        return bool(len(found)) and bool((found > 0.0).any())
+
+    def close(self) -> None:
+        """Stop observing the run."""
+        self._signals.close()
+
+
+def signal_kind(
+    usage: str, about: str, unit: str, **more: Any
+) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
+    """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`."""
+    name = usage.partition("(")[0]
+
+    def enter(open_it: Callable[..., Reading]) -> Callable[..., Reading]:
+        SIGNALS.add(name, module=open_it.__module__)(SignalKind(usage, about, unit, open_it, **more))
+        return open_it
+
+    return enter
+
+
+def kind_of(text: str) -> SignalKind:
+    """Return the kind of a signal such as altitude(drone). Raises FormulaError if there is none."""
+    call = _CALL.fullmatch(text)
+    if call is None:
+        raise FormulaError(f"{text}: NAME(...) is needed")
+    return _kind(call)
+
+
+def needs_sensors(names: Iterable[str]) -> bool:
+    """Return whether sensors must measure for some signals."""
+    return any(kind_of(name).sensors for name in names if _CALL.fullmatch(name))
+
+
+def frame_of(run: RunView, name: str) -> str:
+    """Return the frame that a name means: a frame, or a vehicle, base or model, whose root it is.
+
+    Raises:
+        FormulaError: There is none; the message names the nearest.
+    """
+    frames = run.frames.names
+    if name in frames:
+        return name
+    for vehicle in run.world.vehicles:
+        if vehicle.name == name:
+            return vehicle.body
+    below = [frame for frame in frames if frame.startswith(f"{name}/")]
+    if below:  # parents come first
+        return f"{name}/base_link" if f"{name}/base_link" in below else below[0]
+    known = [*frames, *(vehicle.name for vehicle in run.world.vehicles)]
+    raise FormulaError(f"no frame or vehicle {name!r}{did_you_mean(name, known)}")
+
+
+def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], FloatArray]]:
+    """Return where the pose of a frame in the fixed frame comes from, and a function of that: (T, n, ...) to (T, 7)."""
+    row = run.frames.index(frame_of(run, name))
+    chain = [row]
+    while (row := int(run.frames.parents[row])) >= 0:
+        chain.append(row)
+    chain = chain[:-1] or chain  # the fixed frame itself is at its own origin
+    fixed = chain[:-1]
+    free = _free(run, chain[-1], "qpos", _FREE_POSE)
+    if free and all(run.frames.static[each] for each in fixed):
+        # Kinematics of all bodies would take longer than a step.
+        offset = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        for each in fixed:
+            offset = poses.compose(run.columns["pose"][each], offset)
+        if not fixed:
+            return ("qpos", free), lambda numbers: np.asarray(numbers.reshape(len(numbers), 7))
+        return ("qpos", free), lambda numbers: poses.compose(numbers.reshape(len(numbers), 7), offset)
+
+    def compose(rows: Array) -> FloatArray:
+        pose = rows[:, 0]
+        for index in range(1, rows.shape[1]):
+            pose = poses.compose(rows[:, index], pose)
+        return np.asarray(pose)
+
+    return ("pose", tuple(chain)), compose
+
+
+_FREE_POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
+_FREE_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+def _free(run: RunView, row: int, column: str, labels: Sequence[str]) -> tuple[int, ...]:
+    """Return the rows of MuJoCo's coordinates of a body that floats free in the fixed frame; none for other frames."""
+    entities = run.columns.column(column).entities or () if column in run.columns else ()
+    wanted = [f"{run.frames.names[row]}.{label}" for label in labels]
+    known = {entity: place for place, entity in enumerate(entities)} if run.frames.parents[row] == 0 else {}
+    return tuple(known[each] for each in wanted) if all(each in known for each in wanted) else ()
+
+
+def twist_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], FloatArray]]:
+    """Return where the twist of a frame comes from, and a function of that: (T, n, ...) to (T, 6).
+
+    The velocity (m/s) is along the axes of the fixed frame; the angular velocity (rad/s) along these, or those of the
+    frame.
+    """
+    row = run.frames.index(frame_of(run, name))
+    if free := _free(run, row, "qvel", _FREE_TWIST):
+        return ("qvel", free), lambda numbers: np.asarray(numbers.reshape(len(numbers), 6))
+    return ("twist", (row,)), lambda rows: np.asarray(rows[:, 0])
+
+
+def _kind(call: re.Match[str]) -> SignalKind:
+    name, found = call[1], [*_arguments(call)]
+    if name not in SIGNALS:
+        known = ", ".join(kind.usage for kind in SIGNALS.values())
+        raise FormulaError(f"no signal {name!r}{did_you_mean(name, SIGNALS)} (known: {known}, COLUMN[NAME].PART)")
+    kind = SIGNALS[name]
+    if not kind.least <= len(found) <= kind.most or not all(found):
+        raise FormulaError(f"{call[0]}: {kind.usage} is needed")
+    return kind
+
+
+def _arguments(call: re.Match[str]) -> Iterable[str]:
+    if call[2].strip():
+        yield from (word.strip() for word in call[2].split(","))
+
+
+def _of_pose(usage: str, about: str, unit: str, compute: Callable[[FloatArray], FloatArray]) -> None:
+    """Register a signal that is computed of the pose (T, 7) of a frame in the fixed frame."""
+
+    @signal_kind(usage, about, unit)
+    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+        source, compose = pose_source(run, names[0])
+        return Reading((source,), lambda rows: compute(compose(rows)))
+
+
+def _euler(axis: int) -> Callable[[FloatArray], FloatArray]:
+    return lambda pose: np.asarray(quaternions.to_rpy(pose[:, 3:])[:, axis])
+
+
+def _tilt(pose: FloatArray) -> FloatArray:
+    """Return the angle between a frame's z axis and the vertical: of its quaternion, that of the turn without yaw."""
+    x, y, z, w = np.moveaxis(pose[:, 3:], 1, 0)
+    return np.asarray(2.0 * np.arctan2(np.hypot(x, y), np.hypot(z, w)))
+
+
+_of_pose("altitude(FRAME)", "height above the fixed frame's origin", "m", lambda pose: pose[:, 2])
+_of_pose("x(FRAME)", "position in the fixed frame", "m", lambda pose: pose[:, 0])
+_of_pose("y(FRAME)", "position in the fixed frame", "m", lambda pose: pose[:, 1])
+_of_pose("z(FRAME)", "position in the fixed frame", "m", lambda pose: pose[:, 2])
+_of_pose("roll(FRAME)", "roll in the fixed frame", "rad", _euler(0))
+_of_pose("pitch(FRAME)", "pitch in the fixed frame", "rad", _euler(1))
+_of_pose("yaw(FRAME)", "yaw in the fixed frame", "rad", _euler(2))
+_of_pose("tilt(FRAME)", "angle between the frame's z axis and the vertical", "rad", _tilt)
+
+
+def _of_twist(usage: str, about: str, unit: str, compute: Callable[[FloatArray], FloatArray]) -> None:
+    """Register a signal that is computed of the twist (T, 6) of a frame, relative to the fixed frame."""
+
+    @signal_kind(usage, about, unit)
+    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+        source, twist = twist_source(run, names[0])
+        return Reading((source,), lambda rows: np.asarray(compute(twist(rows))))
+
+
+_of_twist("speed(FRAME)", "speed", "m/s", lambda twist: np.linalg.norm(twist[:, :3], axis=1))
+_of_twist("ground_speed(FRAME)", "horizontal speed", "m/s", lambda twist: np.hypot(twist[:, 0], twist[:, 1]))
+_of_twist("climb_rate(FRAME)", "vertical velocity, up", "m/s", lambda twist: twist[:, 2])
+_of_twist("turn_rate(FRAME)", "angular speed", "rad/s", lambda twist: np.linalg.norm(twist[:, 3:], axis=1))
+
+
+def _between(usage: str, about: str, axes: int) -> None:
+    @signal_kind(usage, about, "m", least=2, most=2)
+    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+        (one, compose_one), (other, compose_other) = (pose_source(run, name) for name in names)
+
+        def compute(rows: Array, others: Array) -> FloatArray:
+            apart = compose_one(rows)[:, :axes] - compose_other(others)[:, :axes]
+            return np.asarray(np.linalg.norm(apart, axis=1))
+
+        return Reading((one, other), compute)
+
+
+_between("distance(FRAME, FRAME)", "distance between the origins of two frames", 3)
+_between("horizontal_distance(FRAME, FRAME)", "horizontal distance between the origins of two frames", 2)
+
+
+@signal_kind("inside(FRAME, ZONE)", "distance to the edge of a zone; negative outside", "m", least=2, most=2)
+def inside(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    """Return how the distance of a frame's origin to the edge of a zone is read."""
+    source, compose = pose_source(run, names[0])
+    if names[1] not in zones:
+        raise FormulaError(f"no zone {names[1]!r}{did_you_mean(names[1], zones)}")
+    zone: Any = zones[names[1]]
+    return Reading((source,), lambda rows: zone.depth(compose(rows)[:, :3]))

@@ -1,0 +1,259 @@
+"""Runs the cases of a scenario on the machinery of sweeps, and keeps a certificate of each verdict."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
+from sim_node.extensions.scenario.judging import (
+    MEASURE,
+    MEASURE_WITH_SENSORS,
+    check_expectations,
+    expect_of,
+    has_sensors,
+    row_of,
+)
+from sim_node.extensions.scenario.results import Results, certificate_of
+from sim_node.extensions.scenario.runs import JudgedRun, run_alone
+from sim_node.extensions.scenario.scenarios import Scenario
+from sim_node.extensions.scenario.verdicts import PASS
+from sim_node.extensions.sweep import (
+    SWEEP_ENGINES,
+    Case,
+    Cases,
+    Driver,
+    Finished,
+    Outcome,
+    Prepared,
+    Study,
+    SweepEngine,
+    Variation,
+    Worker,
+    prepare,
+    variation,
+    varied,
+)
+from sim_node.simulation import Simulation
+from sim_node.world import World
+from sim_node.world.problems import refuse
+
+BAGS = "bags"
+# A case of a scenario may take this long, s of this machine.
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How scenarios are tested.
+
+    Attributes:
+        runs: How many runs of each.
+        vary: What differs between them.
+        seed: Of a single run, its seed; else of what differs between the runs, and of their seeds.
+        duration: Simulated time of each, s; None for what each scenario says.
+        workers: How many run at once; None for one on each core.
+        engine: Where they run, one of SWEEP_ENGINES.
+        timeout: The longest time that a run may take, s of this machine.
+        keep: How many failed runs of each scenario keep a bag.
+        allow: Folders that worlds may read, in addition to their own.
+    """
+
+    runs: int = 1
+    vary: tuple[Variation, ...] = ()
+    seed: int = 0
+    duration: float | None = None
+    workers: int | None = None
+    engine: str = "processes"
+    timeout: float = TIMEOUT_S
+    keep: int = 3
+    allow: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A scenario with the verdicts on its runs.
+
+    Attributes:
+        scenario: The scenario.
+        world: Its world.
+        file: The file of the certificates.
+        certificates: Those of its runs, in order.
+        bags: The folders of the bags that were kept, by the numbers of their runs.
+    """
+
+    scenario: Scenario
+    world: World
+    file: Path
+    certificates: tuple[Certificate, ...]
+    bags: Mapping[int, Path]
+
+
+class Here:
+    """An engine of sweeps that runs one case after the other in this process: a single run needs no other."""
+
+    workers = 1
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._worker, self._waiting = Worker(prepared.job), list[Cases]()
+
+    def submit(self, cases: Cases) -> None:
+        """Let a batch wait."""
+        self._waiting.append(cases)
+
+    def wait(self, seconds: float) -> list[Finished]:
+        """Run the next batch."""
+        cases = self._waiting.pop(0)
+        return [Finished(cases, list(self._worker.run(cases)))]
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+def duration_of(world: World, plan: Plan) -> float:
+    """Return the simulated time of each run, s. Raises WorldError for a world without expectations."""
+    expect = expect_of(world)
+    if expect is None:
+        refuse("expect", "is missing: it says what must hold")
+    return expect.duration if plan.duration is None else plan.duration
+
+
+def judge_scenario(
+    scenario: Scenario,
+    plan: Plan,
+    folder: Path,
+    *,
+    resume: bool = False,
+    started: Callable[[Prepared, Results], None] = lambda prepared, results: None,
+    progress: Callable[[int, int], None] = lambda done, failures: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Tested:
+    """Run a scenario and judge its runs.
+
+    Args:
+        scenario: The scenario.
+        plan: How it is tested.
+        folder: Where its results go.
+        resume: Whether to go on with the results in the folder.
+        started: Called before the first run.
+        progress: Called with how many runs are judged, and how many of them did not pass.
+        stop: Returns whether to stop before the end.
+
+    Returns:
+        The verdicts.
+
+    Raises:
+        WorldError: The world, an expectation or a variation is invalid.
+        ResultsFault: The folder cannot be used.
+    """
+    world = scenario.load(plan.allow)
+    duration = duration_of(world, plan)
+    check_expectations(Simulation(world, sensors=has_sensors(world)))
+    measure = MEASURE_WITH_SENSORS if has_sensors(world) else MEASURE
+    vary = plan.vary
+    if plan.runs == 1 and not any(each.path == "seed" for each in vary):
+        vary = (*vary, variation("seed", str(plan.seed)))
+    study = Study(world, duration, vary, plan.runs, plan.seed, measures=(measure,))
+    prepared = prepare(study)
+    prepared = replace(prepared, job=replace(prepared.job, timeout_s=plan.timeout, block=1))
+    reference = os.path.abspath(scenario.reference) if os.path.exists(scenario.reference) else scenario.reference
+    blank = Certificate(
+        *(
+            scenario.name,
+            reference,
+            digest_of(world),
+            0,
+            0,
+            {},
+            prepared.job.duration_ns,
+            PASS,
+            "",
+            None,
+            "",
+            None,
+            {},
+            "",
+        ),
+        versions(),
+    )
+    results = Results(folder, blank, len(prepared.cases), resume=resume)
+    with closing(results):
+        started(prepared, results)
+        if not results.done.all():
+            with closing(_opened(prepared, plan, int((~results.done).sum()))) as engine:
+
+                def show(done: int, failures: int) -> None:
+                    progress(done, sum(each.verdict != PASS for each in results.certificates.values()))
+
+                Driver(prepared, engine, results, show, stop).run()
+        certificates = tuple(each for _, each in sorted(results.certificates.items()))
+        bags = keep_bags(world, certificates, folder, plan.keep)
+    return Tested(scenario, world, results.path, certificates, bags)
+
+
+def _opened(prepared: Prepared, plan: Plan, missing: int) -> SweepEngine:
+    if plan.engine == "processes" and (plan.workers == 1 or missing == 1):
+        return Here(prepared)
+    return SWEEP_ENGINES[plan.engine](prepared.job, plan.workers, {})
+
+
+def keep_bags(world: World, certificates: Sequence[Certificate], folder: Path, most: int) -> dict[int, Path]:
+    """Run the first failed runs again, and keep their bags, and that of the last run before them that passed.
+
+    Args:
+        world: The world.
+        certificates: The certificates of all runs.
+        folder: The folder of the results.
+        most: How many failed runs keep a bag.
+
+    Returns:
+        The folders of the bags by the numbers of the runs.
+    """
+    failed = [each for each in certificates if each.verdict != PASS and each.digest][:most]
+    good = [each for each in certificates if each.verdict == PASS]
+    kept: dict[int, Path] = {}
+    for each in (*failed, *good[-1:] * bool(failed)):
+        bag = folder / BAGS / f"{each.case:06}"
+        kept[each.case] = bag
+        if not (bag / "metadata.yaml").is_file():  # a kill leaves a bag without it
+            shutil.rmtree(bag, ignore_errors=True)
+            bag.parent.mkdir(parents=True, exist_ok=True)
+            run_again(world, each, bag=bag)
+    return kept
+
+
+def run_again(
+    world: World,
+    of: Certificate,
+    *,
+    bag: Path | None = None,
+    watch: Callable[[Simulation], None] = lambda simulation: None,
+) -> JudgedRun:
+    """Run the run of a certificate again. See `run_alone`."""
+    return run_alone(
+        varied(world, of.values), of.seed, of.duration_ns, bag=bag, watch=watch, sensors=has_sensors(world)
+    )
+
+
+def repeated(of: Certificate, allow: Sequence[Path] = ()) -> Certificate:
+    """Return the certificate of a run now.
+
+    Args:
+        of: The certificate that it had.
+        allow: Folders that its world may read, in addition to its own.
+
+    Returns:
+        The certificate that it has now.
+
+    Raises:
+        WorldError: The world cannot be loaded.
+    """
+    world = Scenario(of.scenario, of.world).load(allow)
+    blank = replace(of, world_digest=digest_of(world), versions=versions())
+    found = run_again(world, of)
+    row = row_of(found.verdict, found.digest)
+    return certificate_of(blank, Outcome(Case(of.case, of.seed, of.values), "ok", "", row, 0.0))

@@ -1,0 +1,365 @@
+"""The timetable of a run: lets events happen at their steps, keeps what lasts, and a log of what happened."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim_node.extensions.scenario.alterations import SENSOR, alteration_of
+from sim_node.extensions.scenario.effects import EFFECTS, Lasting
+from sim_node.extensions.scenario.events import Action, Event, events_of, names_of
+from sim_node.plugins import PluginFault
+from sim_node.randomness import stream
+from sim_node.session.entities import Rejected
+from sim_node.session.requests import RequestContext
+from sim_node.simulation import Refused, Simulation
+from sim_node.simulation.columns import Array, Column, Columns
+from sim_node.simulation.sensors.alteration import Alteration
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world import World, WorldError
+from sim_node.world.problems import Problem, RunFailed
+
+if TYPE_CHECKING:
+    from sim_node.extensions.scenario.signals import Condition
+
+_LOG = logging.getLogger("sim_node")
+ENGINE = "scenario"
+# What an action may raise: it did not work. Anything else is a mistake in its code.
+FAILURES = (ValueError, LookupError, OSError, TypeError, Rejected, WorldError, Refused, RunFailed, PluginFault)
+_NO_LIMIT = math.inf
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What happened.
+
+    Attributes:
+        time_ns: When, ns of simulation time.
+        event: The name of the event; empty for what was done by hand.
+        text: What it did, in a line.
+        error: Whether it failed.
+    """
+
+    time_ns: int
+    event: str
+    text: str
+    error: bool = False
+
+    def __str__(self) -> str:
+        what = f"{self.event}: {self.text}" if self.event else self.text
+        return f"{self.time_ns / 1e9:.9g} s: {what}"
+
+
+@dataclass
+class Progress:
+    """How far a scenario has come: all of its state.
+
+    Attributes:
+        known: The names of all events.
+        passed: The last step that was left.
+        due: The steps at which events happen, by their names.
+        counts: How often each has happened.
+        holds: The events whose condition held at the last step.
+        lasting: The effects in force, in the order in which they began.
+        log: What happened.
+    """
+
+    known: list[str] = field(default_factory=list)
+    passed: int = -1
+    due: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    holds: list[str] = field(default_factory=list)
+    lasting: list[Lasting] = field(default_factory=list)
+    log: list[Happened] = field(default_factory=list)
+
+
+class Timetable:
+    """The events of a world, as an engine: it moves nothing.
+
+    Attributes:
+        events: By name.
+        progress: How far it has come.
+        alterations: What sensors are altered by.
+    """
+
+    def __init__(self, world: World, columns: Columns) -> None:
+        events = events_of(world)
+        self.events: Mapping[str, Event] = dict(zip(names_of(events), events, strict=True))
+        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        self.alterations: dict[str, Alteration] = {}
+        meaning = "what has happened and what lasts, in JSON"
+        columns.compute(Column("scenario/progress", None, dtype=np.uint8, meaning=meaning), self._save, self._put)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Go back to the start; times are drawn anew."""
+        self.seed, self.progress = seed, Progress(list(self.events))
+        for name, event in self.events.items():
+            self._schedule(name, event)
+        self._alter()
+
+    def step(self, steps: int) -> None:
+        """Do nothing."""
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Do nothing."""
+
+    @property
+    def due(self) -> float:
+        """The step at which something happens next, or may happen."""
+        progress = self.progress
+        awaited = any(event.when and self._is_left(name) for name, event in self.events.items())
+        if awaited or progress.lasting:
+            return progress.passed + 1
+        return max(min(progress.due.values(), default=_NO_LIMIT), progress.passed + 1)
+
+    def happen(self, run: Simulation) -> None:
+        """Let happen what is due at the present step of the run, and let act what lasts."""
+        Happening(run, run.steps).go()
+
+    def step_of(self, time_ns: int) -> int:
+        """Return the first step at or after a time."""
+        return max(-((self._start_ns - time_ns) // self._step_ns), 0)
+
+    def steps_in(self, duration_ns: int) -> int:
+        """Return the steps that a duration takes, at least."""
+        return -(-duration_ns // self._step_ns)
+
+    def begin(self, lasting: Lasting) -> None:
+        """Add an effect, in place of the one of its kind on the same thing."""
+        self.drop(lasting.kind, lasting.of)
+        self.progress.lasting.append(lasting)
+        self._alter()
+
+    def drop(self, kind: str, of: str) -> Lasting | None:
+        """Take an effect away, if it lasts, and return it."""
+        for each in self.progress.lasting:
+            if (each.kind, each.of) == (kind, of):
+                self.progress.lasting.remove(each)
+                self._alter()
+                return each
+        return None
+
+    def _is_left(self, name: str) -> bool:
+        return self.progress.counts.get(name, 0) < self.events[name].most and name not in self.progress.due
+
+    def _schedule(self, name: str, event: Event) -> None:
+        at_ns = event.at_ns
+        if event.between_ns is not None:
+            low, high = event.between_ns
+            at_ns = round(float(stream(self.seed, name, "scenario").uniform(low, high)))
+        elif event.every_ns is not None:
+            at_ns = self._start_ns + event.every_ns
+        if at_ns is not None and (event.until_ns is None or at_ns <= event.until_ns):
+            self.progress.due[name] = self.step_of(at_ns + event.delay_ns)
+
+    def _alter(self) -> None:
+        """Find what alters sensors, of what lasts."""
+        found: dict[str, list[Lasting]] = {}
+        for each in self.progress.lasting:
+            if each.kind == SENSOR:
+                found.setdefault(each.arguments["sensor"], []).append(each)
+        self.alterations.clear()
+        for name, some in found.items():
+            self.alterations[name] = alteration_of(some, self.seed, self._step_ns)
+
+    def _save(self) -> tuple[Array]:
+        return (np.frombuffer(json.dumps(asdict(self.progress)).encode(), np.uint8),)
+
+    def _put(self, saved: Any) -> None:
+        found = json.loads(bytes(np.asarray(saved[0], np.uint8)))
+        progress = Progress(**found)
+        progress.lasting = [Lasting(**each) for each in found["lasting"]]
+        progress.log = [Happened(**each) for each in found["log"]]
+        # Events that a change of the world has added have times already, and those that it removed have none.
+        added = {name: step for name, step in self.progress.due.items() if name not in progress.known}
+        progress.due = {name: step for name, step in progress.due.items() if name in self.events}
+        progress.due |= {name: step for name, step in added.items() if step > progress.passed}
+        progress.known = list(self.events)
+        self.progress = progress
+        self._alter()
+
+
+def timetable_of(run: Simulation) -> Timetable:
+    """Return the timetable of a run. A world without events gets one that waits for what is done by hand."""
+    found = run.engines.get(ENGINE)
+    if found is None:
+        run.add(Event(name="by hand"))
+        found = run.engines[ENGINE]
+    assert isinstance(found, Timetable)
+    return found
+
+
+def happened(run: Simulation) -> tuple[Happened, ...]:
+    """Return what has happened in a run so far, in order."""
+    found = run.engines.get(ENGINE)
+    return tuple(found.progress.log) if isinstance(found, Timetable) else ()
+
+
+class Surroundings:
+    """What a scenario acts on and reports to, beside the state of its run.
+
+    Attributes:
+        context: What carries out requests.
+        report: Called with a line of text about what happened.
+        conditions: Those that events wait for, by name.
+        last_step: The last step that was left.
+        event: The event whose action is done.
+    """
+
+    def __init__(self, run: Simulation) -> None:
+        self.context = _bare_context(run)
+        self.report: Callable[[str], None] = _LOG.info
+        self.conditions: dict[str, Condition] = {}
+        self.last_step, self.event = -1, ""
+
+
+def surroundings_of(run: Simulation) -> Surroundings:
+    """Return the surroundings of a run's scenario."""
+    found = run.beside.get(ENGINE)
+    if found is None:
+        found = run.beside[ENGINE] = Surroundings(run)
+    assert isinstance(found, Surroundings)
+    return found
+
+
+class Happening:
+    """What happens at one step of a run. A change of the world replaces the timetable, so it is looked up each time."""
+
+    def __init__(self, run: Simulation, step: int) -> None:
+        self._run, self._step = run, step
+        self._around = surroundings_of(run)
+
+    def go(self) -> None:
+        """Let it happen."""
+        table = self._table
+        if self._around.last_step + 1 != self._step:  # the run was reset or restored
+            for condition in self._around.conditions.values():
+                condition.reset()
+        self._around.last_step = table.progress.passed = self._step
+        waiting = [name for name in table.events if table.progress.due.get(name, _NO_LIMIT) <= self._step]
+        waiting += [name for name in self._beginning() if name not in waiting]
+        while waiting:
+            name = waiting.pop(0)
+            waiting += self._let_happen(name)
+        self._let_last()
+
+    @property
+    def event(self) -> str:
+        """The event whose action is done at present; empty for none."""
+        return self._around.event
+
+    @property
+    def _table(self) -> Timetable:
+        return timetable_of(self._run)
+
+    def _beginning(self) -> list[str]:
+        """Return the events whose condition begins to hold, or schedule them if they are delayed."""
+        table, found = self._table, []
+        progress = table.progress
+        for name, event in table.events.items():
+            if not event.when or not table._is_left(name):
+                continue
+            held, holds = name in progress.holds, self._condition(name, event).evaluate()
+            if holds and not held:
+                progress.holds.append(name)
+                if event.until_ns is not None and self._run.time_ns > event.until_ns:
+                    continue
+                if event.delay_ns:
+                    progress.due[name] = self._step + table.steps_in(event.delay_ns)
+                else:
+                    found.append(name)
+            elif held and not holds:
+                progress.holds.remove(name)
+        return found
+
+    def _condition(self, name: str, event: Event) -> Condition:
+        from sim_node.extensions.scenario.formulas import FormulaError
+        from sim_node.extensions.scenario.signals import Condition
+
+        condition = self._around.conditions.get(name)
+        if condition is None:
+            try:
+                condition = self._around.conditions[name] = Condition(self._run, event.when)
+            except FormulaError as error:
+                place = event.when_place
+                raise WorldError([Problem(place.where, place.key or f"scenario[{name}].when", str(error))]) from None
+        return condition
+
+    def _let_happen(self, name: str) -> list[str]:
+        """Let an event happen, and return the names of those that follow at once."""
+        table = self._table
+        progress, event = table.progress, table.events[name]
+        progress.due.pop(name, None)
+        progress.counts[name] = progress.counts.get(name, 0) + 1
+        if event.every_ns is not None and progress.counts[name] < event.most:
+            next_ns = self._run.world.time.start_ns + event.every_ns * (progress.counts[name] + 1)
+            if event.until_ns is None or next_ns <= event.until_ns:
+                progress.due[name] = table.step_of(next_ns + event.delay_ns)
+        if not all(self.act(action, name) for action in event.do):
+            return []
+        table, following = self._table, []
+        for other, each in table.events.items():
+            if each.after == name and table.progress.counts.get(other, 0) < each.most:
+                if each.until_ns is not None and self._run.time_ns + each.delay_ns > each.until_ns:
+                    continue
+                if each.delay_ns:
+                    table.progress.due[other] = self._step + table.steps_in(each.delay_ns)
+                else:
+                    following.append(other)
+        return following
+
+    def act(self, action: Action, name: str) -> bool:
+        """Do an action; return whether it worked. Either is in the log."""
+        self._around.event = name
+        try:
+            done, failed = self._around.context.ask(action.name, **action.given()), False
+        except FAILURES as error:
+            reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+            done, failed = f"{action.name}: {' '.join(str(reason).split())}", True
+        self._around.event = ""
+        self.log(name, done, error=failed)
+        return not failed
+
+    def log(self, event: str, text: str, *, error: bool = False) -> None:
+        """Add to the log, and report it."""
+        entry = Happened(self._run.time_ns, event, text, error)
+        self._table.progress.log.append(entry)
+        self._around.report(f"{entry.time_ns / 1e9:.9g} s: {'error: ' * error}{event}{': ' * bool(event)}{text}")
+
+    def _let_last(self) -> None:
+        """Let act what lasts, and end what is over."""
+        for each in list(self._table.progress.lasting):
+            over = each.until is not None and each.until <= self._step
+            try:
+                if over:
+                    self._table.drop(each.kind, each.of)
+                    EFFECTS[each.kind].end(self._run, each)
+                else:
+                    EFFECTS[each.kind].apply(self._run, each)
+            except FAILURES as error:
+                self._table.drop(each.kind, each.of)
+                reason = error.args[0] if isinstance(error, KeyError) and error.args else error
+                self.log("", f"{each.kind} of {each.of} ended: {reason}", error=True)
+
+
+def _bare_context(run: Simulation) -> RequestContext:
+    """Return what carries out requests to a run without a session."""
+    from sim_node.mavlink.ports import Instances
+    from sim_node.session.entity_requests import EntityRequests
+    from sim_node.session.resources import Resources
+    from sim_node.session.run_requests import RunRequests
+    from sim_node.session.structure_requests import StructureRequests
+    from sim_node.simulation import Loop
+
+    loop = Loop(run, ())
+    entities = EntityRequests(loop)
+    structure = StructureRequests(loop, entities, Resources(run.world, ()), Instances(_LOG.info, bridged=False))
+    runs = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: run.seed, quit=loop.stop)
+    return RequestContext(entities, runs, structure, loop)

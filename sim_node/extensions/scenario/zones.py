@@ -1,0 +1,72 @@
+"""Zones: named parts of space, such as a flying field, and how deep a point is in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.declared import Fault, declared, given, place_of, rule
+from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.quantities import ListOf, Name, Number, Vector
+
+_MAX_DISTANCE = 1e9
+_HEIGHT = Number(-_MAX_DISTANCE, _MAX_DISTANCE)
+
+
+@declared
+class Zone:
+    """A prism over a polygon or a circle, between two heights, in the fixed frame."""
+
+    name: str = given(Name(), "Its name, as in inside(drone, field)")
+    polygon: tuple[FloatArray, ...] = given(
+        ListOf(Vector(2, _MAX_DISTANCE)), "Corners [x, y] of its outline, in order", "m", default=()
+    )
+    centre: FloatArray = given(Vector(2, _MAX_DISTANCE), "Centre of a circle", "m", default=(0.0, 0.0))
+    radius: float | None = given(Number(1e-6, _MAX_DISTANCE), "Radius of a circle", "m", default=None)
+    floor: float = given(_HEIGHT, "Least height", "m", default=-_MAX_DISTANCE, omit=True)
+    ceiling: float = given(_HEIGHT, "Largest height", "m", default=_MAX_DISTANCE, omit=True)
+    place: Place = place_of(default=NO_PLACE)
+
+    @rule
+    def _is_some_space(self) -> Iterator[Fault]:
+        if bool(self.polygon) == (self.radius is not None):
+            yield "", "`polygon` or `radius` is needed, and not both"
+        elif self.polygon and len(self.polygon) < 3:
+            yield "polygon", f"found {len(self.polygon)} corners; allowed: 3 or more"
+        if self.floor >= self.ceiling:
+            yield "ceiling", f"found {self.ceiling:g}; the floor is at {self.floor:g}"
+
+    def depth(self, points: FloatArray) -> FloatArray:
+        """Return how far points are from the edge, the smaller of the distances sideways and up or down.
+
+        Args:
+            points: (T, 3), m.
+
+        Returns:
+            (T,), m; negative outside.
+        """
+        if self.radius is not None:
+            sideways = self.radius - np.hypot(points[:, 0] - self.centre[0], points[:, 1] - self.centre[1])
+        else:
+            sideways = _depth(np.asarray(self.polygon), points[:, :2])
+        return np.asarray(np.minimum(sideways, np.minimum(points[:, 2] - self.floor, self.ceiling - points[:, 2])))
+
+
+def _depth(corners: FloatArray, points: FloatArray) -> FloatArray:
+    """Return the distance (T,) of points (T, 2) to a polygon's edge, negative outside by the even-odd rule."""
+    inside = np.zeros(len(points), dtype=bool)
+    nearest = np.full(len(points), math.inf)
+    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        along = end - start
+        length = float(along @ along)
+        off = points - start
+        part = np.clip(off @ along / length, 0.0, 1.0)[:, None] if length else np.zeros((len(points), 1))
+        nearest = np.minimum(nearest, np.linalg.norm(off - part * along, axis=1))
+        crosses = (start[1] > points[:, 1]) != (end[1] > points[:, 1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = start[0] + along[0] * (points[:, 1] - start[1]) / along[1]
+        inside ^= crosses & (points[:, 0] < x)
+    return np.where(inside, nearest, -nearest)

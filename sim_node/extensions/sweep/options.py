@@ -1,0 +1,31 @@
+"""Words of the command line that say how many cases there are and what differs between them."""
+
+from __future__ import annotations
+
+import argparse
+
+from sim_node.cli.arguments import UsageError
+from sim_node.extensions.sweep.variations import Variation, variation
+from sim_node.world.problems import Place, Where
+
+
+def count(text: str) -> int:
+    """Return a number of cases or workers. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 100_000_000):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100000000")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """Return a seed. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
+    return int(text)
+
+
+def variation_option(text: str) -> Variation:
+    """Return what PATH=SPEC varies. Raises UsageError, and WorldError for a SPEC that gives no values."""
+    path, equals, values = text.rpartition("=")
+    if not equals or not path.strip():
+        raise UsageError(f"--vary {text}: PATH=SPEC is needed, as bodies[ball].inertial.mass=uniform(1.2,1.8)")
+    return variation(path.strip(), values, Place(Where("--vary"), path.strip()))
