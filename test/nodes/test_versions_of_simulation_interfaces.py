@@ -84,14 +84,15 @@ def answered(name: str, requests: Requests, wanted: Any) -> Any:
 def requests(ros_domain: int) -> Iterator[Requests]:
     context = Context()
     rclpy.init(context=context)
-    preparing = Preparing(rclpy.create_node("requests", context=context))
+    node = rclpy.create_node("requests", context=context)
+    preparing = Preparing(node)
     loop = Loop(Simulation(loads("world: w\ntime: {step: 0.01}\nphysics: {gravity: [0, 0, 0]}\n")), (), paused=True)
     entities = EntityRequests(loop)
     structure = StructureRequests(
         loop, entities, Resources(loop.simulation.world), Instances(lambda line: None, bridged=False)
     )
     run = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: 0, quit=lambda: None)
-    yield Requests(entities, run, structure, loop, lambda time_ns: time_ns, set(), lambda: None, preparing)
+    yield Requests(entities, run, structure, loop, node, lambda time_ns: time_ns, set(), preparing)
     preparing.close()
     loop.stop()
     rclpy.shutdown(context=context)
