@@ -222,8 +222,8 @@ def test_whatever_mujoco_knows_counts_or_is_reported(section: str, path: Path) -
 
 
 # The elements of URDF and their attributes: xsd/urdf.xsd of urdfdom (14f6db1), and capsules and limits that are newer.
-# Then MuJoCo's extension (balanceinertia is tried in test_urdf_lenient.py), what is read of Gazebo's, and sensors, which
-# only URDF's wiki has.
+# Then MuJoCo's extension, of which balanceinertia is tried in test_urdf_lenient.py, what is read of Gazebo's, and
+# sensors, which only URDF's wiki has.
 _POSE, _NAME = "xyz rpy quat_xyzw", "name"
 URDF_ELEMENTS: dict[str, str] = {
     "robot": "name version",
