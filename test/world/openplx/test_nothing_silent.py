@@ -32,7 +32,11 @@ Rig is Physics3D.System:
     ground is Part:
         is_dynamic: false
         kinematics.local_transform.position.x: 0
-    one is Part
+    steel is Physics.Geometries.Material
+    one is Part:
+        ball is Physics3D.Geometries.Sphere:
+            radius: 0.1
+            material: steel
     two is Part
     hinge is Physics3D.Interactions.Hinge:
         connectors: [ground.c, one.c]
@@ -76,6 +80,7 @@ NEEDS = {
     "DriveTrain.AutomaticClutch": SHAFTS + "torque_capacity: 2\ninitially_engaged: true",
     "DriveTrain.AutomaticBrake": SHAFTS + "torque_capacity: 2\ninitially_engaged: true",
     "DriveTrain.HingeActuator": "connector_1d: first.output\nmate_3d: hinge",
+    "Physics.Interactions.SurfaceContact.Model": "material_1: steel\nmaterial_2: steel",
     "Physics3D.Geometries.Box": "size: {1, 2, 3}",
     "Physics3D.Geometries.Sphere": "radius: 1",
     "Physics3D.Geometries.Cylinder": "radius: 1\nheight: 2",
