@@ -137,6 +137,8 @@ def _problems(world: World) -> Iterator[str]:
         for what in ("scale", "inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic"):
             if getattr(own, what) is not None:
                 yield f"{body.name}: {what}"
+        if body.kinematic:
+            yield f"{body.name}: kinematic"
         for shape in body.geometry:
             for what in ("surface", "material", "only"):
                 if getattr(shape, what):

@@ -397,6 +397,8 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
         forces=(Drag("b", np.array([1, 1, 1])),),
         wind=Wind(np.array([1, 0, 0])),
     )
+    with pytest.raises(ValueError, match="c: kinematic"):
+        to_x_xy(World("w", physics=Physics(contact=False), bodies=(Body("c", "map", "free", kinematic=True),)))
     with pytest.raises(
         ValueError,
         match=r"the frames, of which there are 1; the forces, of which there are 1; the wind; contacts .*; "

@@ -239,10 +239,10 @@ def _geared(of: Object, ratio: float) -> Law:
 @law("DriveTrain.Differential")
 def _differential(of: Object) -> Law:
     half = _ratio(of, "gear_ratio") / 2.0
-    limited = of.has("breakaway_torque") and not isinstance(of.value("breakaway_torque"), Undefined)
     locked = of.value("locked_up") is True
     lock: dict[str, Any] = {"type": "velocity", "damping": RIGID, "implicit": True, "engagement": float(locked)}
-    if limited and not locked:
+    slips = not locked and of.has("breakaway_torque")
+    if slips and not isinstance(of.value("breakaway_torque"), Undefined):
         most = above(of, "breakaway_torque")
         lock |= {"force": (-most, most), "engagement": 1.0}
     return Law(None, "shafts", (1.0, -half, -half), held=True, lock=lock)

@@ -152,7 +152,8 @@ def test_what_mujoco_cannot_say_is_named_once(slope: Callable[..., World], lines
     with pytest.warns(WorldWarning) as noted:
         slope(lines)
     (found,) = [str(each.message) for each in noted]
-    assert "slope.openplx:18:5: contact: " in found
+    place = "21:9: contact.adhesion: " if "adhesion" in lines else "18:5: contact: "
+    assert f"slope.openplx:{place}" in found
     assert message in found
 
 

@@ -279,7 +279,7 @@ def test_a_brake_takes_a_driven_hinge_to_rest(world: Callable[..., World]) -> No
 def test_what_has_no_effect_is_named(world: Callable[..., World]) -> None:
     with pytest.warns(WorldWarning, match=r"model\.openplx:14:5: stray: .*LinearSpring has no mate"):
         world(SLIDER, "stray is Physics3D.Interactions.LinearSpring:\n    connectors: [load.foot, load.foot]")
-    with pytest.warns(WorldWarning, match=r"guide: a Physics\.Interactions\.Dissipation\.DryConeFriction of"):
+    with pytest.warns(WorldWarning, match=r"guide\.friction: a Physics\.Interactions\.Dissipation\.DryConeFriction of"):
         world(SLIDER, "guide.friction becomes Physics.Interactions.Dissipation.DryConeFriction")
 
 
@@ -389,7 +389,8 @@ def test_what_mates_say_in_vain_is_named_once_with_its_place(tmp_path: Path) -> 
     interactions = "Physics.Interactions"
     hinge = "a Physics3D.Interactions.Hinge"
     expected = [
-        f"11:5: hinge: a {interactions}.Dissipation.DefaultDryFriction of {hinge} is not simulated; it is ignored",
+        f"16:9: hinge.friction: a {interactions}.Dissipation.DefaultDryFriction of {hinge} is not simulated; it is "
+        "ignored",
         f"13:9: hinge.flexibility: {hinge} is rigid here; its flexibility, a {interactions}.Flexibility.LinearElastic, "
         "is ignored",
         f"14:21: hinge.dissipation.along_main: {hinge} is rigid here; its dissipation, a "

@@ -32,7 +32,11 @@ Rig is Physics3D.System:
     ground is Part:
         is_dynamic: false
         kinematics.local_transform.position.x: 0
-    one is Part
+    steel is Physics.Geometries.Material
+    one is Part:
+        ball is Physics3D.Geometries.Sphere:
+            radius: 0.1
+            material: steel
     two is Part
     hinge is Physics3D.Interactions.Hinge:
         connectors: [ground.c, one.c]
@@ -46,6 +50,7 @@ MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n
 # What an object of a type needs beside its type, by the nearest of its bases.
 SHAFTS = "connectors: [first.output, second.input]\n"
 CORNERS = "vertices: [{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}]"
+AXLES = "drive_shaft: first\nleft_axle_shaft: second\nright_axle_shaft: third"
 CUP = """\
 resting_height: 0.1
 collapsed_height: 0.05
@@ -69,12 +74,13 @@ NEEDS = {
     "Physics1D.Interactions.RotationalVelocityMotor": "connectors: [first.output]",
     "DriveTrain.TorqueMotor": "connectors: [first.output]",
     "DriveTrain.GearBox": SHAFTS + "forward_gears: [2, 3]\nreverse_gears: [4, 5]\ninitial_gear: 1",
-    "DriveTrain.TorqueLimitedSlipDifferential": "breakaway_torque: 3",
+    "DriveTrain.TorqueLimitedSlipDifferential": f"breakaway_torque: 3\n{AXLES}",
     "DriveTrain.ManualClutch": SHAFTS + "torque_capacity: 2\ninitial_engagement_fraction: 0.5",
     "DriveTrain.ManualBrake": SHAFTS + "torque_capacity: 2\ninitial_engagement_fraction: 0.5",
     "DriveTrain.AutomaticClutch": SHAFTS + "torque_capacity: 2\ninitially_engaged: true",
     "DriveTrain.AutomaticBrake": SHAFTS + "torque_capacity: 2\ninitially_engaged: true",
     "DriveTrain.HingeActuator": "connector_1d: first.output\nmate_3d: hinge",
+    "Physics.Interactions.SurfaceContact.Model": "material_1: steel\nmaterial_2: steel",
     "Physics3D.Geometries.Box": "size: {1, 2, 3}",
     "Physics3D.Geometries.Sphere": "radius: 1",
     "Physics3D.Geometries.Cylinder": "radius: 1\nheight: 2",
@@ -90,7 +96,7 @@ NEEDS = {
     "DriveTrain.Shaft": "inertia.inertia: 2",
     "Physics1D.Bodies.RotationalBody": "inertia.inertia: 2",
     "Physics3D.System": "local_transform.position.x: 1",
-    "DriveTrain.Differential": "gear_ratio: 2\ndrive_shaft: first\nleft_axle_shaft: second\nright_axle_shaft: third",
+    "DriveTrain.Differential": f"gear_ratio: 2\n{AXLES}",
     "DriveTrain.Actuator": "connector_1d: first.output\nmate_3d: hinge",
     "DriveTrain.PrismaticActuator": "connector_1d: first.output\nmate_3d: slide",
     "DriveTrain.MechanicalDriveTrains.TwoWheelTemplate": (
