@@ -84,14 +84,14 @@ LASTING: tuple[tuple[str, str, str], ...] = (
     ("bridge", "node /bridge", "ros"),
     ("run yard.yaml --view=0", "/simulation", "ros"),
     ("record recorded --live", "recording /", "ros"),
+    ("lookup --live map amr/base_link", "translation", "ros"),
+    ("tree --live", "amr/base_link", "ros"),
     ("teleop amr", "drives amr", "ros"),
 )
 # On the graph of the run of yard.yaml.
 ON_THE_GRAPH = (
     "topics",
     "echo /clock --once",
-    "lookup --live map amr/base_link",
-    "tree --live",
     "pub /amr/cmd_vel geometry_msgs/Twist {} --once",
     "call /simulation/pause",
     "step 5",
