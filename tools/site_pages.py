@@ -20,22 +20,12 @@ from sim_node.cli.commands import GROUPS
 from sim_node.cli.main import main as sim_node
 from sim_node.world.schema import SCHEMAS
 
-# Public rooms in the order of the reference.
+# Public rooms in the order of the reference: what people use first.
 ROOMS = (
-    *("", "world", "simulation", "session", "sensors", "frames", "tree", "recording", "nodes", "ecs", "gym", "sweep"),
-    *(
-        "control",
-        "scene",
-        "viewing",
-        "autopilot",
-        "formats",
-        "assembly",
-        "physics",
-        "wire",
-        "columns",
-        "geometry",
-        "tools",
-    ),
+    *("", "world", "simulation", "session", "simulation.sensors", "spatial.frames", "spatial.tree", "recording", "ros"),
+    *("viewing", "extensions.elodin", "extensions.gym", "extensions.sweep", "world.base_types", "simulation.physics"),
+    *("simulation.columns", "simulation.control", "formats", "assembly", "mavlink", "autopilots", "spatial.geometry"),
+    *("messages", "extensions.aerosim", "extensions.assistants"),
 )
 ROOT = Path(__file__).resolve().parents[1]
 TITLES = {
@@ -57,8 +47,9 @@ def write_pages(folder):
     (folder / "plugin-package.md").write_text(plugin_page(), encoding="utf-8")
     for room in ROOMS:
         module = f"sim_node.{room}".rstrip(".")
-        if not hasattr(importlib.import_module(module), "__all__"):
-            sys.exit(f"{module} has no __all__")
+        room_module = importlib.import_module(module)
+        if room_module.__name__ != module or not hasattr(room_module, "__all__"):
+            sys.exit(f"{module} has moved, or has no __all__")
         (folder / "python" / f"{room or 'index'}.md").write_text(room_page(module), encoding="utf-8")
     order = [f"{room or 'index'}.md" for room in ROOMS]
     (folder / "python" / "order.txt").write_text("\n".join(order), encoding="utf-8")

@@ -146,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(line if finding.status == "ok" else coloured(line, COLOURS[finding.status], sys.stdout))
     if missing and (Path(__file__).parents[2] / "Makefile").is_file():
         print("this checkout gets what nodes need by `make setup` (Linux x86-64)")
-    print("nodes can run" if not missing else f"nodes cannot run: {', '.join(missing)} missing; --no-ros works")
+    print("nodes can run" if not missing else f"nodes cannot run without {', '.join(missing)}; --no-ros works")
     return 1 if missing else 0
 
 

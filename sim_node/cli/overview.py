@@ -17,8 +17,8 @@ from sim_node.plugins import PluginFault, PluginWarning
 _EPILOG = """\
 sim_node COMMAND --help shows the help of a command; sim_node worlds lists the shipped worlds. --debug, after a command,
 shows the traceback of an internal error."""
-_OPTIONS = ("  -h, --help      show this help message and exit", "  --version       show the version and exit")
-_INDENT = 16
+_DESCRIPTION = "Worlds from files, simulated and published on the TF tree."
+_OPTIONS = {"-h, --help": "show this help message and exit", "--version": "show the version and exit"}
 
 
 def parse_without_command(words: Sequence[str]) -> NoReturn:
@@ -41,10 +41,11 @@ class _Overview(StrictParser):
         """Return usage, commands by group, and options."""
         width = self._get_formatter()._width  # that of the terminal
         others = tuple(word for word in COMMANDS.words() if word not in SHIPPED)
-        lines = [self.format_usage().rstrip(), "", "Worlds from files, simulated and published on the TF tree.", ""]
+        usage = textwrap.wrap(self.format_usage(), width, subsequent_indent=" " * 16)
+        lines = [*usage, "", *textwrap.wrap(_DESCRIPTION, width), ""]
         for title, words in {**GROUPS, **({"of plug-ins": others} if others else {})}.items():
             lines += [f"{title}:", *(line for word in words for line in _row(word, width)), ""]
-        lines += ["options:", *_OPTIONS, ""]
+        lines += ["options:", *(line for each in _OPTIONS.items() for line in _hanging(*each, width, 2, 18)), ""]
         return "\n".join([*lines, *textwrap.wrap(_EPILOG, width), ""])
 
 
@@ -55,6 +56,11 @@ def _row(word: str, width: int) -> list[str]:
     except PluginFault as fault:
         warnings.warn(PluginWarning(str(fault)), stacklevel=2)
         return []
+    return _hanging(word, summary, width, 4, 16)
+
+
+def _hanging(term: str, text: str, width: int, indent: int, hang: int) -> list[str]:
+    """Return the lines of a term and its text, which begins at column `hang`."""
     return textwrap.wrap(
-        summary, max(width, 40), initial_indent=f"    {word}".ljust(_INDENT), subsequent_indent=" " * _INDENT
+        text, max(width, 38), initial_indent=(" " * indent + term).ljust(hang), subsequent_indent=" " * hang
     )

@@ -28,13 +28,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [{"name": name, "file": str(path), "about": about} for name, (path, about) in worlds.items()]
         print(json.dumps(rows, indent=2))
         return 0
-    width = max(map(len, worlds)) + 2
+    columns = shutil.get_terminal_size().columns
+    width = min(max(map(len, worlds)) + 2, columns // 2)
     for name, (_, about) in worlds.items():
         default = " (the default of run and view)" if name == DEFAULT_WORLD else ""
-        lines = textwrap.wrap(about + default, _columns() - width) or [""]
+        lines = textwrap.wrap(about + default, max(columns, 40) - width) or [""]
         print(coloured(name, "cyan", sys.stdout) + " " * (width - len(name)) + f"\n{' ' * width}".join(lines))
     return 0
-
-
-def _columns() -> int:
-    return max(shutil.get_terminal_size().columns, 60)

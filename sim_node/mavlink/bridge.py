@@ -66,6 +66,7 @@ class Bridge:
         graph_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.connections = list(connections)
+        self._failures_told = dict.fromkeys(self.connections, 0)
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
         self._discovery = Discovery()
@@ -368,11 +369,11 @@ class Bridge:
         for connection in self.connections:
             self._watch(connection)
         for connection in self.connections:
-            before = connection.state
             if connection.keep_up(now_ns):
                 self._watch(connection)
-            elif before == "down" and connection.why:
+            for _ in range(connection.failures - self._failures_told[connection]):
                 self._warn(connection.name, f"{connection.name}: {connection.why}; retrying", now_ns)
+            self._failures_told[connection] = connection.failures
         if now_ns - self._heartbeat_ns >= HEARTBEAT_NS:
             self._heartbeat_ns = now_ns
             beat = {

@@ -48,6 +48,7 @@ class Connection:
         why: The reason why it last went down.
         is_in_use: Whether it is down because its port is in use.
         openings: How often it was opened.
+        failures: How often it went down, or could not be opened.
         peers: When (ns) each peer was last received.
     """
 
@@ -57,7 +58,7 @@ class Connection:
         self.link, self.state, self.why = link, "down", ""
         # Whether it is down because its port is in use.
         self.is_in_use = False
-        self.openings = 0
+        self.openings = self.failures = 0
         self.peers: dict[Address, int] = {}
         # The peers that have sent MAVLink 1 and never MAVLink 2.
         self._first: set[Address] = set()
@@ -148,6 +149,7 @@ class Connection:
         """
         self.link.close()
         self.state, self.why = "down", error.strerror or str(error)
+        self.failures += 1
         self.is_in_use = is_in_use(error)
         self.peers.clear()
         self._first.clear()

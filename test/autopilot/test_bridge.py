@@ -391,6 +391,17 @@ def test_a_peer_that_is_not_there_yet_is_waited_for() -> None:
             accepted.close()
 
 
+def test_a_link_that_stays_down_is_reported_by_its_tries() -> None:
+    """After pauses of 0.1 s, twice that, and so on up to 5 s: the eighth try, at 11.3 s, is the first after ten."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        run = Running(f"udpin:127.0.0.1:{taken.getsockname()[1]}")
+        for tick in range(1200):
+            run.bridge._tick(tick * 10_000_000)
+    assert len(run.complaints) == 2
+    assert run.complaints[1].endswith("; retrying (6 more like this since the last one)")
+
+
 def test_a_serial_line() -> None:
     """A pseudo-terminal is one."""
     ours, theirs = os.openpty()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,18 @@ def test_help_is_what_it_was(command: str, monkeypatch: pytest.MonkeyPatch, caps
         path.parent.mkdir(exist_ok=True)
         path.write_text(shown, encoding="utf-8")
     assert shown == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["worlds"]], ids=" ".join)
+def test_a_narrow_terminal_breaks_no_line(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    with suppress(SystemExit):
+        main(words)
+    shown = PLUGINS.sub("", capsys.readouterr().out).splitlines()
+    assert len(shown) > 40
+    assert [line for line in shown if len(line) > 40] == []
 
 
 def test_nothing_else_has_help() -> None:

@@ -70,6 +70,18 @@ def test_supported_systems_are_the_same_everywhere() -> None:
     assert "FROM debian:12" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
+def test_the_reference_has_rooms_by_their_own_names() -> None:
+    """A former name would lead to the module, but the pages are made from the files."""
+    text = (ROOT / "tools" / "site_pages.py").read_text(encoding="utf-8")
+    listed = re.findall(r'"([^"]*)"', text.partition("ROOMS = (")[2].partition("\n)\n")[0])
+    assert len(set(listed)) == len(listed) > 20
+    assert [room for room in listed if not (ROOT / "sim_node" / room.replace(".", "/") / "__init__.py").is_file()] == []
+    # A folder below sim_node is a room that people import from, but for that of the command line.
+    assert {room.partition(".")[0] for room in listed} | {"cli"} >= {
+        path.parent.name for path in (ROOT / "sim_node").glob("*/__init__.py")
+    }
+
+
 @pytest.mark.peers
 def test_make_docs(tmp_path: Path) -> None:
     """mkdocs finds every link and anchor, or fails; codespell knows every word; nothing is fetched by a page."""
@@ -83,7 +95,7 @@ def test_make_docs(tmp_path: Path) -> None:
         "world-files.html",
         "reference/world-file/index.html",
         "reference/world-file/bodies.html",
-        "reference/python/tree.html",
+        "reference/python/spatial.tree.html",
         "reference/plugin-package.html",
     } <= found
     # Words that people search for, with a page whose title or text has each.
