@@ -10,8 +10,9 @@ from sim_node.session.entities import Rejected
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.simulation import Loop, Refused
 
-# Stepping is divided into this many parts, or more that have at most so many steps: in between other calls are served.
-_PARTS, _MAX_PART = 1000, 500
+# Stepping is divided into this many parts, or more that have at most so many steps: in between other calls are served,
+# each of which waits for a part of every goal. So all goals together have that many steps at most.
+_PARTS, _MAX_PART = 1000, 100
 
 
 class RunState(IntEnum):
@@ -68,7 +69,7 @@ class RunRequests:
             Scope.STATE: loop.reset_state,
         }
         self._paused_at_start = self._quitting = False
-        self._loading = 0
+        self._loading = self._goals = 0
 
     @property
     def unloaded(self) -> bool:
@@ -171,15 +172,15 @@ class RunRequests:
 
         Returns:
             The calls, each of which returns the number of steps done since the first one. A goal of up to 1000 steps
-            has one for each step.
+            has one for each step. Close the iterator where it is left early.
         """
         done = 0
-        part = min(max(1, steps // _PARTS), _MAX_PART)
+        part = max(1, steps // _PARTS)
 
         def advance() -> int:
             nonlocal done
             self.check_paused()
-            count = min(part, steps - done)
+            count = min(max(1, min(part, _MAX_PART // self._goals)), steps - done)
             try:
                 self._loop.step(count)
             except (Refused, ValueError) as error:
@@ -187,8 +188,12 @@ class RunRequests:
             done += count
             return done
 
-        while done < steps:
-            yield advance
+        self._goals += 1
+        try:
+            while done < steps:
+                yield advance
+        finally:
+            self._goals -= 1
 
     def check_paused(self) -> None:
         """Raise Rejected (OPERATION_FAILED) while the simulation runs."""

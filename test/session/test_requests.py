@@ -260,6 +260,18 @@ def test_states_of_the_run(yard: Run) -> None:
     assert (run.state(), yard.quits) == (RunState.QUITTING, [True])
 
 
+def test_all_goals_together_have_few_steps_between_two_calls(yard: Run) -> None:
+    """Each of three goals had 500: other calls waited for 1500, a second on a busy machine."""
+    goals = [yard.run.stepping(10**12) for _ in range(3)]
+    parts = [next(goal) for goal in goals]
+    for part in parts:
+        part()
+    assert yard.simulation.steps == 99
+    for goal in goals[1:]:
+        goal.close()
+    assert next(goals[0])() == 133
+
+
 def test_what_is_spawned_starts_at_its_pose(yard: Run) -> None:
     assert yard.structure.spawn("box1", text=BOX, frame="pad", pose=((1, 0, 2), UNTURNED)) == "box1"
     states, _ = yard.entities.state("box1")

@@ -58,7 +58,7 @@ def reset_simulation(requests: Requests, request: Any, response: Any) -> None:
 @service("StepSimulation", "STEP_SIMULATION_SINGLE", "STEP_SIMULATION_MULTIPLE")
 async def step_simulation(requests: Requests, request: Any, response: Any) -> None:
     """Step a paused simulation."""
-    requests.run.check_paused()
+    await requests.in_loop(requests.run.check_paused)
     for part in requests.run.stepping(request.steps):
         await requests.in_loop(part)
 
@@ -89,7 +89,7 @@ def serve_steps(
         result, feedback = kind.Result(), kind.Feedback()
         steps, done = handle.request.steps, 0
         try:
-            requests.run.check_paused()
+            await requests.in_loop(requests.run.check_paused)
             for part in requests.run.stepping(steps):
                 if handle.is_cancel_requested:
                     break
