@@ -141,7 +141,8 @@ def test_joints_follow_a_cubic_to_their_goals() -> None:
 
 
 def test_a_body_is_led_along_its_path() -> None:
-    world = "world: w\ntime: {step: 0.01}\nbodies:\n  - {name: b, joint: {type: free}, geometry: [{sphere: 0.1, mass: 1}]}\n"
+    ball = "{name: b, joint: {type: free}, geometry: [{sphere: 0.1, mass: 1}]}"
+    world = f"world: w\ntime: {{step: 0.01}}\nbodies:\n  - {ball}\n"
     run = run_of(world, "  - {at: 0, do: {move: {body: b, path: [2, 0, 0, 2, 1, 0], speed: 0.5, stay: true}}}")
     run.run(2.0)
     np.testing.assert_allclose(run.bodies["b"].pose[:3], [1.0, 0.0, 0.0], atol=2e-3)  # it falls within a step

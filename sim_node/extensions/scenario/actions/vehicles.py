@@ -370,8 +370,8 @@ class _Autopilot:
         autopilot_of(run, lasting.of).condition = "running"
 
 
-@request("autopilot")
-def autopilot(
+@request("computer")
+def computer(
     context: RequestContext,
     /,
     act: Literal["kill", "stop", "restart", "go"],
@@ -379,7 +379,7 @@ def autopilot(
     of: str = "",
     seconds: Seconds = 0.0,
 ) -> str:
-    """Kill, stop or restart the autopilot of a vehicle of a running node.
+    """Kill, stop or restart the computer of the autopilot of a vehicle of a running node.
 
     One that is killed commands nothing any more; one that is stopped does not go on, and its last commands stay. A
     process that the run has started is killed, and started again by `restart`.
