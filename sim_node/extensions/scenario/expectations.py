@@ -151,7 +151,14 @@ class Expect:
         return {each.name: each for each in self.zones}
 
     def period_ns(self, step_ns: int) -> int:
-        """Return the time between two samples: `every`, as whole steps of a world, at least one (ns)."""
+        """Return the time between two samples: `every`, as whole steps of a world, at least one.
+
+        Args:
+            step_ns: The step, ns.
+
+        Returns:
+            The time, ns.
+        """
         return max(1, round(self.every * 1e9 / step_ns)) * step_ns
 
 

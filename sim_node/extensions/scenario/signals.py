@@ -99,7 +99,17 @@ def declare(text: str) -> tuple[Dimension | None, bool]:
 
 
 def formula(text: str) -> Formula:
-    """Return the formula over signals that a text describes. Raises FormulaError."""
+    """Return the formula over signals that a text describes.
+
+    Args:
+        text: The formula, as in altitude(drone) > 20 m for at least 5 s.
+
+    Returns:
+        The formula.
+
+    Raises:
+        FormulaError: It is none.
+    """
     return parse(text, declare)
 
 
@@ -331,7 +341,17 @@ class Condition:
 def signal_kind(
     usage: str, about: str, unit: str, **more: Any
 ) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
-    """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`."""
+    """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`.
+
+    Args:
+        usage: How it is written, as in altitude(FRAME).
+        about: What it is.
+        unit: Its unit; empty if it differs or is unknown.
+        more: The other attributes of the kind.
+
+    Returns:
+        The decorator, of a function of a run, the arguments and the zones by name that returns a Reading.
+    """
     name = usage.partition("(")[0]
 
     def enter(open_it: Callable[..., Reading]) -> Callable[..., Reading]:

@@ -53,10 +53,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of all expectations in a run."""
+    """What was found of all expectations in a run.
+
+    Attributes:
+        findings: What was found of each.
+        ended: Why the run did not go on to its end; empty if it did.
+    """
 
     findings: tuple[Finding, ...]
-    # Why the run did not go on to its end; empty if it did.
     ended: str = ""
 
     @property
