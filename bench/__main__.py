@@ -43,6 +43,7 @@ BENCHES = (
     "ecs",
     "gym",
     "sweep",
+    "scenario",
 )
 
 

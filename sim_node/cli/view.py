@@ -156,14 +156,13 @@ def _bag(arguments: argparse.Namespace) -> int:
     if arguments.foxglove is not None:
         refuse(arguments, "--foxglove", ["at"])
         return _served_bag(arguments)
+    _check_instant(arguments.bag, arguments.at)
     schematic = _schematic(arguments)
     viewer = opened(arguments.port, Path(arguments.bag).resolve().name)
     viewer.schematic = schematic
     from sim_node.session.bag_view import BagView
 
     view = BagView(arguments.bag, viewer, partial(print, flush=True), arguments.chunk_limit)
-    if arguments.at is not None:
-        _check_instant(arguments.at, view.span)
     view.start(paused=arguments.paused or arguments.at is not None)
     if arguments.at is not None:
         view.seek(round(arguments.at * 1e9))
@@ -172,10 +171,14 @@ def _bag(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_instant(at: float, span: tuple[int, int]) -> None:
-    """Raise UsageError for an instant (s) that is not in the span of a bag (ns)."""
-    if not span[0] <= round(at * 1e9) <= span[1]:
-        raise UsageError(f"--at {at:g}: the bag has {span[0] * 1e-9:.9g} s to {span[1] * 1e-9:.9g} s")
+def _check_instant(path: str, at: float | None) -> None:
+    """Raise UsageError for an instant (s) that is not in a bag."""
+    if at is None:
+        return
+    with open_bag(path) as bag:
+        first, last = bag.start_ns, bag.end_ns
+    if not first <= round(at * 1e9) <= last:
+        raise UsageError(f"--at {at:g}: the bag has {first * 1e-9:.9g} s to {last * 1e-9:.9g} s")
 
 
 def _served_bag(arguments: argparse.Namespace) -> int:

@@ -514,6 +514,22 @@ text = rviz_config(world("sensors: [{name: a, type: imu, parent: map}]"))
 assert "Class: rviz_imu_plugin/Imu" in text and "Enable acceleration: true" in text
 """,
     ),
+    "a signal of formulas in tests": Example(
+        """
+from sim_node.extensions.scenario import Reading, signal_kind
+@signal_kind("half_height(FRAME)", "half of its height in its parent", "m")
+def half_height(run, names, zones):
+    row = run.frames.index(names[0])
+    return Reading((("pose", (row,)),), lambda poses: 0.5 * poses[:, 0, 2])
+""",
+        """
+from sim_node import Simulation
+from sim_node.extensions.scenario import Condition
+simulation = Simulation(world("frames: [{name: a, pose: {position: [0, 0, 3]}}]"))
+assert Condition(simulation, "half_height(a) >= 1.5 m").evaluate()
+assert not Condition(simulation, "half_height(a) > 150 cm").evaluate()
+""",
+    ),
     "a measure of sweeps": Example(
         """
 from sim_node.extensions.sweep import Measure, measure

@@ -52,6 +52,8 @@ def test_verdicts_have_exit_codes_and_say_how_to_repeat_them(capsys: pytest.Capt
     assert view[3:] == ["--at", "0.4"]
     with open_bag(Path(view[2])) as bag:
         assert "/tf" in {topic.name for topic in bag.topics}
+    assert exit_code(["view", view[2], "--at", "9"]) == 2
+    assert "--at 9: the bag has 0 s to 1 s" in capsys.readouterr().err
     assert exit_code(["test", "never.yaml"]) == 2
 
 
@@ -104,6 +106,13 @@ def test_reports_for_programs() -> None:
         "never": "error",
         "passes": "pass",
     }
+
+
+def test_the_template_is_a_test_that_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["new", "test", "yard"]) == 0
+    assert exit_code(["test", "yard"]) == 0
+    assert "1 scenario, 1 run: 1 pass" in capsys.readouterr().out
+    assert Path("yard/.github/workflows/test.yaml").is_file()
 
 
 def test_a_certificate_notices_what_has_changed(capsys: pytest.CaptureFixture[str]) -> None:

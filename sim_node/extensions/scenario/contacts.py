@@ -1,12 +1,13 @@
-"""The signal touching(BODY, BODY): whether bodies have touched since the last sample, looked at after each step."""
+"""The signal touching(BODY, BODY): whether bodies have touched since the last sample."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.extensions.scenario.formulas import FormulaError
 from sim_node.extensions.scenario.signals import Reading, signal_kind
@@ -14,58 +15,118 @@ from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.run_view import RunView
 from sim_node.text import did_you_mean
 
+# Contacts that last shorter may not be seen, s. MuJoCo's last for its time constant or longer, 0.02 s by default.
+LOOK_S = 0.004
+_NONE = np.empty((0, 2), dtype=np.int32)
 
-class ContactProbe:
-    """Observes at each step which bodies MuJoCo found in contact: a co-simulator.
+
+class ContactObserver:
+    """Looks every LOOK_S which bodies MuJoCo found in contact, for all probes of a run.
 
     MuJoCo finds contacts at the beginning of a timestep, so one is seen a timestep later than it begins.
 
     Args:
         run: The run.
+    """
+
+    def __init__(self, run: Any) -> None:
+        self._engine = run.engines["rigid_bodies"]
+        self._data, self._owners = self._engine.data, self._engine.model.geom_bodyid
+        self._probes: list[ContactProbe] = []
+        self._last, self._pairs = b"", _NONE
+        self._every, self._passed = max(1, int(LOOK_S / self._engine.model.opt.timestep)), 0
+
+    def add(self, probe: ContactProbe) -> None:
+        """Tell a probe of contacts, from now on."""
+        self._probes.append(probe)
+        self._engine.observe_timesteps(_NAME, self._look)
+
+    def remove(self, probe: ContactProbe) -> None:
+        """Tell a probe of nothing any more."""
+        self._probes = [each for each in self._probes if each is not probe]
+        if not self._probes:
+            self._engine.observe_timesteps(_NAME, None)
+
+    def pairs(self) -> npt.NDArray[np.int32]:
+        """Return the pairs (K, 2) of bodies that touch now."""
+        if not self._data.ncon:
+            return _NONE
+        contact = self._data.contact
+        shapes, apart = contact.geom, contact.dist > 0.0
+        # What rests on the ground touches it in the same places, timestep after timestep.
+        key = shapes.tobytes() + apart.tobytes()
+        if key != self._last:
+            self._last, self._pairs = key, self._owners[shapes[~apart]]
+        return self._pairs
+
+    def _look(self) -> None:
+        self._passed += 1
+        if self._passed >= self._every:
+            self._passed = 0
+            self._see()
+
+    def _see(self) -> None:
+        if self._data.ncon:
+            pairs = self.pairs()
+            for probe in self._probes:
+                probe.see(pairs)
+
+
+_NAME = "contacts of scenarios"
+# The observer of each run, by the columns of its present generation.
+_OBSERVERS: weakref.WeakKeyDictionary[Any, tuple[Any, ContactObserver]] = weakref.WeakKeyDictionary()
+
+
+def observer_of(run: Any) -> ContactObserver:
+    """Return the observer of a run's contacts as its world is now."""
+    found = _OBSERVERS.get(run)
+    if found is None or found[0] is not run.columns:
+        found = _OBSERVERS[run] = run.columns, ContactObserver(run)
+    return found[1]
+
+
+class ContactProbe:
+    """Whether some bodies have touched others since the last sample.
+
+    Args:
+        run: The run.
         bodies: MuJoCo's numbers of the bodies.
         others: Those that they may touch.
+
+    Attributes:
+        touched: Whether they have.
     """
 
     def __init__(self, run: Any, bodies: Sequence[int], others: Sequence[int]) -> None:
-        self.rate = Fraction(10**9, run.world.time.step_ns)
-        engine = run.engines["rigid_bodies"]
-        self._data, self._owners = engine.data, engine.model.geom_bodyid
-        self._one, self._other = (np.zeros(engine.model.nbody, dtype=bool) for _ in range(2))
+        self._one, self._other = (np.zeros(run.engines["rigid_bodies"].model.nbody, dtype=bool) for _ in range(2))
         self._one[list(bodies)], self._other[list(others)] = True, True
-        self._touched = False
-        run.connect(self)
+        self.touched, self._seen, self._touches = False, _NONE, False
+        self._observer = observer_of(run)
+        self._observer.add(self)
+
+    def see(self, pairs: npt.NDArray[np.int32]) -> None:
+        """Take the pairs (K, 2) of bodies that touch."""
+        if self.touched or not len(pairs):
+            return
+        if pairs is not self._seen:
+            first, second = pairs[:, 0], pairs[:, 1]
+            found = (self._one[first] & self._other[second]) | (self._one[second] & self._other[first])
+            self._seen, self._touches = pairs, bool(found.any())
+        self.touched = self._touches
 
     def sample(self) -> float:
-        """Return 1 if they have touched since this was called last, else 0."""
-        touched, self._touched = self._touched or bool(self._data.ncon and self._touching()), False
+        """Return 1 if they have touched since this was called last, or do now, else 0."""
+        self.see(self._observer.pairs())
+        touched, self.touched = self.touched, False
         return float(touched)
 
-    def send(self, step: int, time_ns: int) -> None:
-        """Look at the contacts of a step."""
-        if step == 0:
-            self._touched = False
-        elif not self._touched and self._data.ncon:
-            self._touched = self._touching()
-
-    def adapt(self, columns: object) -> bool:
-        """Stop: after a change of the world, bodies have other numbers, and another probe takes over."""
-        return False
-
-    def receive(self) -> None:
-        """Do nothing: there is no answer."""
-
-    def interrupt(self) -> None:
-        """Do nothing: nothing waits."""
+    def reset(self) -> None:
+        """Forget what has touched so far."""
+        self.touched = False
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
-
-    def _touching(self) -> bool:
-        contact = self._data.contact
-        bodies = self._owners[contact.geom[contact.dist <= 0.0]]
-        first, second = bodies[:, 0], bodies[:, 1]
-        one, other = self._one, self._other
-        return bool(((one[first] & other[second]) | (one[second] & other[first])).any())
+        """Stop observing."""
+        self._observer.remove(self)
 
 
 @signal_kind(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sim_node.extensions.scenario.formulas import Formula, FormulaError
@@ -43,6 +44,7 @@ READY: Mapping[str, Ready] = {
 _CALL = re.compile(r"\s*(\w+)\(([^()]*)\)\s*")
 
 
+@lru_cache(1000)
 def expected(text: str) -> Formula:
     """Return the formula of an expectation: a formula over signals, or a ready-made one such as no_collision(drone).
 
@@ -151,7 +153,14 @@ class Expect:
         return {each.name: each for each in self.zones}
 
     def period_ns(self, step_ns: int) -> int:
-        """Return the time between two samples: `every`, as whole steps of a world, at least one (ns)."""
+        """Return the time between two samples: `every`, as whole steps of a world, at least one.
+
+        Args:
+            step_ns: The step, ns.
+
+        Returns:
+            The time, ns.
+        """
         return max(1, round(self.every * 1e9 / step_ns)) * step_ns
 
 

@@ -25,7 +25,12 @@ INF = math.inf
 
 
 class FormulaError(ValueError):
-    """A formula is wrong. The message is for the user; `column` counts from 1, 0 where there is none."""
+    """A formula is wrong.
+
+    Args:
+        message: A sentence for the user.
+        column: Where in the text, counted from 1; 0 where there is no place.
+    """
 
     def __init__(self, message: str, column: int = 0) -> None:
         super().__init__(message)
@@ -443,7 +448,20 @@ def _plain_until(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def robustness(formula: Formula, samples: Samples, period_ns: int, *, unknown: float | None = None) -> FloatArray:
-    """Return the robustness (T,) of a formula at each sample of a run. See `Robustness`."""
+    """Return the robustness of a formula at each sample of a run.
+
+    Args:
+        formula: The formula.
+        samples: The samples (T,) of each signal.
+        period_ns: Time between two samples, ns.
+        unknown: What counts where there is no value, and after the end. See `Robustness`.
+
+    Returns:
+        The robustness (T,).
+
+    Raises:
+        FormulaError: No sample is in an interval.
+    """
     return Robustness(formula, period_ns, unknown=unknown).push(samples, last=True)
 
 

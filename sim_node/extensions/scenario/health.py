@@ -84,6 +84,10 @@ class AgeProbe:
             self._newest_ns = now
         return float((now - self._newest_ns) * 1e-9)
 
+    def reset(self) -> None:
+        """Count from the start of the run."""
+        self._newest_ns = self._run.time_ns
+
     def close(self) -> None:
         """Do nothing: nothing is open."""
 

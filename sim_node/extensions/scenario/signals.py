@@ -35,6 +35,9 @@ class Probe(Protocol):
     def sample(self) -> float:
         """Return it at the present step."""
 
+    def reset(self) -> None:
+        """Forget what came before: the run begins anew."""
+
     def close(self) -> None:
         """Stop observing the run."""
 
@@ -99,7 +102,17 @@ def declare(text: str) -> tuple[Dimension | None, bool]:
 
 
 def formula(text: str) -> Formula:
-    """Return the formula over signals that a text describes. Raises FormulaError."""
+    """Return the formula over signals that a text describes.
+
+    Args:
+        text: The formula, as in altitude(drone) > 20 m for at least 5 s.
+
+    Returns:
+        The formula.
+
+    Raises:
+        FormulaError: It is none.
+    """
     return parse(text, declare)
 
 
@@ -180,6 +193,11 @@ class Signals:
         """Return each signal (1,) at the present step."""
         return self.compute([each[None] for each in self.take()])
 
+    def reset(self) -> None:
+        """Forget what came before: the run begins anew."""
+        for probe in self._probes:
+            probe.reset()
+
     def close(self) -> None:
         """Stop observing the run."""
         for probe in self._probes:
@@ -243,6 +261,7 @@ class SignalRecorder:
 
     def adapt(self, columns: object) -> bool:
         """Find the signals again after a change of the world."""
+        self.close()
         known = []
         for name in self.names:
             try:
@@ -270,7 +289,10 @@ class SignalRecorder:
             kept = min(at, len(segment.taken))
             del segment.taken[kept:]
             at -= kept
-        del self._segments[:-1]
+        self._segments = [*(each for each in self._segments[:-1] if each.taken), self._segments[-1]]
+        present = self._segments[-1].signals
+        if present is not None:
+            present.reset()
 
 
 class Condition:
@@ -308,6 +330,7 @@ class Condition:
 
     def reset(self) -> None:
         """Forget the instants so far."""
+        self._signals.reset()
         self._robustness = Robustness(self.formula, self._period_ns, unknown=-np.inf, signs=True)
 
     def evaluate(self) -> bool:
@@ -331,7 +354,17 @@ class Condition:
 def signal_kind(
     usage: str, about: str, unit: str, **more: Any
 ) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
-    """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`."""
+    """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`.
+
+    Args:
+        usage: How it is written, as in altitude(FRAME).
+        about: What it is.
+        unit: Its unit; empty if it differs or is unknown.
+        more: The other attributes of the kind.
+
+    Returns:
+        The decorator, of a function of a run, the arguments and the zones by name that returns a Reading.
+    """
     name = usage.partition("(")[0]
 
     def enter(open_it: Callable[..., Reading]) -> Callable[..., Reading]:
@@ -380,6 +413,12 @@ def pose_source(run: RunView, name: str) -> tuple[Source, Callable[[Array], Floa
     while (row := int(run.frames.parents[row])) >= 0:
         chain.append(row)
     chain = chain[:-1] or chain  # the fixed frame itself is at its own origin
+    if all(run.frames.static[each] for each in chain) and "qpos" in run.columns and len(run.columns["qpos"]):
+        pose = run.columns["pose"][chain[0]]
+        for each in chain[1:]:
+            pose = poses.compose(run.columns["pose"][each], pose)
+        # Of the source, only how many samples there are.
+        return ("qpos", (0,)), lambda numbers: np.broadcast_to(pose, (len(numbers), 7))
     fixed = chain[:-1]
     free = _free(run, chain[-1], "qpos", _FREE_POSE)
     if free and all(run.frames.static[each] for each in fixed):

@@ -53,10 +53,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of all expectations in a run."""
+    """What was found of all expectations in a run.
+
+    Attributes:
+        findings: What was found of each.
+        ended: Why the run did not go on to its end; empty if it did.
+    """
 
     findings: tuple[Finding, ...]
-    # Why the run did not go on to its end; empty if it did.
     ended: str = ""
 
     @property
@@ -108,17 +112,15 @@ def _judge(expectation: Expectation, samples: Samples, period_ns: int, start_ns:
     formula = expected(expectation.formula)
     if not len(next(iter(samples.values()), ())):
         return Finding(expectation.title, ERROR, f"{expectation.title}: there are no samples")
-    certain = bool(holds(formula, samples, period_ns, unknown=-INF)[0])
-    possible = certain or bool(holds(formula, samples, period_ns, unknown=INF)[0])
+    least = _plain(robustness(formula, samples, period_ns, unknown=-INF))
+    certain = least > 0.0 or (least == 0.0 and bool(holds(formula, samples, period_ns, unknown=-INF)[0]))
     if certain and not (cut and _looks_to_end(_inward(formula, negate=False))):
-        return Finding(
-            expectation.title, PASS, robustness=_plain(robustness(formula, samples, period_ns, unknown=-INF))
-        )
-    if possible and not certain:
-        reason = _why_unknown(formula, samples, period_ns, start_ns)
-        return Finding(expectation.title, ERROR, f"{expectation.title}: could not be judged: {reason}")
+        return Finding(expectation.title, PASS, robustness=least)
     if certain:
         return Finding(expectation.title, ERROR, f"{expectation.title}: held as long as the run went on")
+    if bool(holds(formula, samples, period_ns, unknown=INF)[0]):
+        reason = _why_unknown(formula, samples, period_ns, start_ns)
+        return Finding(expectation.title, ERROR, f"{expectation.title}: could not be judged: {reason}")
     instant = first_violation(formula, samples, period_ns)
     by = _plain(robustness(formula, samples, period_ns, unknown=INF))
     at = start_ns * 1e-9 + instant * period_ns * 1e-9

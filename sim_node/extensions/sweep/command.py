@@ -176,7 +176,12 @@ class Bar:
         self._close()
 
     def start(self, prepared: Prepared, dataset: Rows) -> None:
-        """Show the cases that are done already."""
+        """Show the cases that are done already.
+
+        Args:
+            prepared: The sweep.
+            dataset: Its results so far.
+        """
         total, done = len(prepared.cases), int(dataset.done.sum())
         if sys.stderr.isatty():
             from tqdm import tqdm
@@ -206,5 +211,10 @@ class Bar:
         self._show = line
 
     def show(self, done: int, failures: int) -> None:
-        """Show the progress."""
+        """Show the progress.
+
+        Args:
+            done: How many cases are done.
+            failures: How many of them are not ok.
+        """
         self._show(done, failures)

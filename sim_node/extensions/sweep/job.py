@@ -65,7 +65,13 @@ class Job:
 
 
 class Case(NamedTuple):
-    """One case: its number, its seed, and the varied numbers by path."""
+    """One case.
+
+    Attributes:
+        number: Its number.
+        seed: Its seed.
+        values: The varied numbers by path.
+    """
 
     number: int
     seed: int

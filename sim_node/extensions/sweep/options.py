@@ -10,21 +10,52 @@ from sim_node.world.problems import Place, Where
 
 
 def count(text: str) -> int:
-    """Return a number of cases or workers. Raises ArgumentTypeError."""
+    """Return a number of cases or workers.
+
+    Args:
+        text: The word.
+
+    Returns:
+        The number.
+
+    Raises:
+        ArgumentTypeError: It is no whole number, or out of range.
+    """
     if not (text.isascii() and text.isdecimal() and 0 < int(text) <= 100_000_000):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 100000000")
     return int(text)
 
 
 def seed(text: str) -> int:
-    """Return a seed. Raises ArgumentTypeError."""
+    """Return a seed.
+
+    Args:
+        text: The word.
+
+    Returns:
+        The seed.
+
+    Raises:
+        ArgumentTypeError: It is no whole number, or out of range.
+    """
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
     return int(text)
 
 
 def variation_option(text: str) -> Variation:
-    """Return what PATH=SPEC varies. Raises UsageError, and WorldError for a SPEC that gives no values."""
+    """Return what a word varies.
+
+    Args:
+        text: The word: PATH=SPEC.
+
+    Returns:
+        The variation.
+
+    Raises:
+        UsageError: It is not of this form.
+        WorldError: The SPEC describes no values.
+    """
     path, equals, values = text.rpartition("=")
     if not equals or not path.strip():
         raise UsageError(f"--vary {text}: PATH=SPEC is needed, as bodies[ball].inertial.mass=uniform(1.2,1.8)")

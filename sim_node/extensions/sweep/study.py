@@ -119,7 +119,15 @@ class Study:
             paths.add(each.path)
 
     def fault(self, key: str, message: str) -> WorldError:
-        """Return the error about one of the attributes, with the place where it was given."""
+        """Return the error about one of the attributes, with the place where it was given.
+
+        Args:
+            key: The attribute.
+            message: What is wrong with it.
+
+        Returns:
+            The error.
+        """
         place = self.places.get(key, NO_PLACE)
         return WorldError([Problem(place.where, place.key or key, message)])
 

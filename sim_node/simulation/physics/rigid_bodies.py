@@ -128,6 +128,7 @@ class RigidBodyEngine:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
         self._solved = [element for element in self._force_elements.values() if isinstance(element, Solved)]
         self._acts = {name: each.act for name, each in self._force_elements.items()}
+        # What is called after each timestep.
         self._settles = {name: each.settle for name, each in self._force_elements.items() if isinstance(each, Settling)}
         wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
@@ -144,6 +145,15 @@ class RigidBodyEngine:
         self.vehicles: Mapping[str, VehicleRecord | BaseRecord] = {
             name: each for some in flown for name, each in some.items()
         }
+
+    def observe_timesteps(self, name: str, function: Callable[[], None] | None) -> None:
+        """Call a function after each timestep, which must not change the state.
+
+        name: by which it is replaced, or ends with None.
+        """
+        self._settles.pop(name, None)
+        if function is not None:
+            self._settles[name] = function
 
     @property
     def forced(self) -> bool:
@@ -309,7 +319,12 @@ class RigidBodyEngine:
             return
         self._evaluated = None
         self.wind.advance(timesteps)
-        self._step(self.model, self.data, timesteps)
+        if not self._settles:
+            self._step(self.model, self.data, timesteps)
+            return
+        for _ in range(timesteps):
+            self._step(self.model, self.data, 1)
+            _call(self._settles)
 
     def _go_to_divergence(self, before: list[bytes], timesteps: int) -> NDArray[np.bool_]:
         """Advance again, one by one, to the timestep at which the state is not finite any more.

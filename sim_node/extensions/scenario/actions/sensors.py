@@ -12,6 +12,7 @@ from sim_node.extensions.scenario.timetable import timetable_of
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
 from sim_node.simulation.requests import Floats, request
+from sim_node.text import did_you_mean
 from sim_node.world.quantities import Number, Whole
 
 Share = Annotated[float, Number(0.0, 1.0)]
@@ -47,6 +48,16 @@ def alter(run: Simulation, sensor: str, type: str, seconds: float = 0.0, **numbe
         raise ValueError(f"{type}: {len(given)} numbers for {size} channels of {sensor!r}")
     begin(run, SENSOR, f"{sensor} {type}{part}", seconds, sensor=sensor, type=type, rate=handle.sensor.rate, **numbers)
     isolate(run, sensor)
+
+
+def _sensor(run: Simulation, unit: str, of: str, instance: int) -> tuple[str, tuple[int, ...] | None]:
+    """Return the sensor that a unit is, and the channels that belong to it; None for all. Raises ValueError."""
+    if unit in run.sensors:
+        return unit, None
+    if unit not in SENSORS:
+        raise ValueError(f"no sensor or unit {unit!r}{did_you_mean(unit, (*SENSORS, *MOTORS, *run.sensors))}")
+    types, part = SENSORS[unit]
+    return sensor_of(run, vehicle_of(run, of), types, instance), part
 
 
 def mend(run: Simulation, sensor: str) -> None:
@@ -94,10 +105,7 @@ def fail(
         numbers = {"share": share, "factor": factor, "delay": delay, "period": period}
         if unit in MOTORS:
             return fail_unit(run, Unit(unit, of, instance), type, seconds, numbers)
-        sensor, part = unit, None
-        if unit in SENSORS and unit not in run.sensors:
-            types, part = SENSORS[unit]
-            sensor = sensor_of(run, vehicle_of(run, of), types, instance)
+        sensor, part = _sensor(run, unit, of, instance)
         if type == "ok":
             mend(run, sensor)
             return f"{sensor} is sound"
@@ -137,10 +145,7 @@ def disturb(
     """
 
     def act(run: Simulation) -> str:
-        sensor, part = unit, None
-        if unit in SENSORS and unit not in run.sensors:
-            types, part = SENSORS[unit]
-            sensor = sensor_of(run, vehicle_of(run, of), types, instance)
+        sensor, part = _sensor(run, unit, of, instance)
         given = {"bias": bias, "drift": drift, "noise": noise}
         found = {name: value for name, value in given.items() if value is not None}
         if not found:
@@ -157,7 +162,7 @@ def disturb(
 def jam(
     context: RequestContext,
     /,
-    of: str = "",
+    of: str,
     *,
     noise: Annotated[float, Number(0.0, 1e5)] = 10.0,
     share: Share = 0.7,
@@ -167,7 +172,7 @@ def jam(
 
     Args:
         context: The run.
-        of: The vehicle (default: the only one).
+        of: The vehicle.
         noise: Standard deviation of the position along each axis, m, and of the velocity in tenths of it, m/s.
         share: The part of the fixes that is lost.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
@@ -194,8 +199,6 @@ def trigger(context: RequestContext, /, event: str) -> str:
     def act(run: Simulation) -> str:
         table = timetable_of(run)
         if event not in table.events:
-            from sim_node.text import did_you_mean
-
             raise ValueError(f"no event {event!r}{did_you_mean(event, table.events)}")
         table.progress.due[event] = max(run.steps, table.progress.passed + 1)
         return f"{event} happens"

@@ -19,7 +19,7 @@ from sim_node.world.scene import Light
 def light(
     context: RequestContext,
     /,
-    brightness: Annotated[float, Number(0.0, 1.0)] = 0.7,
+    brightness: Annotated[float, Number(0.0, 1.0)],
     *,
     direction: Annotated[list[float], Floats((3,), "X,Y,Z in the fixed frame")] | None = None,
     number: Annotated[int, Whole(1, 7)] = 1,

@@ -128,7 +128,7 @@ class _Link:
 def link(
     context: RequestContext,
     /,
-    of: str = "",
+    of: str,
     *,
     loss: Share = 0.0,
     delay: Annotated[float, Number(0.0, 60.0)] = 0.0,
@@ -142,7 +142,7 @@ def link(
 
     Args:
         context: The run.
-        of: The vehicle (default: the only one).
+        of: The vehicle.
         loss: The part of the packets that is lost.
         delay: How much later they come, s.
         duplicate: The part that comes twice.
@@ -338,7 +338,7 @@ def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> tuple[
 def battery(
     context: RequestContext,
     /,
-    of: str = "",
+    of: str,
     *,
     endurance: Annotated[float, Number(1.0, 86_400.0)] = 1200.0,
     floor: Share = 0.0,
@@ -347,14 +347,14 @@ def battery(
 
     Args:
         context: The run.
-        of: The vehicle (default: the only one).
+        of: The vehicle.
         endurance: How long a full battery lasts in hover, s.
         floor: The charge at which it stops draining, of 1.
     """
     given = {"SIM_BAT_DRAIN": endurance, "SIM_BAT_MIN_PCT": 100.0 * floor}
     for name, value in given.items():
         parameter(context, name, value, of=of)
-    return f"a full battery of {of or 'the vehicle'} lasts {endurance:g} s"
+    return f"a full battery of {of} lasts {endurance:g} s"
 
 
 @effect("autopilot")
@@ -370,8 +370,8 @@ class _Autopilot:
         autopilot_of(run, lasting.of).condition = "running"
 
 
-@request("autopilot")
-def autopilot(
+@request("computer")
+def computer(
     context: RequestContext,
     /,
     act: Literal["kill", "stop", "restart", "go"],
@@ -379,7 +379,7 @@ def autopilot(
     of: str = "",
     seconds: Seconds = 0.0,
 ) -> str:
-    """Kill, stop or restart the autopilot of a vehicle of a running node.
+    """Kill, stop or restart the computer of the autopilot of a vehicle of a running node.
 
     One that is killed commands nothing any more; one that is stopped does not go on, and its last commands stay. A
     process that the run has started is killed, and started again by `restart`.
