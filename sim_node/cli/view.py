@@ -17,7 +17,9 @@ from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import (
     add_foxglove,
+    add_look_back,
     foxglove_of,
+    look_back_of,
     opened,
     port_number,
     print_page,
@@ -59,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="T", type=seconds, help=at)
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
+    add_look_back(parser)
     parser.add_argument("--live", action="store_true", help="show the running graph, also together with WORLD or BAG")
     add_foxglove(parser, "the world or the bag, instead of a page,")
     add_network(parser)
@@ -120,6 +123,7 @@ def _world(arguments: argparse.Namespace) -> int:
         allow=arguments.allow,
         paused=arguments.paused,
         view=arguments.foxglove is None and (True if arguments.port is None else arguments.port),
+        look_back=look_back_of(arguments),
         foxglove=foxglove_of(arguments),
         report=partial(print, flush=True),
     )
@@ -152,7 +156,7 @@ def _schematic(arguments: argparse.Namespace) -> Schematic | None:
 
 
 def _bag(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "a bag", _of_worlds(arguments))
+    refuse(arguments, "a bag", (*_of_worlds(arguments), "look_back"))
     if arguments.foxglove is not None:
         refuse(arguments, "--foxglove", ["at"])
         return _served_bag(arguments)
@@ -197,7 +201,7 @@ def _served_bag(arguments: argparse.Namespace) -> int:
 
 
 def _live(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove", "at"))
+    refuse(arguments, "--live", (*_of_worlds(arguments), "paused", "chunk_limit", "foxglove", "at", "look_back"))
     live_view = _live_view()
     schematic = _schematic(arguments)
     viewer = opened(arguments.port, "live")
@@ -218,7 +222,7 @@ def _live_view() -> type[LiveView]:
 
 def _together(arguments: argparse.Namespace) -> int:
     """Show two or all of WORLD, BAG and the graph. WORLD does not run."""
-    refuse(arguments, "a page of several sources", ["allow_network", "foxglove", "at"])
+    refuse(arguments, "a page of several sources", ["allow_network", "foxglove", "at", "look_back"])
     if not arguments.world:
         refuse(arguments, "a view without WORLD", _of_worlds(arguments))
     if not arguments.bag:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -21,12 +22,24 @@ if TYPE_CHECKING:
 # Value of --view without PORT.
 _ANY = -1
 LAST_PORT = 65535
+MAX_MB = 1e5
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
     """--view [PORT]."""
     what = "show the run in the browser, on this machine alone (default: port 8080, or the next that is free)"
     add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=_ANY, help=what)
+
+
+def add_look_back(parser: argparse.ArgumentParser) -> None:
+    """--look-back MB."""
+    what = "how much of the run the page keeps to look back at (default: 256)"
+    parser.add_argument("--look-back", metavar="MB", type=megabytes, help=what)
+
+
+def look_back_of(arguments: argparse.Namespace) -> int:
+    """Return the value of --look-back for a Session, bytes."""
+    return round(1e6 * (256.0 if arguments.look_back is None else arguments.look_back))
 
 
 def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:
@@ -80,6 +93,17 @@ def opened(port: int | None, title: str) -> Viewer:
         viewer = Viewer(port, title)
     print(_page_line(viewer.url, asked=port is not None), flush=True)
     return viewer
+
+
+def megabytes(text: str) -> float:
+    """Parse a size in MB. Raises ArgumentTypeError."""
+    try:
+        size = float(text)
+    except ValueError:
+        size = math.nan
+    if not 0.0 < size <= MAX_MB:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; more than 0 and up to {MAX_MB:g} MB are possible")
+    return size
 
 
 def port_number(text: str) -> int:

@@ -135,6 +135,7 @@ class SimulationNode(LoopNode):
         parameters: Overrides of the parameters in sim_node.ros.parameters.SPECS.
         sinks: Receive each tick, too.
         view: Whether to show the run in the browser, or at which port.
+        look_back: How much of the run its viewer keeps to look back at, bytes.
         foxglove: Whether to serve the run to Foxglove, or at which port.
         duration_ns: Simulated time after which the run ends (ns).
 
@@ -156,6 +157,7 @@ class SimulationNode(LoopNode):
         *,
         sinks: tuple[Sink, ...] = (),
         view: bool | int = False,
+        look_back: int = 256_000_000,
         foxglove: bool | int = False,
         duration_ns: int | None = None,
     ) -> None:
@@ -179,6 +181,7 @@ class SimulationNode(LoopNode):
             record=values["record"] or None,
             recording=recording_settings(values) if values["record"] else None,
             view=view,
+            look_back=look_back,
             foxglove=foxglove,
             processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_drawings import BagDrawings
+from sim_node.session.bag_marks import BagMarks
 from sim_node.session.bag_messages import BagMessages
 from sim_node.session.bag_world import shapes_on
 from sim_node.session.topic_fields import TopicFields
@@ -24,6 +25,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.browser.layers import Layer
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
+from sim_node.viewing.browser.transport import Mark
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.frames import without_transforms
@@ -76,6 +78,7 @@ class BagView:
         self._topics = [topic.name for topic in self._bag.topics]
         playback = Playback(self._bag, topics=self._topics)
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
+        self._marks = BagMarks(path, max_bytes, [era.start_ns for era in self._frames.eras[1:]], report)
         self._set_scene(self._era)
         self._stream = Stream(len(self._era.table), viewer.show, viewer.idle)
 
@@ -88,6 +91,7 @@ class BagView:
     def close(self) -> None:
         """End the player and the page."""
         self._player.stop()
+        self._marks.close()
         self._stream.close()
         self._viewer.close()
         self._bag.close()
@@ -105,6 +109,23 @@ class BagView:
     def playing(self) -> bool:
         """Whether it is not paused."""
         return not self._player.paused
+
+    @property
+    def live(self) -> bool | None:
+        """None: it was recorded."""
+        return None
+
+    @property
+    def why(self) -> str:
+        """Why it is slower than it should be."""
+        return "the bag is not read as fast"
+
+    def marks(self) -> Sequence[Mark]:
+        """Return the lines of /rosout from warnings on, and the changes of the world."""
+        return self._marks.found
+
+    def to_live(self) -> None:
+        """Do nothing: it was recorded."""
 
     @property
     def speed(self) -> float:

@@ -60,6 +60,7 @@ class Session:
         record: A new folder for a rosbag2 bag of everything that the run publishes.
         recording: Settings of the recording.
         view: Whether to show the run in the browser, or at which port; see `viewer.url`.
+        look_back: How much of the run its viewer keeps to look back at, bytes.
         foxglove: Whether to serve the run to Foxglove, or at which port; see `foxglove.url`.
         processes: Whether to start the world's processes; if False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
@@ -89,6 +90,7 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
+        look_back: int = 256_000_000,
         foxglove: bool | int = False,
         processes: bool | None = None,
         bridged: bool = False,
@@ -110,7 +112,8 @@ class Session:
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
-        self._view, self._foxglove, self._processes = view, foxglove, processes
+        self._view, self._look_back = view, look_back
+        self._foxglove, self._processes = foxglove, processes
         self._instances, self._network = Instances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
@@ -345,4 +348,4 @@ class Session:
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
         self.viewer.fields = fields
         opened.callback(self.viewer.close)
-        return (ViewSink(self.viewer),)
+        return (ViewSink(self.viewer, self._look_back),)

@@ -35,7 +35,7 @@ def points_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) 
     solid = solid or [shape for shape in shapes if shape.kind == "terrain"]
     if solid:
         placed = poses.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))
-        boxes = np.array([_box(shape) for shape in solid])
+        boxes = np.array([box_of(shape) for shape in solid])
         corners.append(poses.apply(placed[:, None], boxes).reshape(-1, 3))
     return np.concatenate(corners)
 
@@ -45,7 +45,7 @@ def boxes_of(frames: int, shapes: Sequence[Shape]) -> FloatArray:
     lows, highs = np.full((frames, 3), np.inf), np.full((frames, 3), -np.inf)
     for shape in shapes:
         if shape.kind not in ("plane", "terrain"):
-            corners = poses.apply(shape.pose, _box(shape))
+            corners = poses.apply(shape.pose, box_of(shape))
             lows[shape.row] = np.minimum(lows[shape.row], corners.min(axis=0))
             highs[shape.row] = np.maximum(highs[shape.row], corners.max(axis=0))
     boxes = np.where(_CORNERS, highs[:, None], lows[:, None])
@@ -158,7 +158,7 @@ def _half(part: Geometry) -> FloatArray:
     return np.asarray(part.size if part.shape == "ellipsoid" else np.full(3, part.size.max()), dtype=np.float64)
 
 
-def _box(shape: Shape) -> FloatArray:
+def box_of(shape: Shape) -> FloatArray:
     """Return the corners (8, 3) of a box around a shape, in its own axes."""
     if shape.mesh is not None:
         low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)

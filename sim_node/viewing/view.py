@@ -14,6 +14,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 DEFAULT_FOV = np.radians(60.0)
 # Default viewing direction: from east of south, well above the ground.
 _AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(26.0)
+FORWARD = -np.array([np.cos(_AZIMUTH) * np.cos(_ELEVATION), np.sin(_AZIMUTH) * np.cos(_ELEVATION), np.sin(_ELEVATION)])
 # Margin on each side, as a fraction of the picture.
 _MARGIN = 0.06
 # Radius for a view of one point, m.
@@ -74,9 +75,8 @@ def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV, 
 
     covered: the part of the picture's width on the right that something covers; the points are on its left.
     """
-    ca, sa, ce, se = np.cos(_AZIMUTH), np.sin(_AZIMUTH), np.cos(_ELEVATION), np.sin(_ELEVATION)
-    forward = np.array([-ca * ce, -sa * ce, -se])
-    right = np.array([-sa, ca, 0.0])
+    forward = FORWARD
+    right = np.array([-np.sin(_AZIMUTH), np.cos(_AZIMUTH), 0.0])
     up = np.cross(right, forward)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     offsets = points - middle

@@ -51,6 +51,7 @@ with public(__name__):
     from sim_node.world.scene import Heightmap as Heightmap
     from sim_node.world.scene import Light as Light
     from sim_node.world.scene import Sky as Sky
+    from sim_node.world.scene import Viewpoint as Viewpoint
     from sim_node.world.shapes import Geometry as Geometry
     from sim_node.world.shapes import Inertial as Inertial
     from sim_node.world.signals import NamedSignal as NamedSignal

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sim_node.world.mates import Attachment
     from sim_node.world.models import Model
     from sim_node.world.processes import Process
-    from sim_node.world.scene import Ground, Light, Sky
+    from sim_node.world.scene import Ground, Light, Sky, Viewpoint
     from sim_node.world.signals import NamedSignal
     from sim_node.world.systems import System
     from sim_node.world.transmissions import Transmission
@@ -257,6 +257,7 @@ class World:
         ground: The ground.
         lights: Lights in the fixed frame.
         sky: The sky.
+        camera: Where the camera of the viewer begins.
         schematic: What the viewer shows of the world.
         kinds: Parts of the kinds that plug-ins add.
 
@@ -302,6 +303,7 @@ class World:
         ground: Ground | Any
         lights: tuple[Light, ...]
         sky: Sky | Any
+        camera: Viewpoint | Any
         schematic: Schematic | Any
 
     def __init__(
@@ -341,6 +343,7 @@ class World:
         ground: Ground | None = NO_PARTS,
         lights: Iterable[Light] = NO_PARTS,
         sky: Sky | None = NO_PARTS,
+        camera: Viewpoint | None = NO_PARTS,
         schematic: Schematic | None = NO_PARTS,
         **kinds: Any,
     ) -> None:

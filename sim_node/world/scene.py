@@ -1,4 +1,4 @@
-"""What surrounds the bodies of a World: the ground, the lights and the sky; fields, checks and sections."""
+"""What surrounds the bodies of a World: the ground, lights, sky and camera; fields, checks and sections."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import numpy as np
 
 from sim_node.packages import how_to_install
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import BAD, Fault, declared, faults, given, keys_of, place_of, read, rule, settle
 from sim_node.world.fields import floats
 from sim_node.world.image_files import TEXTURES, brightness_of, image_fault
 from sim_node.world.model import World
-from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.part import PARTS, Kind, Refer, Rename, part
+from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted
-from sim_node.world.quantities import Colour, Flag, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
+from sim_node.world.quantities import Colour, Flag, FrameName, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
 from sim_node.world.readers.keys import Form, either, listing, number, word
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, listed, section, single
@@ -280,6 +282,30 @@ class Sky:
     place: Place = place_of(default=NO_PLACE)
 
 
+@declared
+class Viewpoint:
+    """Where the camera of the viewer begins.
+
+    Raises:
+        ValueError: An array has the wrong shape.
+    """
+
+    position: FloatArray = given(
+        Vector(3, MAX_DISTANCE), "Where it is: seen from the followed frame, or in the fixed frame", "m"
+    )
+    look_at: FloatArray = given(
+        Vector(3, MAX_DISTANCE), "What it looks at, likewise", "m", default_factory=lambda: np.zeros(3)
+    )
+    follow: str | None = given(FrameName(), "The frame that it follows; None for the fixed frame", default=None)
+    place: Place = place_of(default=NO_PLACE)
+
+    @rule
+    def looks(self) -> Iterator[Fault]:
+        """Yield that it looks at itself."""
+        if np.array_equal(self.position, self.look_at):
+            yield "look_at", f"{self.look_at.tolist()} is the position of the camera; it must look elsewhere"
+
+
 # The kinds of parts
 
 
@@ -333,6 +359,23 @@ class TheSky(Single[Sky]):
     """The sky, at most one in a world."""
 
 
+@part("camera", Viewpoint)
+class TheCamera(Single[Viewpoint]):
+    """The first view of the viewer, at most one in a world."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of its numbers, and that there is no such frame to follow."""
+        yield from super().problems(world)
+        for each in self.parts(world):
+            names = {
+                world.fixed_frame,
+                *(entry.name for kind in PARTS.values() for entry in entries_of_kind(kind, world)),
+            }
+            if each.follow is not None and each.follow not in names:
+                message = f"no frame {quoted(each.follow)}{did_you_mean(each.follow, names)}"
+                yield Problem(each.place.where, f"{each.place.key or self.name}.follow", message)
+
+
 # What world files say
 
 
@@ -350,3 +393,4 @@ def read_ground(value: Value, context: Context) -> None:
 
 listed("lights", "Lights of pictures.", Light, sets=True)
 single("sky", Sky)
+single("camera", Viewpoint)

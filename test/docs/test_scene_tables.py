@@ -1,4 +1,4 @@
-"""The tables of docs/contact.md and docs/appearance.md beside the keys and ranges of the readers."""
+"""The tables of docs/contact.md, docs/appearance.md and docs/viewing.md beside the keys and ranges of the readers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import pytest
 
 from sim_node.world.bodies import Physics
 from sim_node.world.declared import holder_of, keys_of
-from sim_node.world.scene import Ground, Heightmap, Light, Sky
+from sim_node.world.scene import Ground, Heightmap, Light, Sky, Viewpoint
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import FLAGS, Material, Surface
 
 DOCS = Path(__file__).parents[2] / "docs"
-CONTACT, APPEARANCE = ((DOCS / name).read_text(encoding="utf-8") for name in ("contact.md", "appearance.md"))
+CONTACT, APPEARANCE, VIEWING = (
+    (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("contact", "appearance", "viewing")
+)
 
 
 def rows(page: str, head: str) -> dict[str, str]:
@@ -42,6 +44,7 @@ GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in keys_of(Heightm
         (APPEARANCE, "Key of `material`", set(keys_of(Material))),
         (APPEARANCE, "Key of `lights`", set(keys_of(Light))),
         (APPEARANCE, "Key of `sky`", set(keys_of(Sky))),
+        (VIEWING, "Key of `camera`", set(keys_of(Viewpoint))),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
 )

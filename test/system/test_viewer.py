@@ -155,15 +155,15 @@ def assert_shadow_below(page: Any, position: np.ndarray) -> None:
 
 
 def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
-    """The time in the panel, s, once something is true of it and the words behind it."""
+    """The time at the foot, s, once something is true of it and the words behind it."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        text = page.locator("text=/^\\d+\\.\\d\\d s$/").first.locator("xpath=..").inner_text()
-        found = re.match(r"(\d+\.\d\d) s(.*)", text, re.DOTALL)
+        text = page.locator("#foot").inner_text()
+        found = re.search(r"(\d+\.\d\d) s(.*)", text, re.DOTALL)
         if found and until(float(found[1]), found[2]):
             return float(found[1])
         page.wait_for_timeout(100)
-    raise AssertionError(f"waited in vain; the panel says {text!r}")
+    raise AssertionError(f"waited in vain; the foot says {text!r}")
 
 
 def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browser: Any) -> None:

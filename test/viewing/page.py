@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -123,6 +124,27 @@ def opened(url: str) -> Iterator[Page]:
         )
         page.until(lambda page: page.has("ReplayDoneMessage"))
         yield page
+
+
+@contextmanager
+def script(url: str) -> Iterator[Connection]:
+    """The connection of the script of a page."""
+    with connect(url.replace("http", "ws") + "/layout") as connection:
+        yield connection
+
+
+def told(connection: Connection, key: str) -> Any:
+    """The next thing of a kind that a page's script is told."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        message = json.loads(connection.recv(max(end - time.monotonic(), 0.0)))
+        if key in message:
+            return message[key]
+
+
+def press(connection: Connection, word: str, to: float = 0.0) -> None:
+    """What a page's script sends when somebody uses its foot."""
+    connection.send(json.dumps({"do": word, "to": to}))
 
 
 def decoded(data: bytes | str) -> list[dict[str, Any]]:

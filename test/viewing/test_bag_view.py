@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
 import time
 from collections.abc import Iterator
@@ -13,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from page import Page, opened
-from viser._messages import GuiUpdateMessage
+from page import Page, opened, press, script, told
 from waiting import until
 
 from sim_node.recording.bag import BagError
@@ -24,7 +22,6 @@ from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.bag_view import BagView
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser import panel
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.messages.clouds import points_of
 from sim_node.viewing.messages.images import pixels_of
@@ -76,8 +73,13 @@ def view(bag: Path) -> Iterator[tuple[BagView, str]]:
     shown.close()
 
 
-def move_slider(page: Page, seconds: float) -> None:
-    page.send({"type": "GuiUpdateMessage", "uuid": page.element("Time")["uuid"], "updates": {"value": seconds}})
+def move_slider(url: str, seconds: float) -> None:
+    """As a user does."""
+    with script(url) as foot:
+        state = told(foot, "state")
+        press(foot, "seek", state["start"] + seconds)
+        while told(foot, "state")["time"] == state["time"]:
+            pass
 
 
 def ball(page: Page) -> np.ndarray:
@@ -98,7 +100,7 @@ def test_the_slider_shows_the_recorded_instant_with_the_recorded_shapes(view: tu
     _, url = view
     with opened(url) as page:
         for seconds in (1.5, 3.0, 0.5):  # back, too
-            move_slider(page, seconds)
+            move_slider(url, seconds)
             # Transforms were recorded 60 times a second.
             until_near(page, [seconds, 0.0, 3.0], within=1 / 60 + 1e-3)
 
@@ -106,7 +108,7 @@ def test_the_slider_shows_the_recorded_instant_with_the_recorded_shapes(view: tu
 def test_a_recorded_range_is_drawn_from_its_sensor_to_the_ground(view: tuple[BagView, str]) -> None:
     _, url = view
     with opened(url) as page:
-        move_slider(page, 2.0)
+        move_slider(url, 2.0)
 
         def line() -> np.ndarray:
             """As it is drawn now: at first it is still that of the beginning."""
@@ -201,34 +203,15 @@ def test_it_begins_at_its_start_when_paused(view: tuple[BagView, str]) -> None:
     assert shown._player.position_ns == 0
 
 
-def test_a_move_of_the_slider_is_not_overwritten_before_it_is_handled(
-    view: tuple[BagView, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """viser sets the value first, and calls back later; for a page that is gone, it does not call back at all."""
-    viewer = view[0]._viewer
-    assert isinstance(viewer, Viewer)
-    assert viewer._controls is not None
-    slider = viewer._controls._slider
-    moved = GuiUpdateMessage(slider._impl.uuid, {"value": 1.5})
-    asyncio.run(viewer.server.gui._handle_gui_updates(99, moved))
-    for _ in range(3):
-        viewer._slow_due = 0.0
-        viewer.idle()
-        assert slider.value == 1.5
-    monkeypatch.setattr(panel, "PENDING_S", 0.0)
-    until(lambda: slider.value == 0.0)
-
-
 def test_buttons_do_what_they_say_in_the_order_in_which_they_are_pressed(
     view: tuple[BagView, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown, url = view
-    words, done = ["Play", "Pause", "Step", "Reset", "Pause", "Play"] * 5, list[str]()
+    words, done = ["play", "pause", "step", "reset", "pause", "play"] * 5, list[str]()
     for word in set(words):
-        monkeypatch.setattr(shown, word.lower(), partial(done.append, word))
-    with opened(url) as page:
-        uuid = page.element("Run")["uuid"]
+        monkeypatch.setattr(shown, word, partial(done.append, word))
+    with script(url) as foot:
         for word in words:
-            page.send({"type": "GuiUpdateMessage", "uuid": uuid, "updates": {"value": word}})
+            press(foot, word)
         until(lambda: len(done) == len(words))
     assert done == words

@@ -5,19 +5,21 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import claims
 import numpy as np
 import pytest
-from page import Page, opened
+from page import Page, opened, press, script, told
 from waiting import PATIENCE, until
 
 from sim_node.session import Session
 from sim_node.simulation import Loop, Simulation
+from sim_node.viewing.browser.rewind import Rewind
 from sim_node.viewing.browser.server import Server
+from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
 from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortInUse, free_port
 from sim_node.world import World, load, loads
@@ -87,9 +89,14 @@ def steps_to(loop: Loop, page: Page, steps: int) -> None:
     """Steps a paused run, and waits until the page has heard of it."""
     before = len(page.messages)
     loop.step(steps)
-    # What is written in the panel comes after what moves in the scene.
-    reported = f"**{loop.simulation.time_ns / 1e9:.2f} s**"
-    page.until(lambda page: any(reported in str(message.get("updates")) for message in page.messages[before:]))
+    # The axes of the cart, at 0.5 m/s along y, come after the shapes of the same instant.
+    there = [0.0, 0.5 * loop.simulation.time_ns / 1e9, 0.0]
+    page.until(
+        lambda page: any(
+            message.get("name") == "/world/axes/1" and np.allclose(message.get("position", np.nan), there, atol=1e-6)
+            for message in page.messages[before:]
+        )
+    )
 
 
 def test_a_shape_is_where_the_product_of_the_matrices_says(run: tuple[Loop, str]) -> None:
@@ -174,35 +181,80 @@ def test_shadows_and_the_dark_are_switched_in_the_panel(run: tuple[Loop, str]) -
 
 def test_buttons_play_pause_step_and_reset_the_run(run: tuple[Loop, str]) -> None:
     loop, url = run
-    with opened(url) as page:
-
-        def press(button: str) -> None:
-            page.send({"type": "GuiUpdateMessage", "uuid": page.element("Run")["uuid"], "updates": {"value": button}})
-
-        def until(true: object) -> None:
-            end = time.monotonic() + PATIENCE
-            while not true():  # type: ignore[operator]
-                assert time.monotonic() < end
-                page.take_in(0.02)
-
-        press("Play")
-        until(lambda: not loop.paused and loop.simulation.steps > 20)
-        press("Pause")
-        until(lambda: loop.paused)
+    with script(url) as foot:
+        press(foot, "play")
+        until(lambda: not loop.paused and loop.simulation.steps > 20, "it runs")
+        press(foot, "pause")
+        until(lambda: loop.paused, "it is paused")
         at = loop.simulation.steps
-        press("Step")
+        press(foot, "step")
         # A sixtieth of a second in whole steps of 10 ms.
-        until(lambda: loop.simulation.steps == at + 2)
-        press("Reset")
-        until(lambda: loop.simulation.steps == 0)
+        until(lambda: loop.simulation.steps == at + 2, "a step")
+        press(foot, "reset")
+        until(lambda: loop.simulation.steps == 0, "the reset")
         assert loop.paused
 
 
 def test_a_speed_is_kept(run: tuple[Loop, str]) -> None:
     loop, url = run
-    with opened(url) as page:
-        page.send({"type": "GuiUpdateMessage", "uuid": page.element("Speed")["uuid"], "updates": {"value": "5"}})
+    with script(url) as foot:
+        press(foot, "speed", 5.0)
         until(lambda: loop.real_time_factor == 5.0, "the speed")
+
+
+def test_the_page_looks_back_at_a_run_that_goes_on(run: tuple[Loop, str]) -> None:
+    """The crane goes along x at 1 m/s: where the box is shows which time the page has."""
+    loop, url = run
+    with script(url) as foot, opened(url) as page:
+        press(foot, "play")
+        until(lambda: loop.simulation.steps > 60, "it runs")
+        press(foot, "seek", 0.3)
+        seen = told(foot, "state")
+        while seen["live"]:
+            seen = told(foot, "state")
+        # The last instant in the memory before this one; thirty are kept in a second.
+        assert not seen["playing"]
+        assert 0.2 < seen["time"] <= 0.3
+        at = loop.simulation.steps
+        page.until(lambda page: page.placed("/world/axes/2")[0] == pytest.approx(seen["time"], abs=1e-3))
+        until(lambda: loop.simulation.steps > at + 20, "it goes on")
+        press(foot, "back")
+        while (earlier := told(foot, "state"))["time"] == seen["time"]:
+            assert not earlier["live"]
+        assert seen["time"] - 0.2 < earlier["time"] < seen["time"]
+        press(foot, "live")
+        while not (now := told(foot, "state"))["live"]:
+            assert now["time"] < 0.3
+        while now["time"] < 0.01 * at:
+            now = told(foot, "state")
+        press(foot, "pause")
+        until(lambda: loop.paused, "it is paused")
+
+
+def test_the_memory_of_a_run_forgets_the_oldest() -> None:
+    shown = list[Instant]()
+    still = SimpleNamespace(playing=True, why="", speed=1.0, speed_set=1.0)
+    rewind = Rewind(still, shown.append, lambda: None, size=5 * 2 * 7 * 8)  # type: ignore[arg-type]
+    for number in range(8):
+        rewind._due = 0.0  # of the wall clock, which has nothing to do with it
+        rewind.show(Instant(number, np.full((2, 7), float(number)), {"imu": (np.array([number]), np.zeros((0, 7)))}))
+    assert rewind.span is not None
+    assert rewind.span[1] == 7
+    assert rewind.span[0] >= 3
+    rewind.seek(5)
+    assert (rewind.live, rewind.playing, shown[-1].time_ns) == (False, False, 5)
+    assert shown[-1].poses[0, 0] == 5.0
+    assert shown[-1].measurements["imu"][0] == [5]
+    rewind.seek(0)
+    assert shown[-1].time_ns == rewind.span[0]
+    before = len(shown)
+    rewind.show(Instant(8, np.full((2, 7), 8.0), {}))
+    assert len(shown) == before  # the page looks back
+    rewind.to_live()
+    assert (rewind.live, shown[-1].time_ns) == (True, 8)
+    rewind.seek(6)
+    rewind.show(Instant(0, np.zeros((2, 7)), {}))  # a reset
+    assert (rewind.live, shown[-1].time_ns, rewind.span) == (True, 0, None)
 
 
 def test_a_page_that_comes_late_sees_the_present(run: tuple[Loop, str]) -> None:
@@ -310,7 +362,7 @@ def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
 
 
 def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
-    from sim_node.viewing.browser.stream import Instant, Stream
+    from sim_node.viewing.browser.stream import Stream
 
     busy, go_on = threading.Event(), threading.Event()
     shown: list[tuple[int, float, set[str]]] = []

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 import yaml
-from page import Page, opened
+from page import Page, opened, told
 from PIL import Image
 from robot_topics import a, header, jpeg, transforms, written
 from waiting import PATIENCE, until
@@ -165,7 +165,7 @@ def test_a_frame_that_is_switched_off_takes_what_is_below_it_along(session: Sess
 def test_the_address_has_the_layout_and_sets_it(session: Session) -> None:
     """A page's script reads the layout, and sets what its address says; what nobody could choose is ignored."""
     with connect(url(session).replace("http", "ws") + "/layout") as script, opened(url(session)) as page:
-        names = json.loads(script.recv(10.0))["names"]
+        names = told(script, "names")
         assert {"follow", "names", "dark", "trails", "plots", "hide", "frame", "topic"} <= set(names)
         asked = {"follow": "cart", "dark": "1", "size": "99", "hide": "box", "frame": "post", "names": "nonsense"}
         script.send(json.dumps({"set": {**asked, "plots": "position (m) of cart|nonsense of cart", "unknown": "1"}}))
@@ -173,7 +173,7 @@ def test_the_address_has_the_layout_and_sets_it(session: Session) -> None:
         page.until(lambda page: any("`post` in `map`" in str(m) for m in page.all("GuiUpdateMessage")))
         now: dict[str, str] = {}
         while "frame" not in now:
-            now = json.loads(script.recv(10.0)).get("now", {})
+            now = told(script, "now")
         expected = {"follow": "cart", "dark": "1", "size": "5", "hide": "box", "frame": "post"}
         assert now == {**expected, "plots": "position (m) of cart"}
 
@@ -193,8 +193,7 @@ def test_what_an_address_says_before_the_world_is_drawn_is_set_once_it_is(tmp_pa
             sink.steer(loop)
             loop.start()
             page.until(lambda page: page.has("ThemeConfigurationMessage", dark_mode=True))
-            first = json.loads(script.recv(10.0))
-            assert first["now"] == {"dark": "1", "follow": "cart"}
+            assert told(script, "now") == {"dark": "1", "follow": "cart"}
         with urlopen(viewer.url) as answer:
             assert b"<title>yard &lt;&amp;&gt;</title>" in answer.read()
     finally:
@@ -207,7 +206,7 @@ def test_a_copied_link_has_the_camera_of_its_page(session: Session) -> None:
     with connect(url(session).replace("http", "ws") + "/layout") as script, opened(url(session)) as page:
         script.recv(10.0)
         choose(page, "Copy link", True)
-        camera = json.loads(script.recv(10.0))["camera"]
+        camera = told(script, "camera")
     # As `opened` sent it.
     assert camera["initialCameraPosition"] == "0,0,0"
     assert camera["initialCameraLookAt"] == "0,0,1"

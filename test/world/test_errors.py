@@ -14,7 +14,7 @@ SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
     "actuators, transmissions, joint_commands, signals, forces, vehicles, bases, systems, loop_closures, "
     "contact_exclusions, contact_materials, "
-    "body_commands, vehicle_commands, processes, ground, lights, sky, schematic, actors, resources)"
+    "body_commands, vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources)"
 )
 MOTION = "(known: frame, parent, keyframes, interpolation, before, after, scale, convention)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"

@@ -63,6 +63,7 @@ class Batches:
         still: Which frames (N,) do not move.
         in_root: Poses (N, 7) of all frames in the fixed frame, m.
         apart: Whether moving frames may have batches of their own.
+        alone: Of the shapes, those that have.
     """
 
     def __init__(
@@ -74,16 +75,20 @@ class Batches:
         in_root: FloatArray,
         *,
         apart: bool = True,
+        alone: Sequence[Shape] = (),
     ) -> None:
         self._scene, self._node, self._may_be_apart = scene, node, apart
         self._batches: dict[Any, _Batch] = {}
         # The shapes of each batch by its number, and what is told which of them was clicked.
         self._members: dict[int, list[Shape]] = {}
         self._pick: Callable[[Shape], None] | None = None
-        self.change(shapes, still, in_root)
+        self.change(shapes, still, in_root, alone)
 
-    def change(self, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
-        """Replace the shapes, given all frames' poses (N, 7) in the fixed frame."""
+    def change(
+        self, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray, alone: Sequence[Shape] = ()
+    ) -> None:
+        """Replace the shapes, given all frames' poses (N, 7) in the fixed frame; alone: each has a batch of its own."""
+        self._alone = {id(shape): number for number, shape in enumerate(alone)}
         groups = self._grouped([shape for shape in shapes if shape.kind != "plane"], still)
         for form in [form for form in self._batches if form not in groups]:
             self._batches.pop(form).handle.remove()
@@ -115,7 +120,8 @@ class Batches:
         for shape in shapes:
             stands = bool(still[shape.row])
             row = shape.row if apart and not stands else None
-            groups.setdefault((stands, row, shape.colour[3] < 1.0, *_form(shape, digests)), []).append(shape)
+            alone = self._alone.get(id(shape))
+            groups.setdefault((stands, row, alone, shape.colour[3] < 1.0, *_form(shape, digests)), []).append(shape)
         return groups
 
     def _sent(
@@ -155,6 +161,11 @@ class Batches:
             scales = np.array([shape.scale for shape in members], dtype=np.float32)
             scales[hidden[[shape.row for shape in members]]] = _HIDDEN
             batch.handle.batched_scales = scales
+
+    def nodes(self) -> list[tuple[str, Shape]]:
+        """Return the node of each shape that has a batch of its own."""
+        members = ((number, shapes[0]) for number, shapes in self._members.items() if len(shapes) == 1)
+        return [(f"{self._node}/{number}", shape) for number, shape in members if id(shape) in self._alone]
 
     def handles(self) -> list[Any]:
         """Return viser's handle of each batch."""

@@ -20,12 +20,13 @@ from websockets.http11 import Request, Response
 
 from sim_node.simulation import Refused
 from sim_node.viewing.browser.drive import Steering
-from sim_node.viewing.browser.panels_page import MAX_MESSAGE, PanelsPage, Respond, response, uncompressed
+from sim_node.viewing.browser.panels_page import PanelsPage, Respond, response, uncompressed
 
 SCRIPT = Path(__file__).with_name("gamepad.js")
 SCRIPT_PATH, SOCKET = "/gamepad.js", "/gamepad"
 # A vehicle whose page says nothing for so long brakes, s: the page is hidden, hangs, or is cut off.
 DEAD_MAN_S = 0.5
+MAX_MESSAGE = 1000
 _TITLE = b"</title>"
 _TAG = b'<script src="%s" defer></script>' % SCRIPT_PATH.encode()
 _AXES = ("ahead", "left", "up", "turn")

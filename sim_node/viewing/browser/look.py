@@ -21,10 +21,17 @@ class Look:
     def __init__(self, server: Any, scene: Scene, lock: RLock) -> None:
         self._server, self._scene, self._lock = server, scene, lock
         gui = server.gui
-        self._follow = gui.add_dropdown("Follow", self._followable(), hint="keeps a frame in the middle")
+        first = scene.followed_first
+        self._follow = gui.add_dropdown(
+            "Follow",
+            self._followable(),
+            initial_value=NOTHING if first is None else scene.frames.names[first],
+            hint="keeps a frame in the middle",
+        )
+        scene.follow(first)
         self._turning = gui.add_checkbox("Turn with it", False)
         self._names = gui.add_dropdown("Names", MODES, initial_value=scene.names.first)
-        self._axes = gui.add_checkbox("Axes", True)
+        self._axes = gui.add_dropdown("Axes", MODES, initial_value="main", hint="main: where nothing else is seen")
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
         self._trails = gui.add_text("Trails", self._main_trails(), hint="names or patterns such as */base_link")
         self._plans = gui.add_checkbox("Plans", True, hint="ways of keyframes and missions")
@@ -59,6 +66,16 @@ class Look:
         }
         return {name: element(handle) for name, handle in options.items()}
 
+    @property
+    def followed(self) -> str:
+        """The frame that the cameras follow, or an empty string."""
+        return "" if self._follow.value == NOTHING else str(self._follow.value)
+
+    def toggle_follow(self) -> None:
+        """Follow nothing, or the frame that is followed at first; else the most important one."""
+        options = self._follow.options
+        self._follow.value = options[1] if not self.followed and len(options) > 1 else NOTHING
+
     def _link(self, event: Any) -> None:
         """Give the script of the page its camera, in the terms of viser's addresses."""
         camera = event.client.camera
@@ -86,7 +103,8 @@ class Look:
         """Return the names of moving frames, the main ones first, after NOTHING."""
         frames = self._scene.frames
         moving: list[int] = np.flatnonzero(~frames.still).tolist()
-        rows = dict.fromkeys([row for row in self._scene.main if not frames.still[row]] + moving)
+        first = [] if self._scene.followed_first is None else [self._scene.followed_first]
+        rows = dict.fromkeys(first + [row for row in self._scene.main if not frames.still[row]] + moving)
         return (NOTHING, *(frames.names[row] for row in rows))
 
     def _main_trails(self) -> str:
@@ -99,9 +117,10 @@ class Look:
         row = None if name == NOTHING else scene.frames.index(name)
         with self._lock:
             scene.follow(row, turning=self._turning.value)
-        if event.target is self._follow:
-            for client in self._server.get_clients().values():
-                _look_at_middle(client, scene, followed=row is not None)
+            if event.target is self._follow:
+                self._server.panels_page.layout.open_at(
+                    {**scene.opening().message(), "walls": scene.walls()}, anew=True
+                )
 
     def _change_names(self, event: Any) -> None:
         with self._lock:
@@ -109,7 +128,7 @@ class Look:
 
     def _change_axes(self, event: Any) -> None:
         with self._lock:
-            self._scene.axes.set_visible(self._axes.value)
+            self._scene.axes.choose(self._axes.value)
             self._scene.axes.resize(self._size.value)
 
     def _change_plans(self, event: Any) -> None:
@@ -131,14 +150,3 @@ class Look:
         rows = [row for row, name in enumerate(names) if any(fnmatchcase(name, pattern) for pattern in patterns)]
         with self._lock:
             self._scene.trails.choose(rows, names, self._scene.in_root)
-
-
-def _look_at_middle(client: Any, scene: Scene, *, followed: bool) -> None:
-    """Point a page's camera at the followed frame, from nearby, or back at the whole scene."""
-    eye, at = scene.camera
-    if followed:
-        away = (eye - at) / float(np.linalg.norm(eye - at))
-        at = np.zeros(3)
-        eye = away * max(0.5 * scene.extent.radius, min(2.0 * scene.extent.radius, 2.5))
-    with client.atomic():
-        client.camera.position, client.camera.look_at = eye, at

@@ -21,10 +21,21 @@ _THICKNESS = 0.03
 
 
 class AxesOverlay:
-    """Red, green and blue arrows at every frame, of lengths (N,), m."""
+    """Red, green and blue arrows at no frames, those that nothing else shows, or all.
 
-    def __init__(self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, in_root: FloatArray) -> None:
-        self._lengths = lengths
+    Args:
+        scene: viser's scene.
+        node: The node of the axes.
+        frames: The frames.
+        lengths: Lengths (N,), m.
+        bare: Which frames (N,) nothing else shows.
+        in_root: (N, 7) initial poses in the fixed frame, m.
+    """
+
+    def __init__(
+        self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, bare: BoolArray, in_root: FloatArray
+    ) -> None:
+        self._lengths, self._bare, self._mode = lengths, bare, "main"
         self._factor, self._hidden = 1.0, np.zeros(len(frames), dtype=bool)
         self._sets: list[tuple[Any, BoolArray]] = []
         self._moving = ~frames.still
@@ -71,10 +82,18 @@ class AxesOverlay:
             handle.batched_positions = placed[:, :3]
             handle.batched_wxyzs = placed[:, WXYZ]
 
+    def choose(self, mode: str) -> None:
+        """Select one of MODES."""
+        self._mode = mode
+        for handle, _ in self._sets:
+            handle.visible = mode != "none"
+        self.resize(self._factor)
+
     def resize(self, factor: float) -> None:
         """Scale all of them."""
         self._factor = factor
-        lengths = np.where(self._hidden, 1e-6, factor) * self._lengths
+        hidden = self._hidden | (~self._bare & (self._mode == "main"))
+        lengths = np.where(hidden, 1e-6, factor) * self._lengths
         for handle, rows in self._sets:
             handle.batched_scales = lengths[rows].astype(np.float32)
 
@@ -88,10 +107,14 @@ class AxesOverlay:
         for handle, _ in self._sets:
             handle.remove()
 
-    def set_visible(self, visible: bool) -> None:
-        """Show or hide them."""
-        for handle, _ in self._sets:
-            handle.visible = visible
+
+def bare_rows(frames: FrameTable, shapes: Sequence[Shape]) -> BoolArray:
+    """Return which frames (N,) nothing shows but axes: neither they nor what carries them, nor others, have shapes."""
+    shown = np.zeros(len(frames), dtype=bool)
+    shown[[shape.row for shape in shapes if shape.row and shape.kind not in ("plane", "terrain")]] = True
+    for row, parent in enumerate(frames.parents.tolist()):
+        shown[row] |= parent > 0 and shown[parent]
+    return ~shown
 
 
 def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], radius: float) -> FloatArray:

@@ -20,6 +20,8 @@
         for (const [name, value] of Object.entries(now)) query.set(name, value);
       });
     }
+    window.simFoot.take(message);
+    if (message.opening) window.simCamera.take(message.opening);
     if (message.camera && Date.now() - copyAsked < 5000) {
       copyAsked = 0;
       address((query) => {
@@ -32,6 +34,7 @@
 
   function connect() {
     socket = new WebSocket(`ws://${location.host}/layout`);
+    window.simFoot.connected(socket);
     // Of a page that was open before, the address has the settings that a new server lacks.
     socket.onopen = () => {
       const wanted = Object.fromEntries(new URLSearchParams(location.search));
@@ -83,6 +86,9 @@
         break;
       }
     }
+    // It says again what the foot of the page says.
+    for (const notice of document.querySelectorAll(".mantine-Notification-root"))
+      if (notice.textContent.startsWith("Software WebGL")) notice.style.display = "none";
     for (const image of document.querySelectorAll("img:not([alt])")) image.alt = "image of the camera";
     for (const button of document.querySelectorAll("button")) {
       if (named(button) || button.textContent.trim() || button.title) continue;
@@ -91,12 +97,22 @@
     }
   }
 
+  // On a phone, the panel would hide what it is about.
+  let folded = innerWidth >= 700;
+  function foldPanel() {
+    const handle = document.querySelector('.mantine-Paper-root[style*="position: fixed"] [style*="cursor: pointer"]');
+    if (folded || !handle || !tabs().length) return;
+    folded = true;
+    handle.click();
+  }
+
   let due = false;
   new MutationObserver(() => {
     if (due) return;
     due = true;
     setTimeout(() => {
       due = false;
+      foldPanel();
       followTabs();
       nameElements();
     }, 200);

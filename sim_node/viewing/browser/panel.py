@@ -1,9 +1,7 @@
-"""The panel of the page: readouts, controls, and lookups between frames."""
+"""The panel of the page: readouts, and lookups between frames."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +12,8 @@ from sim_node.simulation.sensors import SensorType, groups_of
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.scene import Scene
 from sim_node.viewing.browser.stream import Latest
-from sim_node.viewing.browser.transport import SPEEDS, Transport
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import World
 
@@ -82,74 +78,6 @@ def _labels(sensor: SensorType) -> tuple[str, ...]:
         return names
     each = -(-count // max(1, len(names)))
     return tuple(f"{names[row // each] if names else 'number'} {row % each}" for row in range(count))
-
-
-# How long a move of the slider may wait to be handled, s.
-PENDING_S = 5.0
-# The action of each button.
-_BUTTONS = {"Play": "play", "Pause": "pause", "Step": "step", "Reset": "reset"}
-
-
-class TransportControls:
-    """Buttons of a panel; errors of the transport are shown to whoever pressed one."""
-
-    def __init__(self, gui: Any, transport: Transport | None) -> None:
-        self._transport = transport
-        self._time = gui.add_markdown("")
-        self._shown_text = ""
-        self._start = 0.0
-        if transport is None:
-            return
-        if transport.span is not None:
-            self._start, end = (each / 1e9 for each in transport.span)
-            length = max(end - self._start, 1e-3)
-            self._slider = gui.add_slider("Time", 0.0, length, min(0.01, length), 0.0)
-            self._slider.on_update(self._sought)
-            self._placed = 0.0
-        self._buttons = gui.add_button_group("Run", tuple(_BUTTONS))
-        self._buttons.on_click(self._pressed)
-        speeds = dict(SPEEDS)
-        now = next((name for name, speed in speeds.items() if speed == transport.speed_set), None)
-        if now is None:
-            now = f"{transport.speed_set:g}"
-            speeds[now] = transport.speed_set
-        self._speed = gui.add_dropdown("Speed", tuple(speeds), initial_value=now)
-        self._speed.on_update(
-            lambda event: (
-                answer(event, lambda: transport.set_speed(speeds[self._speed.value]))
-                if event.client_id is not None
-                else None
-            )
-        )
-
-    def show(self, time_ns: int) -> None:
-        """Show the time, from the start of the span, and the speed."""
-        transport, seconds = self._transport, time_ns / 1e9 - self._start
-        text = f"**{seconds:.2f} s**"
-        if transport is not None:
-            text += f"  ·  {transport.speed:.2f} × real time" if transport.playing else "  ·  paused"
-            if transport.span is not None:
-                self._place(min(max(seconds, 0.0), self._slider.max))
-        if text != self._shown_text:
-            self._shown_text = self._time.content = text
-
-    def _place(self, seconds: float) -> None:
-        """Move the slider, unless a user has moved it and `_sought` is still to come, which reads its value."""
-        slider = self._slider
-        if slider.value == self._placed or time.time() - slider.update_timestamp > PENDING_S:
-            self._placed = seconds
-            slider.value = seconds
-
-    def _sought(self, event: Any) -> None:
-        """Handle moves by a user only: the slider also moves with time."""
-        transport = self._transport
-        if event.client_id is not None and transport is not None:
-            self._placed = wanted = self._slider.value
-            answer(event, lambda: transport.seek(round((self._start + wanted) * 1e9)))
-
-    async def _pressed(self, event: Any) -> None:
-        """Do what a button says. A page's next message waits for it, so that what is pressed is done in that order."""
-        await asyncio.to_thread(answer, event, getattr(self._transport, _BUTTONS[self._buttons.value]))
 
 
 # Maximum number of lines of the hierarchy.

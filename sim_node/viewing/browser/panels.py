@@ -17,7 +17,6 @@ from sim_node.viewing.browser.batches import WXYZ, Batches
 from sim_node.viewing.browser.panels_page import PanelsPage, viewport_of
 from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.surroundings import SKY
-from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.cameras import ViewportCamera, pose_of
 from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
 from sim_node.viewing.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
@@ -33,7 +32,6 @@ _OBJECTS, _GROUND = "/world/objects", "/world/ground"
 _OVERLAYS = ("/world/axes", "/world/names", "/world/trails")
 # For how many updates a new page is told again what it does not draw: until then its scene may not be there.
 _TELLS = 40
-_BUTTONS = ("play", "pause", "step", "reset")
 
 
 class _Curves:
@@ -94,7 +92,6 @@ class Panels:
         self, server: Any, page: PanelsPage, schematic: Schematic, title: str, fields: Fields | None = None
     ) -> None:
         self._server, self._page, self.schematic, self._title = server, page, schematic, title
-        self.transport: Transport | None = None
         self._fields = fields
         self._lock = threading.Lock()
         self._version = 0
@@ -176,13 +173,10 @@ class Panels:
 
     def layout(self) -> dict[str, Any]:
         """Return the panels, for JSON."""
-        span = None if self.transport is None else self.transport.span
         viewports, graphs = iter(range(len(self._viewports))), iter(range(len(self._curves)))
         return {
             "title": self._title,
             "panels": [self._described(panel, viewports, graphs) for panel in self.schematic.panels],
-            "buttons": [] if self.transport is None else list(_BUTTONS),
-            "span": None if span is None else [each / 1e9 for each in span],
         }
 
     def version(self) -> int:
@@ -190,7 +184,7 @@ class Panels:
         return self._version
 
     def since(self, cursors: dict[int, int]) -> dict[str, Any]:
-        """Return the time and the samples after cursors, which are advanced."""
+        """Return the samples after cursors, which are advanced."""
         graphs = []
         with self._lock:
             for number, curves in enumerate(self._curves):
@@ -201,29 +195,7 @@ class Panels:
                 cursors[key], cursors[key + 1] = curves.count, curves.epoch
                 if new or reset:
                     graphs.append([number, [time for time, _ in new], [values for _, values in new], reset])
-            time_s = self._time_s
-        return {"time": time_s, "text": self._text(time_s), "graphs": graphs, "samples": SAMPLES}
-
-    def do(self, word: str, to: float) -> None:
-        """Carry out what a button says; what a run refuses is not done."""
-        transport = self.transport
-        if transport is None or not math.isfinite(to):
-            return
-        try:
-            if word in _BUTTONS:
-                getattr(transport, word)()
-            elif word == "seek" and transport.span is not None:
-                low, high = transport.span
-                transport.seek(min(max(round(to * 1e9), low), high))
-        except Exception as refusal:  # a run that has ended
-            self._title = f"{self._title.partition(':')[0]}: {refusal}"
-
-    def _text(self, time_s: float) -> str:
-        transport = self.transport
-        if transport is None:
-            return f"{time_s:.2f} s"
-        start = 0.0 if transport.span is None else transport.span[0] / 1e9
-        return f"{time_s - start:.2f} s" + ("" if transport.playing else ", paused")
+        return {"graphs": graphs, "samples": SAMPLES}
 
     def _described(self, panel: Panel, viewports: Iterator[int], graphs: Iterator[int]) -> dict[str, Any]:
         """Return a panel, for JSON. Viewports and graphs are numbered in the order of `Schematic.each`."""

@@ -21,17 +21,24 @@ from websockets.http11 import Request, Response
 from sim_node.viewing.browser.layout_socket import SOCKET as LAYOUT
 from sim_node.viewing.browser.layout_socket import LayoutSocket
 
-PAGE, SCRIPT = Path(__file__).with_name("panels.html"), Path(__file__).with_name("page.js")
+PAGE = Path(__file__).with_name("panels.html")
 SOCKET = "/panels"
 VIEWPORT = re.compile(r"/viewport/(\d{1,4})/?")
 # Updates per second, and the time between two of them, s.
 RATE = 30.0
-MAX_MESSAGE = 1000
 _TITLE = re.compile(rb"<title>[^<]*</title>")
+_ICON = re.compile(rb'(<link\s+rel="icon"\s+href=")[^"]*')
+# The axes of a frame.
+_OUR_ICON = (
+    b"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32' fill='none' stroke-width='5' "
+    b"stroke-linecap='round'%3E%3Cpath stroke='%232b6cd4' d='M15 18V4'/%3E%3Cpath stroke='%23d6352f' d='M15 18L5 28'"
+    b"/%3E%3Cpath stroke='%232f9e44' d='M15 18l14 4'/%3E%3C/svg%3E"
+)
 # Of viser's page: its panel and the button of it. Each viewport is a page of its own inside of ours.
 _HIDDEN = b"<style>.mantine-Paper-root, .mantine-Notifications-root { display: none !important; }</style></head>"
 # Colours of viser's page with a contrast of at least 4.5 (WCAG 2, 1.4.3).
 _CONTRAST = b"""<style>
+button:has(.tabler-icon-adjustments) { display: none !important; }
 :root[data-mantine-color-scheme="light"] {
   --mantine-color-dimmed: #5c6470 !important; --mantine-color-blue-outline: #1864ab !important;
   --mantine-color-blue-filled: #1864ab !important; --mantine-color-blue-text: #1864ab !important;
@@ -51,10 +58,7 @@ class Content(Protocol):
         """Return a number that changes with the layout."""
 
     def since(self, cursors: dict[int, int]) -> dict[str, Any]:
-        """Return the time and the samples after cursors, which are advanced, for JSON."""
-
-    def do(self, word: str, to: float) -> None:
-        """Carry out what a button says."""
+        """Return the samples after cursors, which are advanced, for JSON."""
 
 
 Respond = Callable[[ServerConnection, Request], Any]
@@ -89,6 +93,7 @@ class PanelsPage:
             if isinstance(found, Response) and found.status_code == HTTPStatus.OK:
                 added = _HIDDEN if is_viewport else _script()
                 body = _TITLE.sub(lambda _: self._title, bytes(found.body), count=1)
+                body = _ICON.sub(lambda link: link[1] + _OUR_ICON, body, count=1)
                 return response(body.replace(b"</head>", added, 1), "text/html; charset=utf-8")
             return found
         return other(connection, request)
@@ -103,7 +108,6 @@ class PanelsPage:
         return self._serve(connection, self.content)
 
     async def _serve(self, connection: ServerConnection, content: Content) -> None:
-        listening = asyncio.create_task(_listen(connection, content))
         now = asyncio.get_running_loop().time
         due = now()
         try:
@@ -119,23 +123,6 @@ class PanelsPage:
                 await asyncio.sleep(due - now())
         except ConnectionClosed:
             return
-        finally:
-            listening.cancel()
-
-
-async def _listen(connection: ServerConnection, content: Content) -> None:
-    """Carry out what the page asks; ignore what is no request of it."""
-    async for data in connection:
-        if len(data) > MAX_MESSAGE:
-            continue
-        try:
-            message = json.loads(data)
-            word, to = message["do"], float(message.get("to", 0.0))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            continue
-        if isinstance(word, str):
-            # A loop may take a while to answer; this thread serves all pages.
-            await asyncio.to_thread(content.do, word, to)
 
 
 def viewport_of(connection: ServerConnection | None) -> int | None:
@@ -147,12 +134,16 @@ def viewport_of(connection: ServerConnection | None) -> int | None:
 
 @cache
 def _page() -> bytes:
-    return PAGE.read_bytes()
+    return PAGE.read_bytes().replace(b"<script>", _scripts("foot.js") + b"<script>", 1)
 
 
 @cache
 def _script() -> bytes:
-    return _CONTRAST + b"<script>" + SCRIPT.read_bytes() + b"</script></head>"
+    return _CONTRAST + _scripts("camera.js", "foot.js", "page.js") + b"</head>"
+
+
+def _scripts(*names: str) -> bytes:
+    return b"".join(b"<script>%b</script>" % Path(__file__).with_name(name).read_bytes() for name in names)
 
 
 def uncompressed(request: Request) -> Request:

@@ -12,21 +12,25 @@ import numpy.typing as npt
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.browser.batches import Batches, place
+from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
-from sim_node.viewing.browser.overlays import AxesOverlay, Names, Trails, lengths, main_rows, planned
+from sim_node.viewing.browser.overlays import AxesOverlay, Names, Trails, bare_rows, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View
-from sim_node.viewing.browser.start import start_view
+from sim_node.viewing.browser.start import Opening, opening, start_view, subject_of
 from sim_node.viewing.browser.surroundings import Surroundings
-from sim_node.viewing.extent import Extent, around, boxes_of, points_of
+from sim_node.viewing.extent import Extent, around, box_of, boxes_of, points_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
-from sim_node.world.scene import Sky
+from sim_node.world.scene import Sky, Viewpoint
 
 # The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
+# Shapes that are not walls, and how many walls there are at most: each is an object of its own for the page.
+# Axes of a robot's frames, in halves of its diagonal.
+_AXES = 0.4
+FLAT, MAX_WALLS = ("plane", "terrain"), 40
 NO_PLACES: FloatArray = np.zeros((0, 3))
 
 
@@ -60,6 +64,7 @@ class Scene:
         sources: Names of the topics to show.
         sky: The sky that the world gives.
         plans: Ways (K, 3) along which frames will move, m.
+        viewpoint: Where the world has the camera begin.
     """
 
     def __init__(
@@ -73,6 +78,7 @@ class Scene:
         sources: Collection[str] = (),
         sky: Sky | None = None,
         plans: Sequence[FloatArray] = (),
+        viewpoint: Viewpoint | None = None,
     ) -> None:
         self._scene = scene
         self._followed: int | None = None
@@ -80,10 +86,10 @@ class Scene:
         self.surroundings = Surroundings(scene, f"{ROOT}/ground")
         self._sensors: dict[str, _Sensor] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
-        self._begin(frames, in_root, shapes, places, sky)
+        self._begin(frames, in_root, shapes, places, sky, viewpoint)
         self.plans = DrawnSource(scene, f"{ROOT}/plans", "", self.extent.radius)
         self.plans.draw(planned(plans), _FIXED)
-        self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
+        self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root, alone=self._walls())
         self.trails = Trails(scene, f"{ROOT}/trails", self.extent.radius)
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
@@ -94,9 +100,47 @@ class Scene:
         self.show(in_root)
 
     @property
-    def camera(self) -> tuple[FloatArray, FloatArray]:
-        """Where the camera of a new page is (3,), and what it looks at (3,), in the fixed frame, m."""
-        return self.view.pose[:3], pose_math.apply(self.view.pose, np.array([self.view.distance, 0.0, 0.0]))
+    def followed_first(self) -> int | None:
+        """The row that a page follows at first: that of the world's camera, or a robot's that moves about; or None."""
+        if self._viewpoint is not None:
+            follow = self._viewpoint.follow
+            return None if follow is None else self.frames.index(follow)
+        return None if self._subject is None else self._subject.base
+
+    def opening(self) -> Opening:
+        """Return where the camera of a page begins while this is followed."""
+        row, subject = self._followed, self._subject
+        rows = [] if subject is None or row != subject.base else subject.rows
+        if row is not None and not rows:
+            rows = [below for below in range(len(self.frames)) if row in self.frames.chain(below)]
+        robot = self._around(rows)
+        viewpoint = self._viewpoint if row == self.followed_first else None
+        if row is None:
+            return opening(np.concatenate([self._points, *self.drawings.reaches.values()]), robot, viewpoint)
+        seen_from = _carried_along(self.in_root[row], turning=self._turning)
+        return opening(NO_PLACES, pose_math.apply(seen_from, robot), viewpoint)
+
+    def _walls(self) -> list[Shape]:
+        """Return the largest shapes that stand: pages look through those that are in front of a robot."""
+        solid = [shape for shape in self.shapes if self.frames.still[shape.row] and shape.kind not in FLAT]
+        return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
+
+    def walls(self) -> list[tuple[str, list[float], list[float], list[float]]]:
+        """Return the node, centre, quaternion (w first) and half the size of boxes around the walls, for JSON."""
+        found = []
+        for node, shape in self._batches.nodes():
+            low, high = (end(box_of(shape), axis=0) for end in (np.min, np.max))
+            pose = pose_math.compose(self.in_root[shape.row], shape.pose)
+            centre = pose_math.apply(pose, 0.5 * (low + high))
+            parts = centre, pose[WXYZ], 0.5 * (high - low)
+            found.append((node, *(each.round(6).tolist() for each in parts)))
+        return found
+
+    def _around(self, rows: list[int]) -> FloatArray:
+        """Return points (P, 3) around the shapes of frames in the fixed frame, m; without shapes, their origins."""
+        shown = points_of(self.in_root, [shape for shape in self.shapes if shape.row in rows], NO_PLACES)
+        solid = shown[len(self.in_root) :]
+        return solid if len(solid) else self.in_root[rows, :3]
 
     def change(
         self,
@@ -108,6 +152,7 @@ class Scene:
         sources: Collection[str] = (),
         sky: Sky | None = None,
         plans: Sequence[FloatArray] = (),
+        viewpoint: Viewpoint | None = None,
     ) -> None:
         """Replace the content, as of the constructor. What stays is not sent again.
 
@@ -116,19 +161,26 @@ class Scene:
         self.follow(None)
         self.names.choose("none", self.in_root)
         self.axes.remove()
-        self._begin(frames, in_root, shapes, places, sky)
+        self._begin(frames, in_root, shapes, places, sky, viewpoint)
         self.plans.draw(planned(plans), _FIXED)
-        self._batches.change(shapes, frames.still, in_root)
+        self._batches.change(shapes, frames.still, in_root, self._walls())
         self._overlay(frames, in_root, shapes)
         self._set_views(topic_views or {})
         self.drawings.change(frames, self.extent.radius, sources)
         self.drawings.arrange(self.view, self.names)
 
     def _begin(
-        self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray, sky: Sky | None
+        self,
+        frames: FrameTable,
+        in_root: FloatArray,
+        shapes: Sequence[Shape],
+        places: FloatArray,
+        sky: Sky | None,
+        viewpoint: Viewpoint | None,
     ) -> None:
         """Find the most important frames and the extent, and draw the surroundings."""
         self.frames, self.main = frames, main_rows(frames)
+        self._subject, self._viewpoint = subject_of(frames, self.main), viewpoint
         # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
         points = points_of(in_root, shapes, places)
@@ -142,7 +194,11 @@ class Scene:
 
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
-        self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, in_root)
+        if self._subject is not None:
+            rows = self._subject.rows
+            sizes[rows] = np.minimum(sizes[rows], _AXES * around(self._around(rows)).radius)
+        self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare_rows(frames, shapes), in_root)
+        self.axes.choose("main")
         self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:

@@ -1,21 +1,105 @@
-"""Where the camera of a new page begins: the scene fills what the panel leaves free."""
+"""Where the camera of a page begins: on the robot that a scene is about, or with the whole scene in the picture."""
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.view import View, fitted
+from sim_node.viewing.view import FORWARD, View, fitted, looking
+from sim_node.world import FrameTable
+from sim_node.world.scene import Viewpoint
 
 # Vertical field of view of the page, rad.
 FIELD_OF_VIEW = 0.9
-# A common page, and the width of the panel with its margin, pixels. Wider pages leave more room.
+# A common page, and the width of the panel with its margin, pixels. The script of a page knows its own size.
 PAGE, PANEL = (1280, 720), 335
 # Minimum radius of what is seen, m.
 MIN_RADIUS = 0.1
+# The part of the picture that a robot fills; the base of one that moves about (REP 105); the part of all moving frames
+# that those of one that does not are more than, and how many these are at least.
+SHARE, BASES, MOST, LEAST = 0.36, ("base_link", "base_footprint"), 0.5, 4
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
+
+
+class Subject(NamedTuple):
+    """The robot that a scene is about: its rows, and the row of its base; None if it stays where it is."""
+
+    rows: list[int]
+    base: int | None
+
+
+def subject_of(frames: FrameTable, main: list[int]) -> Subject | None:
+    """Return the robot that a scene is about, given its most important frames; None if there is none.
+
+    It is the first whose `base_link` moves. Otherwise, what stands and has more than half of the moving frames, such as
+    an arm, is the robot.
+    """
+    moving = int((~frames.still).sum())
+    found = None
+    for top in main:
+        if frames.still[top]:
+            continue
+        below = [row for row in range(len(frames)) if top in frames.chain(row)]
+        base = next((row for row in below if frames.names[row].rpartition("/")[2] in BASES), None)
+        if base is not None:
+            return Subject([row for row in below if base in frames.chain(row)], base)
+        stands = frames.parents[top] > 0 and frames.parents[frames.parents[top]] >= 0
+        if stands and len(below) >= LEAST and len(below) > MOST * moving:
+            prefix = frames.names[top].rpartition("/")[0]
+            mount = [row for row, name in enumerate(frames.names) if prefix and name.startswith(f"{prefix}/")]
+            found = Subject(sorted({*below, *mount}), None)
+    return found
+
+
+class Opening(NamedTuple):
+    """A view to begin with, in the frame that is followed, upright, or in the fixed frame.
+
+    Attributes:
+        points: (P, 3) what the page has in the picture beside its panel, m, if there is no robot.
+        box: Centre and half the size (6,) of the robot, which fills SHARE of the picture, and which walls must not
+            hide; or None.
+        eye, at: Where its camera is and what it looks at (3,), m, instead; or None.
+    """
+
+    points: FloatArray
+    box: FloatArray | None = None
+    eye: FloatArray | None = None
+    at: FloatArray | None = None
+
+    def view(self) -> View:
+        """Return the view of a common page."""
+        if self.eye is not None and self.at is not None:
+            return looking(self.eye, self.at, PAGE, _horizontal())
+        if self.box is None:
+            return start_view(self.points)
+        away = float(np.linalg.norm(self.box[3:])) / (SHARE * math.tan(0.5 * FIELD_OF_VIEW))
+        return looking(self.box[:3] - away * FORWARD, self.box[:3], PAGE, _horizontal())
+
+    def message(self) -> dict[str, Any]:
+        """Return it for the script of a page."""
+        given = {"eye": self.eye, "at": self.at, "box": self.box, "forward": FORWARD}
+        if self.box is None:
+            given["points"] = _box_of(self.points)
+        arrays = {key: each.round(6).tolist() for key, each in given.items() if each is not None}
+        return {"fov": FIELD_OF_VIEW, "share": SHARE, **arrays}
+
+
+def opening(points: FloatArray, robot: FloatArray, viewpoint: Viewpoint | None) -> Opening:
+    """Return the view to begin with.
+
+    Args:
+        points: (P, 3) around the whole scene.
+        robot: (R, 3) around the robot; none to see the whole scene.
+        viewpoint: What the world gives, or None.
+    """
+    box = None
+    if len(robot):
+        low, high = robot.min(axis=0), robot.max(axis=0)
+        box = np.concatenate([0.5 * (low + high), np.maximum(0.5 * (high - low), MIN_RADIUS / math.sqrt(3.0))])
+    return Opening(points, box, *((viewpoint.position, viewpoint.look_at) if viewpoint is not None else ()))
 
 
 def start_view(points: FloatArray) -> View:
@@ -23,10 +107,18 @@ def start_view(points: FloatArray) -> View:
 
     A scene smaller than MIN_RADIUS is seen as if it were that large. Points that are not finite do not count.
     """
+    return fitted(_box_of(points, exact=True), PAGE, _horizontal(), covered=PANEL / PAGE[0])
+
+
+def _box_of(points: FloatArray, *, exact: bool = False) -> FloatArray:
+    """Return the corners (8, 3) of the box around points that are finite, at least MIN_RADIUS; exact: the points."""
     points = points[np.isfinite(points).all(axis=1)]
     low, high = points.min(axis=0), points.max(axis=0)
     if np.linalg.norm(high - low) < 2.0 * MIN_RADIUS:
         middle, half = 0.5 * (low + high), MIN_RADIUS / math.sqrt(3.0)
-        points = middle + np.where(_CORNERS, half, -half)
-    horizontal = 2.0 * math.atan(math.tan(0.5 * FIELD_OF_VIEW) * PAGE[0] / PAGE[1])
-    return fitted(points, PAGE, horizontal, covered=PANEL / PAGE[0])
+        return np.asarray(middle + np.where(_CORNERS, half, -half))
+    return points if exact else np.asarray(np.where(_CORNERS, high, low))
+
+
+def _horizontal() -> float:
+    return 2.0 * math.atan(math.tan(0.5 * FIELD_OF_VIEW) * PAGE[0] / PAGE[1])

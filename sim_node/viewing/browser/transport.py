@@ -1,13 +1,32 @@
-"""What the buttons of the panel control: a run, or a bag."""
+"""What the foot of pages controls, and what it says: a run, or a bag."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from sim_node.plugins import blamed
 from sim_node.simulation import Loop
 
-# Speeds of the panel; 0 is as fast as possible.
+# Speeds; 0 is as fast as possible.
 SPEEDS = {"0.1": 0.1, "0.25": 0.25, "0.5": 0.5, "1": 1.0, "2": 2.0, "5": 5.0, "10": 10.0, "max": 0.0}
+MAX_SPEED = 1e3
+
+
+# One step of what is looked back at, and of a bag, ns.
+STEP_NS = round(1e9 / 60.0)
+# A run that is slower than this part of its speed says why.
+_SLOW = 0.95
+
+
+class Mark(NamedTuple):
+    """A mark of the time line: its time, ns; "note", "warning" or "error"; and its text."""
+
+    time_ns: int
+    kind: str
+    text: str
 
 
 class Transport(Protocol):
@@ -15,7 +34,18 @@ class Transport(Protocol):
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and last time, ns, of seeking; None for a run, which only moves forward."""
+        """First and last time, ns, of seeking; None if it only moves forward."""
+
+    @property
+    def live(self) -> bool | None:
+        """Whether what is shown happens now; None for what was recorded."""
+
+    @property
+    def why(self) -> str:
+        """Why it is slower than it should be, or an empty string."""
+
+    def marks(self) -> Sequence[Mark]:
+        """Return the marks of its time line."""
 
     @property
     def playing(self) -> bool:
@@ -47,11 +77,85 @@ class Transport(Protocol):
     def seek(self, time_ns: int) -> None:
         """Go to a time within the span."""
 
+    def to_live(self) -> None:
+        """Go to what happens now."""
+
+
+class Controls:
+    """What the foot of a page says, for JSON, and does.
+
+    Args:
+        transport: What it controls; None for what only goes on, such as the graph.
+        time_ns: Returns the time that is shown.
+        follow: Begins or ends to follow.
+        followed: Returns the frame that is followed, or an empty string.
+    """
+
+    def __init__(
+        self,
+        transport: Transport | None,
+        time_ns: Callable[[], int],
+        follow: Callable[[], None],
+        followed: Callable[[], str],
+    ) -> None:
+        self._transport, self._time_ns = transport, time_ns
+        self._follow, self._followed = follow, followed
+
+    def state(self) -> dict[str, Any]:
+        """Return the state. Times are in seconds; `wall` is when it was asked for."""
+        transport, time_s = self._transport, self._time_ns() / 1e9
+        said = {"time": time_s, "zero": 0.0, "wall": time.time(), "follow": self._followed(), "buttons": False}
+        said |= {"start": time_s, "end": time_s, "playing": True, "live": None, "speed": 1.0, "set": 1.0, "why": ""}
+        if transport is None:
+            return {**said, "speeds": []}
+        span, speeds = transport.span, dict(SPEEDS)
+        if transport.speed_set not in speeds.values():
+            speeds[f"{transport.speed_set:g}"] = transport.speed_set
+        if span is not None:
+            said |= {"start": span[0] / 1e9, "end": max(span[1] / 1e9, time_s if transport.live else 0.0)}
+        if transport.live is None:
+            said["zero"] = said["start"]
+        speed, wanted = transport.speed, transport.speed_set
+        why = transport.why if transport.playing and 0.0 < speed < _SLOW * wanted else ""
+        said |= {"buttons": True, "playing": transport.playing, "live": transport.live, "speed": speed, "why": why}
+        return {**said, "set": wanted, "speeds": list(speeds.items())}
+
+    def marks(self) -> list[list[Any]]:
+        """Return the marks of the time line."""
+        found = () if self._transport is None else self._transport.marks()
+        return [[mark.time_ns / 1e9, mark.kind, mark.text] for mark in found]
+
+    def act(self, word: str, to: float) -> str:
+        """Do what a page asks for, and return why it is not done; what is no request is ignored."""
+        transport = self._transport
+        try:
+            if word == "follow":
+                self._follow()
+            elif transport is None or not math.isfinite(to):
+                return ""
+            elif word in ("play", "pause", "step", "reset"):
+                getattr(transport, word)()
+            elif word == "live" and transport.live is not None:
+                transport.to_live()
+            elif word == "speed" and 0.0 <= to <= MAX_SPEED:
+                transport.set_speed(to)
+            elif word in ("seek", "back") and transport.span is not None:
+                low, high = transport.span
+                if word == "back":
+                    transport.pause()
+                wanted = self._time_ns() - STEP_NS if word == "back" else round(to * 1e9)
+                transport.seek(min(max(wanted, low), high))
+        except Exception as refusal:  # of the run
+            return str(blamed(refusal) or refusal)
+        return ""
+
 
 class LoopTransport:
     """A run."""
 
     span: tuple[int, int] | None = None
+    live: bool | None = True
+    why = "the run cannot keep up"
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -97,6 +201,12 @@ class LoopTransport:
         """Set the real-time factor."""
         self._loop.set_real_time_factor(speed)
 
+    def marks(self) -> Sequence[Mark]:
+        """Return none."""
+        return ()
+
     def seek(self, time_ns: int) -> None:
         """Do nothing: a run cannot seek."""
-        raise NotImplementedError
+
+    def to_live(self) -> None:
+        """Do nothing: it is what happens now."""

@@ -6,9 +6,11 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
 
+import numpy as np
 import viser
 
 from sim_node.simulation import Loop, Snapshot
+from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Editor, EditTab
@@ -16,10 +18,11 @@ from sim_node.viewing.browser.images_tab import ImagesTab
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
-from sim_node.viewing.browser.panel import Lookup, Readouts, TransportControls, labels_of
+from sim_node.viewing.browser.panel import Lookup, Readouts, labels_of
 from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
+from sim_node.viewing.browser.rewind import Rewind
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
@@ -28,7 +31,7 @@ from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.switches import Switches
-from sim_node.viewing.browser.transport import LoopTransport, Transport
+from sim_node.viewing.browser.transport import Controls, LoopTransport, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import Shape
 from sim_node.viewing.messages.readers import ALONE
@@ -133,7 +136,8 @@ class Viewer:
             WorldError: The schematic names what does not exist.
         """
         look, labels, topic_views, sources = look or world, labels or {}, topic_views or {}, sources or {}
-        in_root, sky = frames.in_root(poses), None if look is None else look.sky
+        in_root = frames.in_root(poses)
+        sky, viewpoint = (None, None) if look is None else (look.sky, look.camera)
         with self.lock, self.server.atomic():
             scene = self.scene
             if scene is None or len(scene.frames) == 1:  # nothing but a root, which has nothing to keep
@@ -142,12 +146,12 @@ class Viewer:
                 if self.panels is not None:
                     self.panels.forget_drawn()
                 scene = self.scene = Scene(
-                    self.server.scene, frames, in_root, shapes, places, topic_views, sources, sky, plans
+                    self.server.scene, frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint
                 )
                 self._add_panel(scene, labels)
             else:
                 self._instant = None
-                scene.change(frames, in_root, shapes, places, topic_views, sources, sky, plans)
+                scene.change(frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint)
                 self._plots.change(labels)
                 for tab in (self._look, self._switches, self._lookup, self._edit, self._drive):
                     if tab is not None:
@@ -157,7 +161,6 @@ class Viewer:
                 if self.panels is None:
                     page = self.server.panels_page
                     self.panels = Panels(self.server, page, self.schematic, self._title, self.fields)
-                self.panels.transport = self.transport
                 self.panels.change(frames, in_root, labels, world)
             self._set_labels({name: each for name, each in labels.items() if name not in topic_views})
             self._set_sources(scene, sources)
@@ -196,9 +199,12 @@ class Viewer:
             self._show_slowly()
 
     def _begin_at(self, scene: Scene) -> None:
-        """Set where new pages begin; the cameras of others stay where they are."""
-        camera = self.server.initial_camera
-        camera.position, camera.look_at = scene.camera
+        """Set where new pages begin, and others whose camera nobody has moved."""
+        camera, opening = self.server.initial_camera, scene.opening()
+        view = opening.view()
+        camera.position = view.pose[:3]
+        camera.look_at = pose_math.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
+        self.server.panels_page.layout.open_at({**opening.message(), "walls": scene.walls()})
 
     def idle(self) -> None:
         """Update the panel while nothing new arrives."""
@@ -211,15 +217,18 @@ class Viewer:
         """End the server; pages show that the connection is lost. Closing again does nothing."""
         if not self._closed:
             self._closed = True
+            self.server.panels_page.layout.end()
             self.server.stop()
 
     def _add_panel(self, scene: Scene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
-        self._controls = TransportControls(gui, self.transport)
         self._picked = Picked(gui, scene, self.lock)
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
+        self.server.panels_page.layout.controls = Controls(
+            self.transport, lambda: self._last_ns, self._look.toggle_follow, lambda: self._look.followed
+        )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):
             self._plots = Plots(gui, scene, self.lock, labels)
         with self._tabs.add_tab("Frames", viser.Icon.HIERARCHY):
@@ -312,7 +321,6 @@ class Viewer:
         self._slow_due = now + SLOW_S
         self.scene.trails.show()
         self._plots.show()
-        self._controls.show(self._instant.time_ns)
         self._lookup.show(self._instant.poses)
         self._picked.show(self.scene.in_root)
         if self._readouts is not None:
@@ -336,10 +344,12 @@ class ViewSink:
 
     Args:
         viewer: The page.
+        memory: Size of what the page can look back at, bytes.
     """
 
-    def __init__(self, viewer: Viewer) -> None:
-        self._viewer = viewer
+    def __init__(self, viewer: Viewer, memory: int = 64_000_000) -> None:
+        self._viewer, self._memory = viewer, memory
+        self._rewind: Rewind | None = None
         self._stream: Stream | None = None
         self._instruments: dict[str, SensorTopicView] = {}
         self._labels: dict[str, tuple[str, ...]] = {}
@@ -351,7 +361,8 @@ class ViewSink:
             loop: The loop.
             editor: Changes the world; None if the page cannot.
         """
-        self._viewer.transport, self._viewer.editor = LoopTransport(loop), editor
+        self._rewind = Rewind(LoopTransport(loop), self._viewer.show, self._viewer.idle, self._memory)
+        self._viewer.transport, self._viewer.editor = self._rewind, editor
         self._viewer.steering = LoopSteering(loop)
 
     def open(self, world: World, frames: FrameTable) -> None:
@@ -359,7 +370,11 @@ class ViewSink:
         views = self._instruments = topic_views_of(world, frames)
         labels = self._labels = labels_of(world)
 
+        back = self._rewind
+
         def set_scene() -> None:
+            if back is not None:
+                back.forget()
             layout = layout_of(world)
             shapes, places = shapes_of(world, frames), places_of(world, layout)
             plans = plans_of(world, layout)
@@ -369,7 +384,8 @@ class ViewSink:
             self._viewer.schematic = world.schematic
         if self._stream is None:
             set_scene()
-            self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
+            shower = self._viewer if back is None else back
+            self._stream = Stream(len(frames), shower.show, shower.idle)
         else:
             self._stream.change(len(frames), set_scene)
 

@@ -1,0 +1,212 @@
+// The foot of both pages: what the run or the bag is doing, its time line, and the keys of video players.
+window.simFoot = (() => {
+  "use strict";
+  // Seconds of a jump; how late a page may be before it says so, s; pictures per second that are too few to be smooth.
+  const JUMP = 5, LATE = 0.7, FEW = 8;
+  const KEYS = [
+    ["space, k", "play or pause"], ["← →", `back or forward ${JUMP} s`], [", .", "one step back or forward"],
+    ["home", "to the start of the time line"], ["l, end", "to what is happening now"], ["< >", "slower, faster"],
+    ["f", "follow, or stop following"], ["h", "the first view"], ["?", "this help"],
+  ];
+  const STYLE = `
+    #foot { --ink: #22262b; --dim: #59616b; --line: #cfd4da; --paper: #fff; --blue: #1864ab;
+      position: fixed; z-index: 150; left: 0; right: 0; bottom: 0; height: 44px; display: flex; align-items: center;
+      gap: 8px; padding: 0 10px; background: var(--paper); color: var(--ink); border-top: 1px solid var(--line);
+      font: 13px system-ui, sans-serif; font-variant-numeric: tabular-nums; box-sizing: border-box; }
+    [data-mantine-color-scheme="dark"] #foot, [data-mantine-color-scheme="dark"] #keys {
+      --ink: #e6e8eb; --dim: #a8adb4; --line: #3b4048; --paper: #1f2226; --blue: #74b7f5; }
+    #foot button { font: inherit; color: inherit; background: none; border: 0; border-radius: 5px; min-width: 30px;
+      height: 30px; padding: 0 6px; cursor: pointer; white-space: nowrap; }
+    #foot button:hover, #foot select:hover { background: color-mix(in srgb, var(--ink) 10%, transparent); }
+    #foot button:focus-visible, #foot input:focus-visible, #foot select:focus-visible { outline: 2px solid var(--blue); }
+    #foot button svg { width: 18px; height: 18px; fill: currentColor; vertical-align: middle; }
+    #foot .play { background: var(--blue); color: var(--paper); }
+    #foot .play:hover { background: color-mix(in srgb, var(--blue) 80%, var(--ink)); }
+    #foot .on { color: var(--blue); }
+    #foot select { font: inherit; color: inherit; background: var(--paper); border: 0; border-radius: 5px; height: 30px; }
+    #foot .state { display: flex; align-items: center; gap: 6px; white-space: nowrap; overflow: hidden; }
+    #foot .state::before { content: ""; flex: none; width: 9px; height: 9px; border-radius: 50%; background: currentColor; }
+    #foot .state.running::before { color: #2f9e44; } #foot .state.paused::before { color: #e08600; }
+    #foot .state.lost::before { color: #d6352f; } #foot .state.slow::before { color: #e08600; }
+    #foot .time { min-width: 62px; text-align: right; font-weight: 600; }
+    #foot .line { position: relative; flex: 1; min-width: 40px; height: 30px; }
+    #foot .line input { position: absolute; inset: 0; width: 100%; margin: 0; accent-color: var(--blue); background: none; }
+    #foot .mark { position: absolute; top: 1px; width: 3px; height: 8px; margin-left: -1px; border-radius: 1px;
+      background: #e08600; } #foot .mark.error { background: #d6352f; } #foot .mark.note { background: var(--blue); }
+    #foot [hidden], #keys[hidden] { display: none; }
+    #keys { --ink: #22262b; --paper: #fff; position: fixed; z-index: 200; left: 50%; bottom: 60px; translate: -50% 0;
+      padding: 14px 18px; border-radius: 8px; background: var(--paper); color: var(--ink);
+      box-shadow: 0 4px 24px #0005; font: 14px system-ui, sans-serif; }
+    #keys h2 { margin: 0 0 8px; font-size: 15px; } #keys td { padding: 3px 14px 3px 0; } #keys kbd { font-weight: 600; }
+    #root { height: calc(100% - 44px) !important; }
+    .mantine-Paper-root[style*="position: fixed"] { bottom: 44px !important; }
+    @media (max-width: 700px) {
+      #foot { gap: 2px; padding: 0 4px; } #foot .wide, #foot select { display: none; }
+      #foot .time { white-space: nowrap; padding-right: 4px; } #foot .state.running { font-size: 0; } #foot .state { max-width: 34vw; }
+    }
+  `;
+  const ICONS = {
+    play: "M7 4v16l13-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z", start: "M5 4h3v16H5zM20 4v16L9 12z",
+    step: "M16 4h3v16h-3zM4 4v16l11-8z",
+  };
+  let socket = null, state = null, heard = 0, offset = Infinity, late = 0, pictures = [], ended = false, dragging = false;
+
+  function element(kind, settings, ...inside) {
+    const made = Object.assign(document.createElement(kind), settings);
+    made.append(...inside);
+    return made;
+  }
+  function picture(name) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), path = document.createElementNS(svg.namespaceURI, "path");
+    svg.setAttribute("viewBox", "0 0 24 24");
+    svg.setAttribute("aria-hidden", "true");
+    path.setAttribute("d", ICONS[name]);
+    svg.append(path);
+    return svg;
+  }
+  const send = (message) => socket?.readyState === 1 && socket.send(JSON.stringify(message));
+  const act = (word, to = 0) => send({ do: word, to });
+  const named = (name, title, press, className = "") => {
+    const button = element("button", { type: "button", title, onclick: press, className }, picture(name));
+    button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
+    return button;
+  };
+
+  const toggle = named("play", "Play (space)", () => act(state?.playing ? "pause" : "play"), "play");
+  const reset = named("start", "Reset", () => act("reset"));
+  const step = named("step", "Step (.)", () => act("step"));
+  const time = element("span", { className: "time" }, "–");
+  const slider = element("input", { type: "range", min: 0, max: 1, step: 0.001, value: 0 });
+  slider.setAttribute("aria-label", "Time");
+  const marks = element("div"), line = element("div", { className: "line" }, marks, slider);
+  const speed = element("select", { title: "Speed (< >)", onchange: () => act("speed", Number(speed.value)) });
+  speed.setAttribute("aria-label", "Speed");
+  const live = element("button", { type: "button", title: "To what is happening now (l)", onclick: () => act("live") }, "Live");
+  const follow = element("button", { type: "button", title: "Follow (f)", className: "wide", onclick: () => act("follow") });
+  const told = element("span", { className: "state", role: "status" }, "connecting");
+  const help = element("button", { type: "button", title: "Keys (?)", className: "wide", onclick: () => (keys.hidden = !keys.hidden) }, "?");
+  help.setAttribute("aria-label", "Keys");
+  const keys = element("div", { id: "keys", hidden: true }, element("h2", {}, "Keys"), element("table", {},
+    ...KEYS.map(([key, what]) => element("tr", {}, element("td", {}, element("kbd", {}, key)), element("td", {}, what)))));
+  const foot = element("footer", { id: "foot" }, reset, toggle, step, time, line, live, speed, told, follow, help);
+
+  slider.oninput = () => {
+    dragging = true;
+    act("seek", state.start + Number(slider.value));
+  };
+  slider.onchange = () => (dragging = false);
+
+  function show() {
+    if (!state) return;
+    const runs = state.buttons && !ended;
+    for (const each of [toggle, reset, step, speed]) each.hidden = !runs;
+    line.style.visibility = state.end > state.start ? "visible" : "hidden";
+    const word = state.playing ? "pause" : "play";
+    if (toggle.dataset.word !== word) {
+      const title = state.playing ? "Pause" : "Play";
+      Object.assign(toggle, { title: `${title} (space)` }).setAttribute("aria-label", title);
+      toggle.replaceChildren(picture((toggle.dataset.word = word)));
+    }
+    time.textContent = `${(state.time - state.zero).toFixed(2)} s`;
+    if (!dragging) {
+      slider.max = Math.max(state.end - state.start, 0.001);
+      slider.value = state.time - state.start;
+    }
+    slider.setAttribute("aria-valuetext", time.textContent);
+    if (state.speeds.join() !== speed.dataset.of) {
+      speed.dataset.of = state.speeds.join();
+      speed.replaceChildren(...state.speeds.map(([name, value]) => element("option", { value }, name === "max" ? name : `${name} ×`)));
+    }
+    if (document.activeElement !== speed) speed.value = state.set;
+    live.hidden = state.live === null;
+    live.classList.toggle("on", Boolean(state.live));
+    live.setAttribute("aria-pressed", Boolean(state.live));
+    follow.hidden = state.follow === null;
+    follow.textContent = state.follow ? `◎ ${state.follow}` : "◎ Follow";
+    follow.classList.toggle("on", Boolean(state.follow));
+    const [kind, text] = words();
+    told.className = `state ${kind}`;
+    if (told.textContent !== text) told.textContent = told.title = text;
+  }
+
+  // What is going on, and what is wrong, in this order.
+  function words() {
+    if (ended) return ["lost", "ended"];
+    if (socket?.readyState !== 1) return ["lost", "connection lost"];
+    const silent = (Date.now() - heard) / 1000;
+    if (silent > 2) return ["lost", `nothing new for ${silent.toFixed(0)} s`];
+    if (late > LATE) return ["slow", `this page is ${late.toFixed(1)} s late`];
+    if (!state.playing) return ["paused", state.live === false ? "looking back, paused" : "paused"];
+    const rate = pictures.length / 2;
+    if (rate < FEW && pictures.length > 1 && !document.hidden) return ["slow", `${rate.toFixed(0)} pictures a second`];
+    if (state.live === false) return ["running", "looking back"];
+    if (state.why) return ["slow", `${state.speed.toFixed(2)} ×: ${state.why}`];
+    return ["running", `running, ${state.speed.toFixed(2)} ×`];
+  }
+
+  function take(message) {
+    if (message.marks) {
+      marks.replaceChildren(...message.marks.map(([at, kind, text]) => {
+        const span = state ? state.end - state.start : 1;
+        const mark = element("span", { className: `mark ${kind}`, title: text });
+        mark.style.left = `${(100 * (at - state.start)) / span}%`;
+        return mark;
+      }));
+    }
+    if (message.ended) ended = true;
+    if (message.said) told.textContent = message.said;
+    if (!message.state) return;
+    state = message.state;
+    heard = Date.now();
+    // Clocks of two machines differ: the shortest way is taken for none.
+    offset = Math.min(offset, heard / 1000 - state.wall);
+    late = heard / 1000 - state.wall - offset;
+    show();
+  }
+
+  function press(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !state) return;
+    const at = event.target, typing = at.isContentEditable || /^(TEXTAREA|SELECT)$/.test(at.tagName);
+    if (typing || (at.tagName === "INPUT" && at !== slider && !/^(checkbox|button)$/.test(at.type))) return;
+    if (event.key === " " && /^(BUTTON|INPUT)$/.test(at.tagName) && at !== slider && at !== toggle) return;
+    const seek = (by) => act("seek", Math.min(Math.max(state.time + by, state.start), state.end));
+    const faster = (by) => {
+      const order = [...speed.options].map((each) => each.value), next = order[order.indexOf(speed.value) + by];
+      if (next !== undefined) act("speed", Number(next));
+    };
+    const does = {
+      " ": () => act(state.playing ? "pause" : "play"), k: () => act(state.playing ? "pause" : "play"),
+      ArrowLeft: () => seek(-JUMP), ArrowRight: () => seek(JUMP), ",": () => act("back"), ".": () => act("step"),
+      Home: () => act("seek", state.start), End: () => act("live"), l: () => act("live"), "<": () => faster(-1), ">": () => faster(1),
+      f: () => act("follow"), h: () => window.simCamera?.home(), "?": () => (keys.hidden = !keys.hidden),
+      Escape: () => (keys.hidden = true),
+    }[event.key];
+    if (!does) return;
+    does();
+    if (event.key === "Escape") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  window.addEventListener("keydown", press, true);
+  (function count() {
+    const now = performance.now();
+    pictures = [...pictures.filter((each) => now - each < 2000), now];
+    requestAnimationFrame(count);
+  })();
+  setInterval(show, 500);
+  function begin() {
+    document.head.append(element("style", {}, STYLE));
+    document.body.append(foot, keys);
+  }
+  if (document.body) begin();
+  else document.addEventListener("DOMContentLoaded", begin);
+  return {
+    take,
+    connected(to) {
+      socket = to;
+      offset = Infinity;
+      to.addEventListener("close", show);
+    },
+  };
+})();

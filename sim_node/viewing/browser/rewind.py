@@ -1,0 +1,209 @@
+"""The last minutes of a run in memory: the page looks back at them while the run goes on."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import RLock
+
+import numpy as np
+
+from sim_node.viewing.browser.stream import Instant, Latest
+from sim_node.viewing.browser.transport import STEP_NS, Mark, Transport
+
+# Time between two instants in it, wall s; how far back what was measured is looked for.
+APART_S, LOOK_BACK_NS = 1.0 / 30.0, 2_000_000_000
+
+
+class Rewind:
+    """Stands between a run and the page: keeps what is shown, and shows it again. It is the Transport of the page.
+
+    When the memory is full, the oldest instants are forgotten. A reset, and a change of the frames, forget all.
+
+    Args:
+        run: The Transport of the run, which goes on while the page looks back.
+        show: Shows an instant on the page.
+        idle: Called while nothing new arrives.
+        size: Size of the memory, bytes.
+    """
+
+    def __init__(self, run: Transport, show: Callable[[Instant], None], idle: Callable[[], None], size: int) -> None:
+        self._run, self._show, self._idle, self._size = run, show, idle, size
+        self._lock = RLock()
+        self._kept: deque[tuple[Instant, int]] = deque()
+        self._times: list[int] = []
+        self._bytes = 0
+        self._due = 0.0
+        self._pending: Latest = {}
+        self._newest: Instant | None = None
+        # What the page looks back at, ns; None for what happens now. Whether it goes on from there, and since when.
+        self._at_ns: int | None = None
+        self._plays, self._since = False, 0.0
+        self._rate = 1.0
+
+    # Between the run and the page
+
+    def show(self, instant: Instant) -> None:
+        """Keep an instant of the run, and show it unless the page looks back."""
+        with self._lock:
+            if self._times and instant.time_ns < self._times[-1]:
+                self.forget()
+            self._pending.update(instant.measurements)
+            now = time.monotonic()
+            if now >= self._due:
+                self._due = now + APART_S
+                self._keep(Instant(instant.time_ns, np.array(instant.poses), self._pending))
+                self._pending = {}
+            if self._at_ns is None:
+                self._show(instant)
+            else:
+                self._newest = Instant(instant.time_ns, np.array(instant.poses), dict(self._pending))
+                self._go_on()
+
+    def idle(self) -> None:
+        """Go on looking back, while nothing new arrives."""
+        with self._lock:
+            self._go_on()
+        self._idle()
+
+    def forget(self) -> None:
+        """Forget all instants, and show what happens now."""
+        with self._lock:
+            self._kept.clear()
+            self._times, self._bytes, self._pending, self._newest = [], 0, {}, None
+            self._at_ns = None
+
+    def _keep(self, instant: Instant) -> None:
+        size = instant.poses.nbytes + sum(
+            getattr(values, "nbytes", 0) + poses.nbytes for values, poses in instant.measurements.values()
+        )
+        if self._times and instant.time_ns == self._times[-1]:
+            return
+        self._kept.append((instant, size))
+        self._times.append(instant.time_ns)
+        self._bytes += size
+        while self._bytes > self._size and len(self._kept) > 1:
+            self._bytes -= self._kept.popleft()[1]
+        del self._times[: len(self._times) - len(self._kept)]
+
+    def _look_at(self, time_ns: int) -> None:
+        """Show what was at a time, with what had been measured by then."""
+        row = max(bisect_right(self._times, time_ns) - 1, 0)
+        measured: Latest = {}
+        for number in range(row, -1, -1):
+            instant = self._kept[number][0]
+            if self._times[number] < time_ns - LOOK_BACK_NS:
+                break
+            measured = {**instant.measurements, **measured}
+        self._at_ns = time_ns
+        shown = self._kept[row][0]
+        self._show(Instant(shown.time_ns, shown.poses, measured))
+
+    def _go_on(self) -> None:
+        now = time.monotonic()
+        if self._at_ns is None or not self._plays:
+            return
+        next_ns = self._at_ns + round(1e9 * self._rate * (now - self._since))
+        self._since = now
+        if not self._times or next_ns >= self._times[-1]:
+            self.to_live()
+        else:
+            self._look_at(max(next_ns, self._times[0]))
+
+    # A Transport
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """First and last time in the memory, ns; None while there are not two."""
+        with self._lock:
+            return (self._times[0], self._times[-1]) if len(self._times) > 1 else None
+
+    @property
+    def live(self) -> bool | None:
+        """Whether the page shows what happens now."""
+        return self._at_ns is None
+
+    @property
+    def playing(self) -> bool:
+        """Whether what is shown goes on."""
+        return self._run.playing if self._at_ns is None else self._plays
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds per wall second, as measured; of what is looked back at, as set."""
+        return self._run.speed if self._at_ns is None else self._rate
+
+    @property
+    def speed_set(self) -> float:
+        """The same, as set."""
+        return self._run.speed_set if self._at_ns is None else self._rate
+
+    @property
+    def why(self) -> str:
+        """Why the run is slower than it should be."""
+        return self._run.why
+
+    def marks(self) -> Sequence[Mark]:
+        """Return what the run marks."""
+        return self._run.marks()
+
+    def play(self) -> None:
+        """Let what is shown go on."""
+        with self._lock:
+            if self._at_ns is None:
+                self._run.play()
+            self._plays, self._since = True, time.monotonic()
+
+    def pause(self) -> None:
+        """Stop what is shown. The run goes on while the page looks back."""
+        if self._at_ns is None:
+            self._run.pause()
+        self._plays = False
+
+    def step(self) -> None:
+        """Pause, and advance by one step."""
+        at = self._at_ns
+        if at is None:
+            self._run.step()
+        else:
+            self._plays = False
+            self.seek(at + STEP_NS)
+
+    def reset(self) -> None:
+        """Reset the run."""
+        self.to_live()
+        self._run.reset()
+
+    def set_speed(self, speed: float) -> None:
+        """Change the speed of what is shown."""
+        if self._at_ns is None:
+            self._run.set_speed(speed)
+        else:
+            self._rate = speed or 1.0
+
+    def seek(self, time_ns: int) -> None:
+        """Look back at a time; at the newest one or later, at what happens now."""
+        with self._lock:
+            if not self._times:
+                return
+            if time_ns >= self._times[-1]:
+                self.to_live()
+                return
+            if self._at_ns is None:
+                self._plays = False
+            self._since = time.monotonic()
+            self._look_at(max(time_ns, self._times[0]))
+
+    def to_live(self) -> None:
+        """Show what happens now."""
+        with self._lock:
+            if self._at_ns is None:
+                return
+            if self._times:
+                self._look_at(self._times[-1])
+            self._at_ns = None
+            if self._newest is not None:
+                self._show(self._newest)
+                self._newest = None
