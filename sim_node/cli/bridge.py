@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tlog", metavar="FILE", type=Path, help="play a telemetry log instead")
     parser.add_argument("--speed", metavar="X", type=speed, help="with --tlog: playback speed, or max (default 1)")
+    parser.add_argument(
+        "--names",
+        metavar="NAMES",
+        help="names of topics and services, separated by commas: enu (ours), mavros (default enu)",
+    )
     parser.epilog = "Arguments after --ros-args are for the node, as in: --ros-args -p takeoff_height:=5.0"
 
 
@@ -41,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         "urls": arguments.url,
         "tlog": None if arguments.tlog is None else str(arguments.tlog),
         "tlog_speed": arguments.speed,
+        "names": arguments.names,
     }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     refuse_twice(arguments, "bridge", parameters)

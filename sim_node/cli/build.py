@@ -1,4 +1,4 @@
-"""Build a message package that PyPI does not have: tf2_msgs, or simulation_interfaces."""
+"""Build a message package that PyPI does not have, such as tf2_msgs or mavros_msgs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from sim_node.packages import missing_message
 from sim_node.world.locate import share
 
 # By their definitions in share/sim_node/interfaces.
-PACKAGES = ("tf2_msgs", "simulation_interfaces")
+PACKAGES = ("tf2_msgs", "simulation_interfaces", "geographic_msgs", "mavros_msgs")
 # Of a package with many short interfaces: all of them in one file, each below a heading.
 _DEFINITIONS, _HEADING = "definitions.txt", "## "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare PACKAGE."""
-    parser.add_argument("package", metavar="PACKAGE", choices=PACKAGES, help=" or ".join(PACKAGES))
+    parser.add_argument("package", metavar="PACKAGE", choices=PACKAGES, help=", ".join(PACKAGES))
 
 
 @command("build", add_arguments)

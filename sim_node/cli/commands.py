@@ -48,7 +48,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "see": ("view", "render", "rviz", "tree", "lookup"),
     "use a running graph": ("topics", "echo", "pub", "call", "teleop"),
     "ask a running simulation": tuple(_SHIPPED_REQUESTS),
-    "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf"),
+    "write worlds": ("new", "worlds", "check", "schema", "snap", "convert", "urdf", "map"),
     "read bags": ("info", "plot", "export", "diff", "repair"),
     "extensions": tuple(_EXTENSIONS),
     "set up": ("doctor", "build", "completion"),

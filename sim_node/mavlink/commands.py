@@ -15,7 +15,7 @@ from sim_node.world.problems import quoted
 DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF, MISSION_START = 176, 400, 22, 300
 DO_CHANGE_SPEED, GROUND_SPEED, THROTTLE_AS_IS = 178, 1.0, -1.0
 SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
-ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
+ACCEPTED, FAILED, IN_PROGRESS = 0, 4, 5  # MAV_RESULT
 TIMEOUT_NS = 1_000_000_000
 # After MAV_RESULT_IN_PROGRESS.
 LONG_TIMEOUT_NS = 20_000_000_000
@@ -27,7 +27,10 @@ _WARNING = 4  # MAV_SEVERITY
 
 
 class CommandLong(Transaction):
-    """A COMMAND_LONG. params: up to seven; the rest are zero. hint: shown for a refusal without a reason."""
+    """A COMMAND_LONG. params: up to seven; the rest are zero. hint: shown for a refusal without a reason.
+
+    The value of its result is the MAV_RESULT that was received; None without an answer.
+    """
 
     def __init__(self, name: str, command: int, *params: float, hint: str = "") -> None:
         self.name, self.key = name, f"command {command}"
@@ -35,7 +38,7 @@ class CommandLong(Transaction):
         self._params = [*params, *[0.0] * (7 - len(params))]
         self._sent = 0
         self._deadline_ns = 0
-        self._refusal = ""
+        self._refusal, self._answer = "", FAILED
         self._hint = hint
         self._joined = StatusTexts()
         self._texts: list[str] = []
@@ -59,7 +62,8 @@ class CommandLong(Transaction):
             self._deadline_ns, self._sent = now_ns + LONG_TIMEOUT_NS, MAX_SENT
             return []
         if found == ACCEPTED:
-            return self.end(True, "accepted")
+            return self.end(True, "accepted", found)
+        self._answer = found
         self._refusal = enum_name("MAV_RESULT", found).removeprefix("MAV_RESULT_").lower().replace("_", " ")
         self._deadline_ns = now_ns + WAIT_FOR_TEXTS_NS
         return []
@@ -71,7 +75,7 @@ class CommandLong(Transaction):
         if self._refusal:
             self._keep(self._joined.overdue(now_ns + PATIENCE_NS))
             texts = "; ".join(dict.fromkeys(self._texts)) or self._hint
-            return self.end(False, f"{self._refusal}: {texts}" if texts else self._refusal)
+            return self.end(False, f"{self._refusal}: {texts}" if texts else self._refusal, self._answer)
         if self._sent >= MAX_SENT:
             return self.end(False, f"no answer to {self.name} after {self._sent} attempts")
         return self.start(now_ns)

@@ -16,6 +16,8 @@ from sim_node.spatial.frames import AttitudeEnu, Enu, Flu, Frame, Ned, Position,
 from sim_node.world.problems import quoted
 
 LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
+# MAV_FRAME_GLOBAL and MAV_FRAME_GLOBAL_INT, whose altitudes are above mean sea level.
+_ABOVE_SEA = (0, 5)
 # The frame of latitude and longitude (REP 105).
 EARTH = "earth"
 # POSITION_TARGET_TYPEMASK: each bit marks a field to ignore.
@@ -154,6 +156,55 @@ def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: st
     _turning("rates", _finite("rates", rates))
     fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": checked_thrust(thrust)}
     return _setpoint("SET_ATTITUDE_TARGET", fields, rates=Flu(rates))
+
+
+def check_target(name: str, fields: Mapping[str, Any], limits: SetpointLimits, home: Home | None) -> None:
+    """Check a setpoint whose fields somebody else has filled, as far as its type mask does not ignore them.
+
+    Args:
+        name: SET_POSITION_TARGET_LOCAL_NED, SET_POSITION_TARGET_GLOBAL_INT or SET_ATTITUDE_TARGET.
+        fields: Its fields.
+        limits: The limits. Those of positions do not hold for offsets from the vehicle.
+        home: The vehicle's home, if it is known.
+
+    Raises:
+        SetpointRefused: A number is not finite or beyond a limit.
+    """
+    mask = fields["type_mask"]
+    if name == "SET_ATTITUDE_TARGET":
+        if not mask & NO_ATTITUDE:
+            _finite("orientation", fields["q"])
+        rates = tuple(fields[f"body_{axis}_rate"] for axis in ("roll", "pitch", "yaw"))
+        used = [rate for bit, rate in enumerate(rates) if not mask >> bit & 1]
+        _turning("rates", _finite("rates", (*used, 0.0)))
+        checked_thrust(fields["thrust"])
+        return
+    is_place, frame = name == "SET_POSITION_TARGET_GLOBAL_INT", fields["coordinate_frame"]
+    velocity = [fields[f"v{axis}"] for bit, axis in enumerate("xyz", 3) if not mask >> bit & 1]
+    acceleration = [fields[f"af{axis}"] for bit, axis in enumerate("xyz", 6) if not mask >> bit & 1]
+    _below("velocity", _finite("velocity", velocity), limits.velocity, "m/s")
+    _below("acceleration", _finite("acceleration", acceleration), limits.acceleration, "m/s²")
+    if not mask & NO_YAW:
+        _finite("yaw", (fields["yaw"],))
+    if not mask & NO_YAW_RATE:
+        _turning("yaw rate", _finite("yaw rate", (fields["yaw_rate"],)))
+    if mask & NO_POSITION == NO_POSITION:
+        return
+    if not is_place:
+        ned = Ned(_finite("position", [0.0 if mask >> bit & 1 else fields[axis] for bit, axis in enumerate("xyz")]))
+        if frame == LOCAL_NED:
+            _within(ned, (home and home.ned) or _START, limits)
+        elif math.hypot(*ned) > limits.distance:
+            raise SetpointRefused(f"position: {_metres(math.hypot(*ned))}; limit_distance is {limits.distance:g} m")
+        return
+    if home is None:
+        raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
+    latitude, longitude, altitude = check_place((fields["lat_int"] * 1e-7, fields["lon_int"] * 1e-7, fields["alt"]))
+    if frame not in _ABOVE_SEA:
+        altitude += home.altitude_msl
+    about = (home.latitude, home.longitude, home.altitude_msl)
+    target = Position((latitude, longitude, altitude), Frame.LLA).to(Frame.NED, about)
+    _within(Ned(target.in_frame(Frame.NED).tolist()), _START, limits)
 
 
 def _position(ned: Ned, yaw: YawEnu) -> Setpoint:

@@ -79,6 +79,7 @@ class Telemetry:
     Attributes:
         component: The MAVLink component whose messages are translated; 0 for the vehicle's autopilot.
         arrival_ns: When the message that is being translated was received (ns, graph's clock).
+        publishes: Whether messages are sent; otherwise the state is kept for other names alone.
         signal_qualities: Signal quality (%) of distance sensors by frame: sensor_msgs/Range has no field for it.
     """
 
@@ -93,6 +94,7 @@ class Telemetry:
         self.system, self.frames, self.send = system, frames, send
         self.deviations = deviations or Deviations()
         self.component = 0
+        self.publishes = True
         self._dropped: Counter[tuple[str, str]] = Counter()
         self.signal_qualities: dict[str, int] = {}
         self._static_frame = static_frame
@@ -227,7 +229,8 @@ class Telemetry:
         write = self._writers.get(topic)
         if write is None:
             write = self._writers[topic] = topic.packer(self.frames)
-        self.send(topic, write(stamp_ns, values))
+        if self.publishes:
+            self.send(topic, write(stamp_ns, values))
 
     def pack_variant(self, topic: VehicleTopic, stamp_ns: int, values: Sequence[float], *variant: Hashable) -> None:
         """Send a message of a topic whose layout depends on more than the vehicle's frames.
@@ -238,6 +241,8 @@ class Telemetry:
             values: The numbers that the layout expects.
             variant: Further arguments of the layout, such as deviations or the frame of a sensor.
         """
+        if not self.publishes:
+            return
         key = topic, *variant
         write = self._variants.get(key)
         if write is None:
@@ -262,6 +267,8 @@ class Telemetry:
             topic: The topic.
             fields: The fields by name; see sim_node.messages.layout.Layout.
         """
+        if not self.publishes:
+            return
         encoded = self._encoded.get(topic)
         if encoded is None or encoded[0] != fields:  # states are sent again and again
             encoded = self._encoded[topic] = fields, encode(topic.type.replace("/", "/msg/"), fields)

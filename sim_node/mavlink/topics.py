@@ -93,6 +93,8 @@ class Profile(Enum):
     SENSOR = Qos(depth=5, reliability="best_effort")
     RELIABLE = Qos(depth=10)
     LATCHED = Qos(depth=1, durability="transient_local")
+    STATE = Qos(depth=10, durability="transient_local")
+    PARAMETERS = Qos(depth=1000)
 
 
 @dataclass(frozen=True, eq=False)

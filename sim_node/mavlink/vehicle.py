@@ -42,6 +42,19 @@ STREAMS = {
 }
 
 
+class Names(Protocol):
+    """Other names under which a vehicle is published, beside those of `translation`."""
+
+    def reads(self, name: str) -> bool:
+        """Return whether a message by this name is read."""
+
+    def receive(self, name: str, fields: Any) -> None:
+        """Publish a message, after the vehicle's telemetry has been updated."""
+
+    def disconnected(self) -> None:
+        """Publish that nothing is received any more."""
+
+
 class Route(Protocol):
     """How a vehicle is reached: a connection, or a recording, which accepts no commands."""
 
@@ -156,6 +169,8 @@ class Vehicle:
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
+        # Under which names it is published beside ours.
+        self.names: list[Names] = []
         # How much its component looks like an autopilot; see discovery.py.
         self.standing = 0
         self._started_ns: int | None = None
@@ -189,9 +204,14 @@ class Vehicle:
         self.received += 1
         telemetry = self.telemetry
         telemetry.arrival_ns = graph_ns
-        translate = TRANSLATIONS.table().get(message.name)
-        if translate is not None and not telemetry.is_late(message.fields):
-            translate(message.fields, telemetry)
+        name = message.name
+        translate = TRANSLATIONS.table().get(name)
+        others = [names for names in self.names if names.reads(name)] if self.names else ()
+        if (translate is not None or others) and not telemetry.is_late(message.fields):
+            if translate is not None:
+                translate(message.fields, telemetry)
+            for names in others:
+                names.receive(name, message.fields)
         if message.name == "HEARTBEAT":
             self.connected = True
         elif message.name == "TIMESYNC":
@@ -213,6 +233,8 @@ class Vehicle:
             self.connected = False
             self.telemetry.arrival_ns = graph_ns
             publish_state(self.telemetry, connected=False)
+            for names in self.names:
+                names.disconnected()
         publish_overdue_texts(self.telemetry, graph_ns)
         self._conversations.tick(now_ns)
         setpoint = self.stream.due(now_ns, graph_ns)

@@ -21,7 +21,7 @@ from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.tf_sink import TF
 from sim_node.messages.topic import Outlet, Tee
 from sim_node.ros.bridge_diagnostics import BridgeDiagnostics
-from sim_node.ros.bridge_parameters import DEVIATIONS, SPECS, connections, naming, playback
+from sim_node.ros.bridge_parameters import DEVIATIONS, ENU, MAVROS, SPECS, connections, names_of, naming, playback
 from sim_node.ros.late_publishers import LatePublishers
 from sim_node.ros.orders import Orders
 from sim_node.ros.parameters import SPECS as SIMULATION
@@ -35,6 +35,7 @@ from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
+    from sim_node.ros.mavros.vehicles import MavrosVehicles
 
 # How often messages are committed to a recording.
 COMMIT_S = 0.1
@@ -65,6 +66,7 @@ class BridgeNode(LoopNode):
         values = declare(self, SPECS)
         refuse_unknown(self, SPECS, SIMULATION if beside else ())
         self.naming = naming(values)
+        self._names = names_of(values)
         settings = BridgeSettings(
             frames=self.naming.frames,
             setpoint_rate=values["setpoint_rate"],
@@ -90,6 +92,12 @@ class BridgeNode(LoopNode):
         prepare()
         load_type_support(message_class(type) for type in (TF.type, *(topic.type for topic in TOPICS.values())))
         load_type_support(SERVICE_TYPES)
+        self._mavros: MavrosVehicles | None = None
+        if MAVROS in self._names:
+            # Only here: others do not need mavros_msgs.
+            from sim_node.ros.mavros.vehicles import MavrosVehicles
+
+            self._mavros = MavrosVehicles(self, self.bridge, self.naming)
         # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.
         inspect.getmodule(inspect.currentframe())
         graph = LatePublishers(self)
@@ -124,6 +132,9 @@ class BridgeNode(LoopNode):
         parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
         self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
         tf.publish_static(self._graph_ns())
+        vehicle.telemetry.publishes = ENU in self._names
+        if self._mavros is not None:
+            self._mavros.found(vehicle, self._outlet, tf, self._graph_ns)
         self._orders.add(lambda: self._serve(vehicle))
 
     def publish(self, system: int, topic: VehicleTopic, data: bytes) -> None:
@@ -178,6 +189,11 @@ class BridgeNode(LoopNode):
         # Not in the loop: rclpy takes milliseconds to find out which line logs.
         self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
         commands = VehicleCommandServices(self, self.bridge, vehicle, name, self._graph_ns)
+        if self._mavros is not None:
+            self._mavros.serve(vehicle, commands)
+        if ENU not in self._names:
+            return
+        commands.offer()
         self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands, self._graph_ns))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))
 

@@ -17,6 +17,7 @@ from sim_node.mavlink.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import FrameNames, is_namespace
 from sim_node.ros.parameters import RECORD, ParameterFault, ParameterSpec, changing, fixed
+from sim_node.text import did_you_mean
 
 TF_PARENTS = ("map", "odom", "none")
 
@@ -30,6 +31,10 @@ SPECS: dict[str, ParameterSpec] = {
     "component_id": fixed(191, "Our own MAVLink component id.", 1, 255),
     "vehicle_name": fixed("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id."),
     "vehicle_names": fixed("", "Names of individual system ids, as in 1=drone,2=tower."),
+    "names": fixed("enu", "Names of topics and services, separated by commas: enu, which are ours, and mavros."),
+    "mavros_namespace": fixed(
+        "mavros", "Namespace of MAVROS' names; for several vehicles with {id} or {name}, as in uas{id}/mavros."
+    ),
     "sensor_namespace": fixed(
         "", "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names."
     ),
@@ -75,6 +80,23 @@ SPECS |= RECORD
 DEVIATIONS = ("orientation_stdev", "angular_velocity_stdev", "linear_acceleration_stdev", "magnetic_stdev")
 
 
+ENU, MAVROS = "enu", "mavros"
+NAMES = (ENU, MAVROS)
+
+
+def names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names under which vehicles are published. Raises ParameterFault for an unknown one."""
+    words = tuple(dict.fromkeys(word.strip() for word in values["names"].split(",") if word.strip()))
+    for word in words:
+        if word not in NAMES:
+            raise ParameterFault(
+                f"parameter names: unknown {word!r}{did_you_mean(word, NAMES)} (known: {', '.join(NAMES)})", "names"
+            )
+    if not words:
+        raise ParameterFault(f"parameter names: at least one is needed (known: {', '.join(NAMES)})", "names")
+    return words
+
+
 @dataclass(frozen=True)
 class Naming:
     """The names of vehicles and their frames, from the parameters."""
@@ -85,10 +107,20 @@ class Naming:
     base: str
     sensors: str
     special: Mapping[int, str]
+    mavros: str
 
     def name(self, system: int) -> str:
         """Return the namespace of a vehicle."""
         return self.special.get(system) or self.vehicle.replace("{id}", str(system))
+
+    def mavros_namespace(self, system: int) -> str:
+        """Return the namespace of a vehicle's MAVROS names."""
+        return self.mavros.replace("{id}", str(system)).replace("{name}", self.name(system))
+
+    def mavros_frames(self, system: int) -> FrameNames:
+        """Return the frames of a vehicle as MAVROS names them: base_link and odom, or uas1/base_link and uas1/odom."""
+        before, slash, _ = self.mavros_namespace(system).rpartition("/")
+        return FrameNames(self.frames(system).map, f"{before}{slash}odom", f"{before}{slash}base_link")
 
     def frames(self, system: int) -> FrameNames:
         """Return the frames of a vehicle."""
@@ -105,7 +137,7 @@ def naming(values: Mapping[str, Any]) -> Naming:
     """Make the names from the parameters. Raises ParameterFault for invalid ones."""
     special = _special(values["vehicle_names"])
     vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
-    result = Naming(vehicle, map_, odom, base, sensors, special)
+    result = Naming(vehicle, map_, odom, base, sensors, special, values["mavros_namespace"].strip("/"))
     for parameter in ("map_frame", "odom_frame", "base_frame"):
         name = values[parameter].replace("{name}", result.name(1)).replace("{id}", "1")
         why = names.fault(name)
@@ -115,6 +147,9 @@ def naming(values: Mapping[str, Any]) -> Naming:
         raise ParameterFault(
             f"parameter vehicle_name: found {values['vehicle_name']!r}; a namespace has letters, digits, _ and /"
         )
+    mavros = result.mavros_namespace(1)
+    if not is_namespace(mavros):
+        raise ParameterFault(f"parameter mavros_namespace: found {mavros!r}; a namespace has letters, digits, _ and /")
     if not is_namespace(sensors):
         raise ParameterFault(f"parameter sensor_namespace: found {sensors!r}; a namespace has letters, digits, _ and /")
     return result

@@ -39,7 +39,7 @@ Make = Callable[[], Transaction]
 
 
 class VehicleCommandServices:
-    """Services and command topics of a vehicle. Their results are also published on command_result.
+    """Services and command topics of a vehicle, once they are offered. Results are published on command_result.
 
     Created and called in the executor's thread; transactions run in the bridge's. graph_ns: returns the time of the
     graph's clock (ns).
@@ -49,7 +49,10 @@ class VehicleCommandServices:
         self._node, self._bridge, self._vehicle, self._graph_ns = node, bridge, vehicle, graph_ns
         self._prefix = f"{name}/" if name else ""
         self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULTS, profile(Profile.RELIABLE.value))
-        telemetry = vehicle.telemetry
+
+    def offer(self) -> None:
+        """Offer the services and command topics of our own names."""
+        telemetry = self._vehicle.telemetry
         self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
         self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
         self.serve(Trigger, "cmd/land", lambda request: commands.set_mode_for("land", telemetry))

@@ -9,6 +9,10 @@ import pytest
 
 from sim_node.mavlink import translation
 from sim_node.mavlink.codec import kind_named
+from sim_node.mavlink.mavros.commands import COMMANDS
+from sim_node.mavlink.mavros.setpoints import SETPOINTS, TURNS
+from sim_node.mavlink.mavros.telemetry import ROWS
+from sim_node.mavlink.mavros.telemetry import topics as mavros_topics
 from sim_node.mavlink.mission import read_plan
 from sim_node.mavlink.topics import TOPICS, Profile
 from sim_node.ros.bridge_parameters import SPECS
@@ -67,3 +71,36 @@ def test_the_mission_on_the_page_is_one() -> None:
     assert section
     plan = read_plan(section[1], "bridge.md")
     assert [item.kind for item in plan.items] == ["takeoff", "speed", "waypoint", "loiter", "return"]
+
+
+MAVROS_PAGE = (Path(__file__).parents[2] / "docs" / "mavros.md").read_text(encoding="utf-8")
+
+
+def mavros_rows(heading: str) -> dict[str, list[str]]:
+    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", MAVROS_PAGE, re.MULTILINE | re.DOTALL)
+    assert section
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section[1].splitlines() if "| " in line]
+    return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith("`")}
+
+
+def test_mavros_topics() -> None:
+    short = {**SHORT, Profile.STATE: "state", Profile.PARAMETERS: "parameters"}
+    told = mavros_rows("Topics")
+    messages: dict[str, list[str]] = {}
+    for row in ROWS:
+        messages.setdefault(row.name, []).append(row.message)
+    assert told.keys() == {topic.name for topic in mavros_topics()}
+    for topic in mavros_topics():
+        type, qos, frame, source = told[topic.name]
+        assert (type, qos) == (topic.type, short[topic.profile])
+        assert frame == (", child ".join(topic.frames.split()) or "none")
+        assert source.split(", ") == messages.get(topic.name, source.split(", "))
+        assert all(kind_named(name) for name in source.split(", "))
+
+
+def test_mavros_setpoints_and_services() -> None:
+    told = mavros_rows("Setpoints and other topics that are read")
+    assert told == {row.name: [row.type, row.message] for row in (*SETPOINTS, *TURNS)}
+    services = mavros_rows("Services")
+    for row in COMMANDS:
+        assert services[row.name][0] == f"mavros_msgs/{row.type}"

@@ -8,4 +8,5 @@ with public(__name__):
     from sim_node.mavlink.mission.plan import read_plan as read_plan
     from sim_node.mavlink.mission.transfer import Clear as Clear
     from sim_node.mavlink.mission.transfer import Download as Download
+    from sim_node.mavlink.mission.transfer import SetCurrent as SetCurrent
     from sim_node.mavlink.mission.transfer import Upload as Upload

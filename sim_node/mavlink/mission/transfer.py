@@ -227,6 +227,45 @@ class Download(Transfer):
         return [("MISSION_ACK", {"type": ACCEPTED, "mission_type": MISSION})]
 
 
+class SetCurrent(Transfer):
+    """Goes on with an item of the mission.
+
+    Args:
+        item: Its number, as the autopilot counts.
+    """
+
+    name = "mission item"
+
+    def __init__(self, item: int) -> None:
+        super().__init__()
+        self._item = item
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """Request the item.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
+        return self.request(("MISSION_SET_CURRENT", {"seq": self._item}), now_ns)
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """End when the autopilot tells that this item is the current one.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            No messages.
+        """
+        if message.name == "MISSION_CURRENT" and message.fields.seq == self._item:
+            self.end(True, f"item {self._item}")
+        return []
+
+
 class Clear(Transfer):
     """Deletes the autopilot's mission."""
 

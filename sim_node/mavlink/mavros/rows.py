@@ -1,0 +1,77 @@
+"""Rows of the tables: messages whose fields are numbers of others, with their order, signs and unit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+from sim_node.mavlink.contents import SI, Unit
+
+# Numbers of a message: a sign, and a path such as pose.position.x or covariance[9].
+_NUMBER = re.compile(r"(-?)([a-z]\w*(?:\.\w+)*(?:\[\d+\])?)")
+
+
+class Unknown(ValueError):
+    """A quantity is not known, so that its message is not sent. The text says which, in a few words."""
+
+
+class Source(NamedTuple):
+    """Where the numbers of a field come from.
+
+    Attributes:
+        fields: Fields of the other message, separated by spaces, in order, each with its sign: `y x -z` for NED as ENU.
+        unit: Their unit.
+        unknown: The number that means that a field is not known: then it is NaN.
+        by: The name of a method that is called with these numbers, and returns those of the field. Empty for none.
+    """
+
+    fields: str = ""
+    unit: Unit = SI
+    unknown: float | None = None
+    by: str = ""
+
+
+def by(method: str, fields: str = "", unit: Unit = SI) -> Source:
+    """Return the source of what a method returns for these fields."""
+    return Source(fields, unit, by=method)
+
+
+def compiled(
+    sources: Collection[Source], arrays: Mapping[str, bool] | None, owner: type
+) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Compile a function of a message and an owner of methods that returns all numbers in a row.
+
+    Args:
+        sources: Where they come from.
+        arrays: The names of the message's fields, and whether each is an array; None for a message whose fields are
+            not known here.
+        owner: The class that has the methods.
+
+    Returns:
+        The function: no more than the expressions that would be written by hand.
+
+    Raises:
+        ValueError: A source has a field or a method that does not exist.
+    """
+    expressions: list[str] = []
+    for fields, unit, unknown, method in sources:
+        numbers = []
+        for word in fields.split():
+            found = _NUMBER.fullmatch(word)
+            name = found and re.split(r"[.\[]", found[2])[0]
+            if found is None or (arrays is not None and name not in arrays):
+                raise ValueError(f"no field {word!r}")
+            number = f"{found[1]}message.{found[2]}" + ("" if unit is SI else f" * {unit.factor!r}")
+            if unknown is not None:
+                number = f"nan if message.{found[2]} == {unknown!r} else {number}"
+            elif arrays is not None and arrays[str(name)] and "[" not in word:
+                number = f"*message.{found[2]}"
+            numbers.append(number)
+        if method and not callable(getattr(owner, method, None)):
+            raise ValueError(f"{owner.__name__} has no method {method!r}")
+        expressions += [f"*owner.{method}({', '.join(numbers)})"] if method else numbers
+    made: Callable[[Any, Any], tuple[Any, ...]] = eval(
+        f"lambda message, owner: ({''.join(f'{each}, ' for each in expressions)})", {"nan": float("nan")}
+    )
+    return made
