@@ -95,6 +95,7 @@ EXTENSIONS = {
         "aerosim = sim_node.extensions.aerosim.reader",
         "elodin = sim_node.extensions.elodin.reader",
         "openplx = sim_node.extensions.openplx",
+        "sdf = sim_node.extensions.sdf",
     ],
     "sim_node.engines": ["elodin = sim_node.extensions.elodin.engine"],
     "sim_node.runs": ["aerosim = sim_node.extensions.aerosim.runs", "elodin = sim_node.extensions.elodin.runs"],
