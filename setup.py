@@ -97,6 +97,7 @@ EXTENSIONS = {
         "openplx = sim_node.extensions.openplx",
         "sdf = sim_node.extensions.sdf",
     ],
+    "sim_node.forces": ["sdf = sim_node.extensions.sdf.lift_drag"],
     "sim_node.engines": ["elodin = sim_node.extensions.elodin.engine"],
     "sim_node.runs": ["aerosim = sim_node.extensions.aerosim.runs", "elodin = sim_node.extensions.elodin.runs"],
     "sim_node.run_sources": ["sweep = sim_node.extensions.sweep.cases"],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from sim_node.extensions.sdf import uris
@@ -16,7 +19,9 @@ from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
 
 NEWEST = (1, 12)
 MAX_DEPTH, MAX_FILES = 32, 1000
-# What a joint with no other frames would be called.
+_COMMENT = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
+_LATE, _NO_BREAK = re.compile(r"\s+<\?xml[^>]*>"), re.compile(r"[^\n]")
+# Names that mean something else.
 RESERVED = (WORLD, "__root__", MODEL)
 KINDS = {"link": "link", "joint": "joint", "frame": "frame", "model": "model"}
 
@@ -104,11 +109,25 @@ def add(reading: Reading, scope: Scope, entry: Entry) -> None:
             reading.error(element, "name is missing")
     elif name in RESERVED or (name.startswith("__") and name.endswith("__")):
         reading.error(element, f"the name {quoted(name)} is reserved", "name")
+    elif name in scope.entries and _may_rename(entry, scope.entries[name]):
+        new = next(each for each in _numbered(f"{name}_{entry.kind}") if each not in scope.entries)
+        reading.approximate(element, f"{quoted(name)} is also the name of a {scope.entries[name].kind}; the {entry.kind} is {new}")
+        scope.entries[new] = replace(entry, name=new)
     elif name in scope.entries or name in scope.aliases:
         noun = scope.entries[name].kind if name in scope.entries else "part of a merged model"
         reading.error(element, f"the name {quoted(name)} is that of a {noun} already", "name")
     else:
         scope.entries[name] = entry
+
+
+def _may_rename(entry: Entry, other: Entry) -> bool:
+    """Return whether an entry of another kind may be renamed: a joint or a frame that has the name of a link."""
+    return entry.kind in ("joint", "frame") and entry.kind != other.kind
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}{number}" for number in count(1))
 
 
 def _include(reading: Reading, include: Element, scope: Scope, file: File) -> None:
@@ -214,13 +233,27 @@ def open_file(
     if path not in report.files:
         report.files.append(path)
     content = read_text(path, report)
-    root = None if content is None else compose_xml(content, report)
+    root = None if content is None else compose_xml(as_xml(content), report)
     if root is None:
         return None
     root.read = True
     reading.opened.append(root)
     version = version_of(reading, root) if root.tag == "sdf" else NEWEST
     return root, File(path, shown, version, including)
+
+
+def as_xml(content: str) -> str:
+    """Return a text with what Gazebo's parser takes and XML does not allow made into XML, everything at its place.
+
+    That is: -- in comments, and white space before the declaration.
+    """
+    content = _COMMENT.sub(lambda found: found[0] if found[1] is None else f"<!--{_plain(found[1])}-->", content)
+    late = _LATE.match(content)
+    return content if late is None else _NO_BREAK.sub(" ", late[0]) + content[late.end() :]
+
+
+def _plain(comment: str) -> str:
+    return comment.replace("--", "==").removesuffix("-") + ("=" if comment.replace("--", "==").endswith("-") else "")
 
 
 def root_of(reading: Reading, root: Element, file: File) -> Scope | None:

@@ -39,6 +39,25 @@ WITHOUT_EFFECT: dict[str, str] = {
         ),
         ENGINE,
     ),
+    **dict.fromkeys(
+        (
+            *("sensor.topic", "sensor.always_on", "sensor.visualize", "sensor.gz_frame_id", "sensor.ignition_frame_id"),
+            *("sensor.enable_metrics", "camera.optical_frame_id", "camera.camera_info_topic", "camera.trigger_topic"),
+            *("camera.triggered", "contact.topic", "camera.save", "ray.visualize", "lidar.visualize", "camera.name"),
+            *("sensor.frame_id", "sensor.hz"),
+        ),
+        TOPIC,
+    ),
+    **dict.fromkeys(
+        (
+            *("horizontal.resolution", "vertical.resolution", "image.format", "image.anti_aliasing", "camera.lens"),
+            *("camera.visibility_mask", "lidar.visibility_mask", "pressure.reference_altitude", "noise.bias_mean"),
+            *("air_pressure.reference_altitude", "imu.orientation_reference_frame", "imu.enable_orientation"),
+            *("camera.depth_camera", "depth_camera.clip", "horizontal.min_angle", "range.resolution", "camera.noise"),
+            *("vertical.min_angle", "vertical.max_angle", "camera.box_type", "distortion.center", "contact.bullet"),
+        ),
+        "what sensors here do not have",
+    ),
     "world.magnetic_field": "magnetometers have the World Magnetic Model of the place",
     "link.must_be_base_link": "of URDF",
     "plugin.filename": "plug-ins are known by name",

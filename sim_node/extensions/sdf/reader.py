@@ -9,6 +9,8 @@ from sim_node.extensions.sdf.document import open_file, root_of
 from sim_node.extensions.sdf.effects import report_effects
 from sim_node.extensions.sdf.elements import Reading
 from sim_node.extensions.sdf.mechanism import FIXED_FRAME, mechanism_of
+from sim_node.extensions.sdf.plugins import add_plugins
+from sim_node.extensions.sdf.sensors import add_sensors
 from sim_node.extensions.sdf.surroundings import surroundings_of
 from sim_node.world.model import World
 from sim_node.world.readers.files import Roots
@@ -41,6 +43,8 @@ def _world(reading: Reading, root: Any, file: Any) -> World | None:
         return None
     around = surroundings_of(reading, scope)
     found = mechanism_of(reading, scope, around.physics.gravity)
+    add_sensors(reading, found, scope, around.time.step_ns)
+    add_plugins(reading, found, scope, around)
     parts = {**around.parts, **found.parts}
     return World(
         name="_".join(scope.name.split()),

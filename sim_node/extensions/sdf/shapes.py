@@ -138,7 +138,7 @@ class Shapes:
     def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[Solid]:
         geometry = child(element, "geometry")
         if geometry is None:
-            self.reading.error(element, "geometry is missing")
+            self.reading.leave_out(element, "it has no geometry")
             return []
         for each in geometry.children:
             make = GEOMETRIES.get(each.tag)
@@ -278,12 +278,10 @@ class Shapes:
         solids = []
         for part in parts:
             faces = part.faces[:, ::-1] if np.prod(scale) < 0.0 else part.faces
-            mesh = Triangles(part.vertices * scale, faces)
-            try:
-                hull_of(mesh.vertices)
-            except ValueError:
-                if not visual:
-                    continue
+            vertices, rows = np.unique(part.vertices * scale, axis=0, return_inverse=True)
+            mesh = Triangles(vertices, rows.reshape(-1)[faces])
+            if not visual and not _is_solid(mesh):
+                continue
             colour = None if part.colour is None else np.array(part.colour)
             solids.append(Solid("mesh", np.ones(3), triangles=mesh, colour=colour))
         return solids
@@ -400,6 +398,11 @@ class Shapes:
             edge = max(float(found[:2].max()), 1e-6)
         look = {} if texture is None else {"texture": texture, "texture_size": edge}
         return colour, Material(**look, roughness=roughness)
+
+
+def _is_solid(mesh: Triangles) -> bool:
+    """Return whether the vertices of a mesh are not all in one plane."""
+    return bool(np.linalg.matrix_rank(mesh.vertices - mesh.vertices[0], tol=1e-9 * np.ptp(mesh.vertices)) == 3)
 
 
 def _hexadecimal(word: str) -> int | None:

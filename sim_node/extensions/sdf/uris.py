@@ -43,10 +43,10 @@ def _find(uri: str, beside: Path, roots: Roots) -> Path:
     if uri.startswith(FETCHED):
         name = unquote(uri.rstrip("/").rpartition("/")[2])
         known = _in_collections(name, "", beside, roots)
-        if known is not None:
+        if known is not None and known != beside.resolve().parent:
             return known
         raise LocateError(
-            f"the model {quoted(name)} is on the network, which is not asked; download it to a folder {name} in one of "
+            f"{quoted(name)} is on the network, which is not asked; download it to a folder {name} in one of "
             f"{VARIABLES[0]}, or beside the folder of this file"
         )
     scheme, separator, rest = uri.partition("://")
