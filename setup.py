@@ -100,7 +100,9 @@ EXTENSIONS = {
         "aerosim = sim_node.extensions.aerosim.reader",
         "elodin = sim_node.extensions.elodin.reader",
         "openplx = sim_node.extensions.openplx",
+        "sdf = sim_node.extensions.sdf",
     ],
+    "sim_node.forces": ["sdf = sim_node.extensions.sdf.lift_drag"],
     "sim_node.engines": [
         "elodin = sim_node.extensions.elodin.engine",
         "scenario = sim_node.extensions.scenario.engine",

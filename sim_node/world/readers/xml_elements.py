@@ -57,7 +57,7 @@ class Attribute:
 
 @dataclass
 class Element:
-    """An element: its tag, attributes and children, its first text, and its file.
+    """An element: its tag, attributes and children, its text, and its file.
 
     Attributes and children may be changed. stated: those that the file has; read: see `unread`.
     """
@@ -112,7 +112,7 @@ def compose_xml(text: str, report: Report) -> Element | None:
 
     lines = _Lines(text)
     holder = Element("", (0, 0))
-    stack = [holder]
+    stack, texts = [holder], [list[str]()]
 
     class Build(ContentHandler):
         """Grows the tree; the parser calls it."""
@@ -129,15 +129,20 @@ def compose_xml(text: str, report: Report) -> Element | None:
             for key, attribute in element.attributes.items():
                 element.stated.append(Inner(f"{name}.{key}", attribute.at, attribute, element.file))
             stack.append(element)
+            texts.append([])
 
         def endElement(self, name: str) -> None:  # noqa: N802
-            stack.pop()
+            ended, said = stack.pop(), texts.pop()
+            if ended.text is not None:
+                ended.text.text = "".join(said).strip()
 
         def characters(self, content: str) -> None:
-            if content.strip() and stack[-1].text is None:
-                element = stack[-1]
-                element.text = Attribute(content.strip(), _position(parser))
+            element = stack[-1]
+            if content.strip() and element.text is None:
+                element.text = Attribute("", _position(parser))
                 element.stated.append(Inner(f"{element.tag}.text", element.text.at, element.text, element.file))
+            if element.text is not None:  # the parser reports each line, and what an escape stands for, by itself
+                texts[-1].append(content)
 
     parser = create_parser(forbid_dtd=True)
     parser.setContentHandler(Build())

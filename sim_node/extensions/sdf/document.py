@@ -1,0 +1,278 @@
+"""From SDF files to scopes: models, includes and what they name, with the differences between formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from sim_node.extensions.sdf import uris
+from sim_node.extensions.sdf.elements import Reading, child, flag, pose_of, text, text_of, truth
+from sim_node.extensions.sdf.scopes import MERGED, MODEL, WORLD, Entry, Scope
+from sim_node.text import did_you_mean
+from sim_node.world.locate import LocateError
+from sim_node.world.problems import quoted
+from sim_node.world.readers.files import read_text
+from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
+
+NEWEST = (1, 12)
+MAX_DEPTH, MAX_FILES = 32, 1000
+_COMMENT = re.compile(r"<!\[CDATA\[.*?\]\]>|<!--(.*?)-->", re.DOTALL)
+_LATE, _NO_BREAK = re.compile(r"\s+<\?xml[^>]*>"), re.compile(r"[^\n]")
+# Names that mean something else.
+RESERVED = (WORLD, "__root__", MODEL)
+KINDS = {"link": "link", "joint": "joint", "frame": "frame", "model": "model"}
+
+
+@dataclass(frozen=True)
+class File:
+    """An SDF file: its path, the path in messages, its format, and the files that include it."""
+
+    path: Path
+    shown: Path
+    version: tuple[int, ...]
+    including: tuple[Path, ...] = ()
+
+
+def version_of(reading: Reading, root: Element) -> tuple[int, ...]:
+    """Return the format of a file, as (1, 9). Newer ones than are known are read by what they share."""
+    words = root.get("version") or "1.4"
+    parts = words.split(".")
+    if not all(part.isdecimal() and len(part) < 4 for part in parts) or len(parts) < 2:
+        reading.error(root, f"a version as 1.9 is needed, found {quoted(words)}", "version")
+        return NEWEST
+    version = tuple(map(int, parts))
+    if version > NEWEST:
+        reading.report.about(root.file).warning(
+            f"format {words} is newer than {NEWEST[0]}.{NEWEST[1]}; what it shares with that is read",
+            root.attributes["version"].at,
+            "sdf.version",
+        )
+    return version
+
+
+def read_scope(reading: Reading, element: Element, file: File, above: Scope | None, name: str = "") -> Scope:
+    """Return the scope of a <model> or <world>, with everything in it. Faults are recorded.
+
+    name: the name that an include gives it.
+    """
+    given = element.get("name")
+    if not given:
+        reading.error(element, "name is missing")
+    scope = Scope(
+        name or given or element.tag,
+        element,
+        file.version,
+        above,
+        static=above is not None and flag(reading, element, "static"),
+        placement=element.get("placement_frame"),
+        canonical=element.get("canonical_link"),
+    )
+    add_children(reading, element, scope, file)
+    return scope
+
+
+def add_children(reading: Reading, element: Element, scope: Scope, file: File) -> None:
+    """Add the links, joints, frames, models and includes of an element to a scope, in their order."""
+    for part in element.children:
+        kind = KINDS.get(part.tag)
+        if part.tag == "include":
+            _include(reading, part, scope, file)
+        elif kind is not None and not (kind == "link" and scope.is_world):
+            part.read = True
+            inner = read_scope(reading, part, file, scope) if kind == "model" else None
+            add(reading, scope, _entry(reading, part, kind, inner, file))
+
+
+def _entry(reading: Reading, part: Element, kind: str, inner: Scope | None, file: File) -> Entry:
+    pose = child(part, "pose")
+    attached = part.get("attached_to") if kind == "frame" else text(part, "child") if kind == "joint" else ""
+    return Entry(
+        part.get("name"), kind, part, pose_of(reading, pose), relative_to(pose, file.version), attached, inner
+    )
+
+
+def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
+    """Return the frame that a <pose> is in; empty for the usual one. Before 1.7 the attribute was called frame."""
+    if pose is None:
+        return ""
+    return pose.get("relative_to") or (pose.get("frame") if version < (1, 7) else "")
+
+
+def add(reading: Reading, scope: Scope, entry: Entry) -> None:
+    """Add an entry to a scope. Faults of its name are recorded."""
+    name, element = entry.name, entry.element
+    if not name:
+        if entry.inner is None:
+            reading.error(element, "name is missing")
+    elif name in RESERVED or (name.startswith("__") and name.endswith("__")):
+        reading.error(element, f"the name {quoted(name)} is reserved", "name")
+    elif name in scope.entries and _may_rename(entry, scope.entries[name]):
+        new = next(each for each in _numbered(f"{name}_{entry.kind}") if each not in scope.entries)
+        reading.approximate(element, f"{quoted(name)} is also the name of a {scope.entries[name].kind}; the {entry.kind} is {new}")
+        scope.entries[new] = replace(entry, name=new)
+    elif name in scope.entries or name in scope.aliases:
+        noun = scope.entries[name].kind if name in scope.entries else "part of a merged model"
+        reading.error(element, f"the name {quoted(name)} is that of a {noun} already", "name")
+    else:
+        scope.entries[name] = entry
+
+
+def _may_rename(entry: Entry, other: Entry) -> bool:
+    """Return whether an entry of another kind may be renamed: a joint or a frame that has the name of a link."""
+    return entry.kind in ("joint", "frame") and entry.kind != other.kind
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}{number}" for number in count(1))
+
+
+def _include(reading: Reading, include: Element, scope: Scope, file: File) -> None:
+    include.read = True
+    uri = child(include, "uri")
+    if uri is None or not text_of(uri):
+        reading.error(include, "uri is missing")
+        return
+    opened = open_model(reading, uri, file)
+    if opened is None:
+        return
+    element, its = opened
+    name = text(include, "name")
+    if element.tag != "model":
+        # Lights and actors are read where the world's own are.
+        _place(reading, include, element, name)
+        include.children.append(element)
+        return
+    inner = read_scope(reading, element, its, scope, name)
+    inner.merged = truth(reading, include, include.get("merge"), False, "merge")
+    inner.static = flag(reading, include, "static", default=inner.static)
+    placement = child(include, "placement_frame")
+    inner.placement = text_of(placement, inner.placement)
+    if placement is not None and child(include, "pose") is None:
+        reading.error(placement, "an include with a placement_frame needs a <pose>")
+    pose = child(include, "pose")
+    own = child(element, "pose")
+    if pose is None:
+        # The model's own pose holds, in the frame that the include is in.
+        entry = Entry(inner.name, "model", include, pose_of(reading, own), "", "", inner)
+    else:
+        if own is not None:
+            pose_of(reading, own)
+            own.get("relative_to")
+        entry = Entry(inner.name, "model", include, pose_of(reading, pose), relative_to(pose, file.version), "", inner)
+    for plugin in include.children:
+        if plugin.tag == "plugin":
+            element.children.append(plugin)
+    if inner.merged:
+        _merge(reading, scope, inner, entry)
+    else:
+        add(reading, scope, entry)
+
+
+def _merge(reading: Reading, scope: Scope, inner: Scope, entry: Entry) -> None:
+    """Add the names of a merged model to those of the scope that includes it."""
+    hidden = f"{MERGED}{len(scope.entries)}_{inner.name}"
+    inner.static = False
+    scope.entries[hidden] = replace(entry, name=hidden)
+    for name in [*inner.entries, *inner.aliases]:
+        if name in scope.entries or name in scope.aliases:
+            reading.error(entry.element, f"the merged model has a {quoted(name)}, and so has {quoted(scope.name)}")
+        elif not name.startswith(MERGED):
+            scope.aliases[name] = hidden
+
+
+def _place(reading: Reading, include: Element, element: Element, name: str) -> None:
+    """Give an included light or actor the name and the pose of its include."""
+    if name:
+        element.attributes["name"] = Attribute(name, include.at)
+    pose = child(include, "pose")
+    if pose is not None:
+        element.children[:] = [pose, *(each for each in element.children if each.tag != "pose")]
+
+
+def open_model(reading: Reading, uri: Element, file: File) -> tuple[Element, File] | None:
+    """Return the model, light or actor that an address leads to, and its file; None with the fault recorded."""
+    try:
+        path = uris.find(text_of(uri), file.path, reading.roots)
+        if path.is_dir():
+            path = uris.model_file(path, reading.report)
+    except LocateError as error:
+        reading.error(uri, str(error))
+        return None
+    resolved = path.resolve()
+    if resolved in file.including:
+        reading.error(uri, f"includes itself: {' -> '.join(each.name for each in (*file.including, path))}")
+        return None
+    if len(file.including) >= MAX_DEPTH or len(reading.opened) >= MAX_FILES:
+        reading.error(uri, f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
+        return None
+    found = open_file(reading, path, (*file.including, resolved))
+    if found is None:
+        return None
+    root, its = found
+    if root.tag != "sdf":
+        reading.error(uri, f"{path.name} has the root element <{root.tag}>; an include needs a model in SDF")
+        return None
+    for tag in ("model", "actor", "light"):
+        if (element := child(root, tag)) is not None:
+            return element, its
+    reading.error(uri, f"{path.name} has no model")
+    return None
+
+
+def open_file(
+    reading: Reading, path: Path, including: tuple[Path, ...], shown: Path | None = None
+) -> tuple[Element, File] | None:
+    """Return the root element of a file, and the file; None with the fault recorded."""
+    shown = path if shown is None else shown
+    report = reading.report.about(str(shown))
+    reading.paths[str(shown)] = path
+    if path not in report.files:
+        report.files.append(path)
+    content = read_text(path, report)
+    root = None if content is None else compose_xml(as_xml(content), report)
+    if root is None:
+        return None
+    root.read = True
+    reading.opened.append(root)
+    version = version_of(reading, root) if root.tag == "sdf" else NEWEST
+    return root, File(path, shown, version, including)
+
+
+def as_xml(content: str) -> str:
+    """Return a text with what Gazebo's parser takes and XML does not allow made into XML, everything at its place.
+
+    That is: -- in comments, and white space before the declaration.
+    """
+    content = _COMMENT.sub(lambda found: found[0] if found[1] is None else f"<!--{_plain(found[1])}-->", content)
+    late = _LATE.match(content)
+    return content if late is None else _NO_BREAK.sub(" ", late[0]) + content[late.end() :]
+
+
+def _plain(comment: str) -> str:
+    return comment.replace("--", "==").removesuffix("-") + ("=" if comment.replace("--", "==").endswith("-") else "")
+
+
+def root_of(reading: Reading, root: Element, file: File) -> Scope | None:
+    """Return the world of a file, or a world around its model; None with the fault recorded."""
+    if root.tag != "sdf":
+        hint = did_you_mean(root.tag, ("sdf",))
+        reading.error(root, f"the root element is <{root.tag}>; <sdf> is needed{hint}")
+        return None
+    worlds = root.all("world")
+    if worlds:
+        for more in worlds[1:]:
+            reading.leave_out(more, "only the first world of a file is read")
+        return read_scope(reading, worlds[0], file, None)
+    parts = [part for part in root.children if part.tag in ("model", "light", "actor", "include")]
+    if not parts:
+        reading.error(root, "it has no world and no model")
+        return None
+    scope = Scope(parts[0].get("name") or file.path.stem, root, file.version)
+    add_children(reading, root, scope, file)
+    return scope
+
+

@@ -1,0 +1,107 @@
+"""Mass, centre and inertia of links: as their files give them, or by density."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from sim_node.assembly.masses import mass_properties
+from sim_node.extensions.sdf.elements import Reading, child, number, pose_of, truth
+from sim_node.extensions.sdf.shapes import Solid
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.readers.xml_elements import Element
+from sim_node.world.shapes import Geometry, Inertial, volume_of
+from sim_node.world.systems import DEFAULT_DENSITY
+
+MOMENTS = ("ixx", "iyy", "izz")
+PRODUCTS = ("ixy", "ixz", "iyz")
+_ROUNDING = 1e-9
+# Of a link that has none, so that what it hangs on can be simulated, kg and kg m^2.
+LEAST = 1e-9
+
+
+def inertial_of(
+    reading: Reading, link: Element, collisions: Iterable[tuple[Element, Geometry, Solid]]
+) -> Inertial:
+    """Return the mass properties of a link in its own axes. Without any, its mass is 1 kg and its moments 1 kg m^2."""
+    given = child(link, "inertial")
+    if given is not None and truth(reading, given, given.get("auto"), False, "auto"):
+        return _by_density(reading, link, given, collisions)
+    mass = number(reading, given, "mass", default=1.0)
+    inertia = None if given is None else child(given, "inertia")
+    xx, yy, zz = (number(reading, inertia, key, default=1.0) for key in MOMENTS)
+    xy, xz, yz = (number(reading, inertia, key, default=0.0) for key in PRODUCTS)
+    matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    at = given if given is not None else link
+    if not np.isfinite(matrix).all() or not 0.0 < mass < np.inf:
+        found = f"mass {mass:g} kg" if not 0.0 < mass < np.inf else f"moments {[xx, yy, zz]}"
+        reading.error(at, f"{found}: a link needs a mass above zero and finite moments of inertia")
+        return Inertial(1.0, np.eye(3))
+    least, middle, most = np.linalg.eigvalsh(matrix).tolist()
+    if not (least > 0.0 and most <= (least + middle) * (1.0 + _ROUNDING)):
+        moment = max(float(np.trace(matrix)) / 3.0, LEAST)
+        reading.approximate(
+            inertia or at,
+            "its inertia is that of no body: each principal moment is above zero and at most the sum of the others; "
+            "all three are set to their mean",
+        )
+        matrix = moment * np.eye(3)
+    return turned(Inertial(mass, matrix), pose_of(reading, None if given is None else child(given, "pose")))
+
+
+def turned(inertial: Inertial, pose: FloatArray) -> Inertial:
+    """Return mass properties, given in a frame at a pose (7,), in the body that the frame is in."""
+    turn = quaternions.to_matrix(pose[3:])
+    matrix = turn @ inertial.inertia @ turn.T
+    return Inertial(inertial.mass, (matrix + matrix.T) / 2.0, poses.apply(pose, inertial.centre))
+
+
+def _by_density(
+    reading: Reading, link: Element, given: Element, collisions: Iterable[tuple[Element, Geometry, Solid]]
+) -> Inertial:
+    usual = number(reading, given, "density", default=DEFAULT_DENSITY)
+    parts = []
+    for element, shape, solid in collisions:
+        density = number(reading, element, "density", default=usual)
+        if not 0.0 < density < np.inf:
+            reading.error(element, f"a density of {density:g} kg/m^3; it must be above zero")
+            continue
+        if solid.cone is not None:
+            parts.append(turned(_cone(*solid.cone, density), shape.pose))
+            continue
+        try:
+            heavy = replace(shape, mass=density * volume_of(shape), surface=None)
+        except ValueError as error:
+            reading.approximate(element, f"{error}; it adds no mass")
+            continue
+        parts.append(mass_properties([heavy]))
+    if not parts:
+        reading.error(given, 'inertial auto="true" needs a collision that has a volume')
+        return Inertial(1.0, np.eye(3))
+    found = together(parts)
+    if child(given, "mass") is not None:
+        mass = number(reading, given, "mass", default=found.mass)
+        if 0.0 < mass < np.inf:
+            return Inertial(mass, found.inertia * (mass / found.mass), found.centre)
+    return found
+
+
+def _cone(radius: float, length: float, density: float) -> Inertial:
+    """Return the mass properties of a cone about z, whose origin is half way up: those of textbooks."""
+    mass = density * np.pi * radius**2 * length / 3.0
+    across = mass * (3.0 / 20.0 * radius**2 + 3.0 / 80.0 * length**2)
+    return Inertial(mass, np.diag([across, across, 0.3 * mass * radius**2]), np.array([0.0, 0.0, -length / 4.0]))
+
+
+def together(parts: list[Inertial]) -> Inertial:
+    """Return the mass properties of bodies that are fixed together, in the same axes."""
+    mass = sum(part.mass for part in parts)
+    centre = sum((part.mass * part.centre for part in parts), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for part in parts:
+        off = part.centre - centre
+        inertia = inertia + part.inertia + part.mass * ((off @ off) * np.eye(3) - np.outer(off, off))
+    return Inertial(mass, inertia, centre)

@@ -1,0 +1,236 @@
+"""Joints of SDF: what they connect, along which axes, and how they move."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.sdf.elements import Reading, child, flag, number, text, vector
+from sim_node.extensions.sdf.scopes import MODEL, WORLD, Entry, Fault, Scope, link_of, pose_in, scope_pose, world_pose
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.joint_motion import Mimic
+from sim_node.world.problems import quoted
+from sim_node.world.readers.xml_elements import Element
+
+# From here on a limit is none: what SDF's own defaults are.
+NO_LIMIT = 1e16
+# SDF's types, the types of joints here, and how many axes they have.
+TYPES = {
+    "fixed": ("frozen", 0),
+    "revolute": ("hinge", 1),
+    "continuous": ("hinge", 1),
+    "prismatic": ("slide", 1),
+    "ball": ("spherical", 0),
+    "universal": ("rsaddle", 2),
+    "revolute2": ("rsaddle", 2),
+    "screw": ("cylindrical", 1),
+    "gearbox": ("", 2),
+}
+
+
+@dataclass(eq=False)
+class Joint:
+    """A joint between two links.
+
+    Attributes:
+        scope: The scope that it is in.
+        entry: Its entry there.
+        kind: Its SDF type.
+        parent: The link that it moves in, and the scope of that; None for the world.
+        child: The link that it moves, and the scope of that.
+        axes: Unit vectors (K, 3) in the world.
+        origin: Its pose (7,) in the world.
+        damping, friction, stiffness, rest: A number for each axis.
+        limits: [low, high] of each axis (K, 2), m or rad.
+        effort: The largest force or torque of each axis, infinite for none.
+        speed: The largest speed of each axis, infinite for none.
+        pitch: Of a screw, m per turn.
+        mimics: What its axes follow: joint and axis (0 or 1), multiplier and offset; None for nothing.
+    """
+
+    scope: Scope
+    entry: Entry
+    kind: str
+    parent: tuple[Scope, Entry] | None
+    child: tuple[Scope, Entry]
+    origin: FloatArray
+    axes: FloatArray
+    damping: list[float] = field(default_factory=list)
+    friction: list[float] = field(default_factory=list)
+    stiffness: list[float] = field(default_factory=list)
+    rest: list[float] = field(default_factory=list)
+    limits: list[tuple[float, float]] = field(default_factory=list)
+    effort: list[float] = field(default_factory=list)
+    speed: list[float] = field(default_factory=list)
+    pitch: float = 0.0
+    mimics: list[tuple[str, int, float, float] | None] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Its name in the tree of frames."""
+        return self.scope.frame(self.entry.name)
+
+
+def read_joint(reading: Reading, scope: Scope, entry: Entry) -> Joint | None:
+    """Return a joint, or None with the fault recorded. Raises Fault."""
+    element = entry.element
+    kind = element.get("type")
+    if kind not in TYPES:
+        hint = did_you_mean(kind, TYPES)
+        reading.error(element, f"no joint type {quoted(kind)}{hint}; allowed: {', '.join(TYPES)}", "type")
+        return None
+    ends = {key: text(element, key) for key in ("parent", "child")}
+    for key, name in ends.items():
+        if not name:
+            reading.error(element, f"{key} is missing")
+    if not all(ends.values()):
+        return None
+    parent_element, child_element = child(element, "parent"), child(element, "child")
+    assert parent_element is not None and child_element is not None
+    parent = link_of(scope, ends["parent"], parent_element)
+    moved = link_of(scope, ends["child"], child_element)
+    if parent is None and ends["parent"] != WORLD:
+        raise Fault(parent_element, f"{quoted(ends['parent'])} is fixed to no link")
+    if moved is None:
+        if parent is None:
+            raise Fault(element, "a joint of the world with itself")
+        parent, moved = moved, parent
+    if parent is not None and parent[1] is moved[1]:
+        raise Fault(element, f"its parent and its child are the same link, {quoted(moved[1].name)}")
+    joint = Joint(scope, entry, kind, parent, moved, world_pose(scope, entry), np.zeros((0, 3)))
+    if kind == "gearbox":
+        reading.leave_out(element, "a gearbox does not couple its joints here; give them a <mimic>")
+        return None
+    _, count = TYPES[kind]
+    axes = [_axis(reading, joint, element, key) for key in ("axis", "axis2")[:count]]
+    joint.axes = np.array(axes).reshape(-1, 3)
+    if kind == "screw":
+        joint.pitch = _pitch(reading, element)
+    return joint
+
+
+def _axis(reading: Reading, joint: Joint, element: Element, key: str) -> FloatArray:
+    """Return an axis of a joint (3,) in the world, and add its numbers to the joint."""
+    axis = child(element, key)
+    scope = joint.scope
+    xyz = None if axis is None else child(axis, "xyz")
+    direction = vector(reading, axis, "xyz", default=(0.0, 0.0, 1.0))
+    frame = "" if xyz is None else xyz.get("expressed_in")
+    # Before 1.7 a flag said whether it is the model's; before 1.5 it was.
+    if axis is not None and scope.version < (1, 7):
+        of_model = flag(reading, axis, "use_parent_model_frame", default=scope.version < (1, 5))
+        frame = frame or (MODEL if of_model else "")
+    turn = joint.origin[3:]
+    if frame and xyz is not None:
+        turn = poses.compose(scope_pose(scope), pose_in(scope, frame, xyz))[3:]
+    length = float(np.linalg.norm(direction))
+    if not length > 0.0:
+        reading.error(xyz or element, "an axis needs a direction")
+        direction, length = np.array([0.0, 0.0, 1.0]), 1.0
+    dynamics = None if axis is None else child(axis, "dynamics")
+    limit = None if axis is None else child(axis, "limit")
+    for name, into in (("damping", joint.damping), ("friction", joint.friction), ("spring_stiffness", joint.stiffness)):
+        value = number(reading, dynamics, name, default=0.0)
+        if not 0.0 <= value < math.inf:
+            assert dynamics is not None
+            reading.approximate(dynamics, f"a negative {name.replace('_', ' ')} is taken for zero")
+            value = 0.0
+        into.append(value)
+    joint.rest.append(number(reading, dynamics, "spring_reference", default=0.0))
+    low = number(reading, limit, "lower", default=-NO_LIMIT)
+    high = number(reading, limit, "upper", default=NO_LIMIT)
+    if joint.kind == "continuous":
+        low, high = -math.inf, math.inf
+    low, high = (-math.inf if low <= -NO_LIMIT else low), (math.inf if high >= NO_LIMIT else high)
+    if low > high:
+        assert limit is not None
+        reading.approximate(limit, f"the lower limit {low:g} is above the upper one, {high:g}; the joint has none")
+        low, high = -math.inf, math.inf
+    joint.limits.append((low, high))
+    for name, bounds in (("effort", joint.effort), ("velocity", joint.speed)):
+        value = number(reading, limit, name, default=-1.0)
+        bounds.append(value if value >= 0.0 else math.inf)
+    joint.mimics.append(None if axis is None else _mimic(reading, axis))
+    return np.asarray(quaternions.rotate(turn, direction / length))
+
+
+def _mimic(reading: Reading, axis: Element) -> tuple[str, int, float, float] | None:
+    mimic = child(axis, "mimic")
+    if mimic is None:
+        return None
+    multiplier = number(reading, mimic, "multiplier", default=1.0)
+    offset = number(reading, mimic, "offset", default=0.0) - multiplier * number(reading, mimic, "reference", default=0.0)
+    return mimic.get("joint"), int(mimic.get("axis") == "axis2"), multiplier, offset
+
+
+def _pitch(reading: Reading, element: Element) -> float:
+    """Return how far a screw moves in a turn, m: thread_pitch is what older files give, rad per m and left-handed."""
+    given = child(element, "screw_thread_pitch")
+    if given is not None:
+        return number(reading, element, "screw_thread_pitch", default=1.0)
+    old = number(reading, element, "thread_pitch", default=1.0)
+    if not old:
+        reading.error(element, "the thread_pitch of a screw must not be zero")
+        return 1.0
+    return -2.0 * math.pi / old
+
+
+def motion_of(joint: Joint, reading: Reading) -> dict[str, Any]:
+    """Return the fields of a Body that its joint sets: type, axes, anchor, springs, limits and where it begins."""
+    scope, link = joint.child
+    at = world_pose(scope, link)
+    kind, _ = TYPES[joint.kind]
+    count = len(joint.axes)
+    if kind == "frozen":
+        return {}
+    back = quaternions.conjugate(at[3:])
+    axes = quaternions.rotate(back, joint.axes) if count else np.zeros((0, 3))
+    anchor = poses.relative(at, joint.origin)[:3]
+    if kind == "spherical":
+        return {"joint": kind, "anchor": anchor}
+    if kind == "cylindrical":
+        axes = np.repeat(axes, 2, axis=0)
+    if count == 1 and joint.limits[0][0] == joint.limits[0][1] and kind in ("hinge", "slide"):
+        return _held(joint, reading, axes[0], anchor, kind)
+    parts = [0, 0] if kind == "cylindrical" else list(range(count))
+    fields: dict[str, Any] = {"joint": kind, "axes": axes, "anchor": anchor}
+    for key, values in (("damping", joint.damping), ("friction_loss", joint.friction)):
+        if any(values):
+            # A screw's turn is damped, and with it what it slides.
+            fields[key] = np.array([0.0, values[0]] if kind == "cylindrical" else [values[k] for k in parts])
+    if any(joint.stiffness) and kind != "cylindrical":
+        fields["spring_stiff"], fields["spring_zero"] = np.array(joint.stiffness), np.array(joint.rest)
+    limits = np.array([(-math.inf, math.inf), joint.limits[0]] if kind == "cylindrical" else joint.limits)
+    if np.isfinite(limits).any():
+        fields["limits"] = limits
+        start = np.clip(np.zeros(len(limits)), limits[:, 0], limits[:, 1])
+        if start.any():
+            reading.approximate(
+                joint.entry.element, f"{joint.name} begins at its limit, because its limits do not contain 0"
+            )
+            fields["q"] = start
+    return fields
+
+
+def _held(joint: Joint, reading: Reading, axis: FloatArray, anchor: FloatArray, kind: str) -> dict[str, Any]:
+    """Return nothing for a joint whose two limits are zero: it does not move; else where they hold it."""
+    value = joint.limits[0][0]
+    if value:
+        reading.approximate(joint.entry.element, f"{joint.name} does not move, because its limits are one number")
+    return {"held": (axis, anchor, kind, value)} if value else {}
+
+
+def mimic_of(joint: Joint, part: int, names: dict[str, str]) -> Mimic | None:
+    """Return what an axis of a joint follows; None for nothing. names: joints here, by their names in the scope."""
+    given = joint.mimics[part] if part < len(joint.mimics) else None
+    if given is None:
+        return None
+    leader, axis, multiplier, offset = given
+    if leader not in names:
+        raise Fault(joint.entry.element, f"no joint {quoted(leader)} to follow{did_you_mean(leader, names)}")
+    return Mimic(names[leader] + (f"#{axis}" if axis else ""), multiplier, offset)

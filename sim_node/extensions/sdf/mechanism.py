@@ -1,0 +1,274 @@
+"""From scopes to bodies: the links as a tree of joints, what closes loops, frames, and which links do not touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.sdf.elements import Reading, flag, place_of
+from sim_node.extensions.sdf.inertias import inertial_of
+from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
+from sim_node.extensions.sdf.scopes import (
+    MERGED,
+    Entry,
+    Fault,
+    Scope,
+    canonical_link,
+    link_of,
+    scope_pose,
+    world_pose,
+)
+from sim_node.extensions.sdf.shapes import Shapes
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body
+from sim_node.world.forces import ConstantForce
+from sim_node.world.loops import ContactExclusion, LoopClosure
+from sim_node.world.model import StaticFrame
+from sim_node.world.transmissions import Transmission
+
+FIXED_FRAME = "world"
+# What closes a loop with a joint of a type.
+CLOSURES = {"fixed": "lock", "ball": "ball", "revolute": "hinge", "continuous": "hinge"}
+
+
+@dataclass(eq=False)
+class Link:
+    """A link: its scope and entry, its frame, its pose (7,) in the world, and the joint that moves it."""
+
+    scope: Scope
+    entry: Entry
+    frame: str
+    pose: FloatArray
+    joint: Joint | None = None
+    parent: Link | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is of a static model."""
+        return self.scope.is_fixed
+
+    def above(self) -> Iterator[Link]:
+        """Yield the link and those that carry it."""
+        at: Link | None = self
+        while at is not None:
+            yield at
+            at = at.parent
+
+
+@dataclass
+class Mechanism:
+    """What links and joints become.
+
+    Attributes:
+        links: The links, by their entries.
+        joints: The joints, by their scope and name.
+        parts: Parts of a World by kind.
+    """
+
+    links: dict[Entry, Link] = field(default_factory=dict)
+    joints: dict[tuple[Scope, str], Joint] = field(default_factory=dict)
+    parts: dict[str, list[Any]] = field(default_factory=dict)
+
+    def add(self, kind: str, *parts: Any) -> None:
+        """Add parts of a kind."""
+        self.parts.setdefault(kind, []).extend(parts)
+
+    def body(self, name: str) -> Body:
+        """Return a body by name."""
+        return self.parts["bodies"][self._rows[name]]  # type: ignore[no-any-return]
+
+    def put(self, body: Body) -> None:
+        """Put a body in the place of the one of its name."""
+        self.parts["bodies"][self._rows[body.name]] = body
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {body.name: row for row, body in enumerate(self.parts["bodies"])}
+
+
+def mechanism_of(reading: Reading, world: Scope, gravity: FloatArray) -> Mechanism:
+    """Return the bodies, frames, loops and contacts of the models of a world. Faults are recorded."""
+    found = Mechanism()
+    shapes = Shapes(reading)
+    for scope in world.within():
+        for entry in scope.of_kind("link"):
+            with recording(reading):
+                found.links[entry] = Link(scope, entry, scope.frame(entry.name), world_pose(scope, entry))
+    for scope in world.within():
+        for entry in scope.of_kind("joint"):
+            with recording(reading):
+                joint = read_joint(reading, scope, entry)
+                if joint is not None:
+                    found.joints[scope, entry.name] = joint
+    closing = [joint for joint in found.joints.values() if not _hang(found, joint)]
+    for link in found.links.values():
+        with recording(reading):
+            _add_body(reading, found, link, shapes, gravity)
+    bodies = found.parts.get("bodies", [])
+    if shapes.masked:
+        bodies[:] = [replace(body, geometry=tuple(map(shapes.with_layers, body.geometry))) for body in bodies]
+    for joint in closing:
+        with recording(reading):
+            _close(reading, found, joint)
+    for scope in world.within():
+        _add_frames(reading, found, scope)
+    _exclude_contacts(reading, world, found)
+    return found
+
+
+class recording:  # noqa: N801  a context manager
+    """Records a Fault that is raised in a block, and goes on after it."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: object) -> bool:
+        """Record a Fault."""
+        if isinstance(fault, Fault):
+            self._reading.error(fault.element, fault.message)
+            return True
+        return False
+
+
+def _hang(found: Mechanism, joint: Joint) -> bool:
+    """Let a joint carry its child, if nothing else does. Return whether it holds as part of the tree."""
+    below = found.links.get(joint.child[1])
+    above = None if joint.parent is None else found.links.get(joint.parent[1])
+    if below is None:
+        return True
+    if below.is_static and (above is None or above.is_static):
+        return True
+    if below.is_static or below.joint is not None or (above is not None and below in above.above()):
+        return False
+    below.joint, below.parent = joint, above
+    return True
+
+
+def _add_body(reading: Reading, found: Mechanism, link: Link, shapes: Shapes, gravity: FloatArray) -> None:
+    element, scope = link.entry.element, link.scope
+    moving = not link.is_static
+    collisions = list(shapes.collisions(scope, link.entry, massive=moving))
+    geometry = (*(shape for _, shape, _ in collisions), *shapes.visuals(scope, link.entry))
+    place = place_of(element, link.frame)
+    if not moving:
+        found.add("bodies", Body(link.frame, FIXED_FRAME, pose=link.pose, geometry=geometry, place=place))
+        for given in element.children:
+            if given.tag == "inertial":
+                reading.ignore(given, "a link of a static model does not move")
+        return
+    inertial = inertial_of(reading, element, collisions)
+    fields: dict[str, Any] = {"geometry": geometry, "inertial": inertial, "place": place, "parent_place": place}
+    joint = link.joint
+    if joint is None:
+        fields |= {"parent": FIXED_FRAME, "joint": "free", "q": link.pose}
+    else:
+        above = poses.IDENTITY if link.parent is None else link.parent.pose
+        fields["parent"] = FIXED_FRAME if link.parent is None else link.parent.frame
+        fields["pose"] = poses.relative(above, link.pose)
+        motion = motion_of(joint, reading)
+        if "held" in motion:
+            fields["pose"] = poses.compose(fields["pose"], _held_pose(*motion["held"]))
+        else:
+            fields |= motion
+        if joint.pitch:
+            screw = ((f"{link.frame}#0", 1.0), (f"{link.frame}#1", -joint.pitch / (2.0 * np.pi)))
+            found.add("transmissions", Transmission(f"{joint.name}/thread", screw, place=place_of(joint.entry.element)))
+        fields["mimic"] = mimic_of(joint, 0, _followed(found, joint.scope))
+    found.add("bodies", Body(link.frame, **fields))
+    if not flag(reading, element, "gravity", default=True) and gravity.any():
+        found.add("forces", ConstantForce(link.frame, force=-inertial.mass * gravity, place=place_of(element, link.frame)))
+
+
+def _followed(found: Mechanism, scope: Scope) -> dict[str, str]:
+    """Return the joints of a scope as they are called here: by the link that each moves."""
+    return {
+        name: found.links[joint.child[1]].frame
+        for (of, name), joint in found.joints.items()
+        if of is scope and joint.child[1] in found.links
+    }
+
+
+def _held_pose(axis: FloatArray, anchor: FloatArray, kind: str, value: float) -> FloatArray:
+    if kind == "slide":
+        return np.concatenate([axis * value, poses.IDENTITY[3:]])
+    turn = quaternions.from_axis_angle(axis, value)
+    return np.concatenate([anchor - quaternions.rotate(turn, anchor), turn])
+
+
+def _close(reading: Reading, found: Mechanism, joint: Joint) -> None:
+    """Add what holds two links together that the tree already carries."""
+    kind = CLOSURES.get(joint.kind)
+    if kind is None:
+        reading.leave_out(
+            joint.entry.element, f"a {joint.kind} joint closes a loop of joints, which only {', '.join(CLOSURES)} do here"
+        )
+        return
+    below = found.links[joint.child[1]]
+    above = None if joint.parent is None else found.links[joint.parent[1]]
+    at = joint.origin
+    if kind == "hinge":
+        at = np.concatenate([at[:3], _z_along(joint.axes[0])])
+    ends = [(FIXED_FRAME, at) if each is None else (each.frame, poses.relative(each.pose, at)) for each in (above, below)]
+    frames, places = zip(*ends, strict=True)
+    found.add("loop_closures", LoopClosure(joint.name, kind, frames, np.array(places), place=place_of(joint.entry.element)))
+    if any(np.isfinite(pair).any() for pair in joint.limits) or any(joint.damping + joint.friction + joint.stiffness):
+        reading.approximate(joint.entry.element, "a joint that closes a loop has no limits, damping or spring here")
+
+
+def _z_along(axis: FloatArray) -> FloatArray:
+    if axis[2] < -1.0 + 1e-12:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    turn = np.array([-axis[1], axis[0], 0.0, 1.0 + axis[2]])
+    return turn / np.linalg.norm(turn)
+
+
+def _add_frames(reading: Reading, found: Mechanism, scope: Scope) -> None:
+    """Add the frames of a model, of its <frame>s and of its joints, each fixed to the link that carries it."""
+    if not scope.is_world and not scope.merged:
+        with recording(reading):
+            link = canonical_link(scope, scope.element)
+            _fix(found, scope.path, None if link is None else found.links.get(link[1]), scope_pose(scope), scope.element)
+    for entry in scope.entries.values():
+        if entry.kind not in ("frame", "joint") or entry.name.startswith(MERGED):
+            continue
+        if entry.kind == "joint" and (scope, entry.name) not in found.joints:
+            continue
+        with recording(reading):
+            on = link_of(scope, entry.attached_to, entry.element)
+            carrier = None if on is None else found.links.get(on[1])
+            _fix(found, scope.frame(entry.name), carrier, world_pose(scope, entry), entry.element)
+
+
+def _fix(found: Mechanism, name: str, link: Link | None, pose: FloatArray, element: Any) -> None:
+    parent, at = (FIXED_FRAME, poses.IDENTITY) if link is None else (link.frame, link.pose)
+    place = place_of(element, name)
+    found.add("frames", StaticFrame(name, parent, poses.relative(at, pose), place=place, parent_place=place))
+
+
+def _exclude_contacts(reading: Reading, world: Scope, found: Mechanism) -> None:
+    """Let links of one model not touch each other, unless self_collide says that they do."""
+    for top in world.of_kind("model"):
+        if top.inner is None or top.inner.is_fixed:
+            continue
+        touching = []
+        for scope in top.inner.within():
+            own = flag(reading, scope.element, "self_collide")
+            for entry in scope.of_kind("link"):
+                itself = flag(reading, entry.element, "self_collide", default=own)
+                link = found.links.get(entry)
+                if link is not None and any(
+                    shape.only != "visual" for shape in found.body(link.frame).geometry
+                ):
+                    touching.append((link, itself))
+        for (first, alone), (second, too) in combinations(touching, 2):
+            if not (alone and too) and second.parent is not first and first.parent is not second:
+                found.add("contact_exclusions", ContactExclusion(first.frame, second.frame))

@@ -1,0 +1,244 @@
+"""Models and worlds of SDF as scopes of names, and where their frames are: the frame semantics of SDFormat.
+
+Sources: sdformat.org, "Pose frame semantics" and "Model composition", proposals of the formats 1.7 to 1.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim_node import names
+from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.problems import quoted
+from sim_node.world.readers.xml_elements import Element
+
+MODEL, WORLD = "__model__", "world"
+# What the names of merged models begin with; nothing else may begin with two underscores.
+MERGED = "__merged__"
+# Frames that are fixed to frames, one after the other.
+MAX_CHAIN = 500
+
+
+class Fault(Exception):
+    """An element refers to what there is not. Raised with the element and the message."""
+
+    def __init__(self, element: Element, message: str) -> None:
+        super().__init__(message)
+        self.element, self.message = element, message
+
+
+@dataclass(eq=False)
+class Entry:
+    """A name in a scope: a link, joint, frame or model.
+
+    Attributes:
+        name: The name.
+        kind: "link", "joint", "frame" or "model".
+        element: The element.
+        pose: The pose (7,) as the file gives it.
+        relative_to: The frame that the pose is in; empty for the usual one.
+        attached_to: Of a frame, what it is fixed to; of a joint, its child; empty for the usual.
+        inner: The scope of a model.
+    """
+
+    name: str
+    kind: str
+    element: Element
+    pose: FloatArray
+    relative_to: str = ""
+    attached_to: str = ""
+    inner: Scope | None = None
+    found: FloatArray | None = None
+    visited: bool = False
+
+
+@dataclass(eq=False)
+class Scope:
+    """The names of a model or a world.
+
+    Attributes:
+        name: The name.
+        element: The element.
+        version: The format of its file, as (1, 9).
+        above: The scope that it is in.
+        merged: Whether its names are those of the scope above: an include with merge="true".
+        static: Whether nothing in it moves.
+        placement: The frame that the model's pose places; empty for the model's own.
+        canonical: The link that the model's frame is fixed to; empty for the first.
+        entries: What it names, in the order of the file.
+        aliases: Names of merged models: the name of the model that has them.
+    """
+
+    name: str
+    element: Element
+    version: tuple[int, ...]
+    above: Scope | None = None
+    merged: bool = False
+    static: bool = False
+    placement: str = ""
+    canonical: str = ""
+    entries: dict[str, Entry] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_world(self) -> bool:
+        """Whether it is a world."""
+        return self.above is None
+
+    @property
+    def path(self) -> str:
+        """Its name in the tree of frames; empty for a world."""
+        if self.above is None:
+            return ""
+        return self.above.path if self.merged else names.prefixed(self.above.path, frame_name(self.name))
+
+    def frame(self, name: str) -> str:
+        """Return the name of one of its frames in the tree."""
+        return names.prefixed(self.path, frame_name(name))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is static, or in a static model."""
+        return self.static or (self.above is not None and self.above.is_fixed)
+
+    def within(self) -> Iterator[Scope]:
+        """Yield the scope and all scopes in it."""
+        yield self
+        for entry in self.entries.values():
+            if entry.inner is not None:
+                yield from entry.inner.within()
+
+    def of_kind(self, kind: str) -> Iterator[Entry]:
+        """Yield its entries of a kind, in the order of the file."""
+        return (entry for entry in self.entries.values() if entry.kind == kind)
+
+
+def frame_name(name: str) -> str:
+    """Return an SDF name as part of a frame's: :: becomes /, and white space becomes _."""
+    return "_".join(name.replace("::", "/").split())
+
+
+def find(scope: Scope, name: str, by: Element) -> tuple[Scope, Entry]:
+    """Return the entry of a name, which may be that of one in a nested model (a::b), and its scope. Raises Fault."""
+    at, rest = scope, name.removesuffix(f"::{MODEL}")
+    while True:
+        # Old files have names with :: in them.
+        entry = at.entries.get(rest)
+        if entry is not None:
+            return at, entry
+        first, separator, after = rest.partition("::")
+        merged = at.aliases.get(rest, at.aliases.get(first))
+        if merged is not None:
+            inner = at.entries[merged].inner
+        else:
+            outer = at.entries.get(first) if separator else None
+            inner, rest = (None if outer is None else outer.inner), after or rest
+        if inner is None:
+            where = "the world" if at.is_world else f"the model {quoted(at.name)}"
+            hint = did_you_mean(rest, [each for each in (*at.entries, *at.aliases) if not each.startswith(MERGED)])
+            raise Fault(by, f"no frame {quoted(rest)} in {where}{hint}")
+        at = inner
+
+
+def pose_in(scope: Scope, name: str, by: Element) -> FloatArray:
+    """Return the pose (7,) of a named frame in a scope's own frame: a model's frame, or the world. Raises Fault."""
+    if name in ("", MODEL) or (name == WORLD and scope.is_world):
+        return poses.IDENTITY
+    owner, entry = find(scope, name, by)
+    pose = own_pose(owner, entry)
+    while owner is not scope:
+        outer = owner.above
+        assert outer is not None
+        pose = poses.compose(own_pose(outer, entry_of(owner)), pose)
+        owner = outer
+    return pose
+
+
+def entry_of(scope: Scope) -> Entry:
+    """Return the entry of a model in the scope above it."""
+    assert scope.above is not None
+    return next(entry for entry in scope.above.entries.values() if entry.inner is scope)
+
+
+def own_pose(scope: Scope, entry: Entry) -> FloatArray:
+    """Return the pose (7,) of an entry in its scope's own frame. Raises Fault, also for poses that go in a circle."""
+    if entry.found is not None:
+        return entry.found
+    if entry.visited:
+        raise Fault(entry.element, f"the pose of {quoted(entry.name)} depends on itself")
+    entry.visited = True
+    relative_to = entry.relative_to or (entry.attached_to if entry.kind in ("frame", "joint") else "")
+    if relative_to == WORLD and not scope.is_world:
+        if entry.kind != "joint":
+            raise Fault(entry.element, f"{quoted(entry.name)}: the world is no frame of a model")
+        relative_to = MODEL
+    pose = poses.compose(pose_in(scope, relative_to, entry.element), entry.pose)
+    if entry.inner is not None and entry.inner.placement:
+        placed = pose_in(entry.inner, entry.inner.placement, entry.element)
+        pose = poses.compose(pose, poses.invert(placed))
+    entry.found = pose
+    return pose
+
+
+def world_pose(scope: Scope, entry: Entry) -> FloatArray:
+    """Return the pose (7,) of an entry in the world. Raises Fault."""
+    return poses.compose(scope_pose(scope), own_pose(scope, entry))
+
+
+def scope_pose(scope: Scope) -> FloatArray:
+    """Return the pose (7,) of a scope's own frame in the world. Raises Fault."""
+    if scope.above is None:
+        return poses.IDENTITY
+    return world_pose(scope.above, entry_of(scope))
+
+
+def link_of(scope: Scope, name: str, by: Element, depth: int = 0) -> tuple[Scope, Entry] | None:
+    """Return the link that a frame is fixed to, and its scope; None for the world. Raises Fault."""
+    if depth > MAX_CHAIN:
+        raise Fault(by, f"{quoted(name)} is attached to itself")
+    if name == WORLD:
+        return None
+    if name in ("", MODEL):
+        return canonical_link(scope, by)
+    owner, entry = find(scope, name, by)
+    if entry.kind == "link":
+        return owner, entry
+    if entry.inner is not None:
+        return canonical_link(entry.inner, entry.element)
+    return link_of(owner, entry.attached_to, entry.element, depth + 1)
+
+
+def canonical_link(scope: Scope, by: Element) -> tuple[Scope, Entry] | None:
+    """Return the link that the frame of a model is fixed to, and its scope; None if there is none. Raises Fault."""
+    if scope.is_world:
+        return None
+    if scope.canonical:
+        owner, entry = find(scope, scope.canonical, by)
+        if entry.kind != "link":
+            raise Fault(scope.element, f"canonical_link {quoted(scope.canonical)} is a {entry.kind}; a link is needed")
+        return owner, entry
+    return first_link(scope)
+
+
+def first_link(scope: Scope) -> tuple[Scope, Entry] | None:
+    """Return the first link of a model, else the first of the models in it; None if there is none."""
+    # Links of merged models stand among the model's own.
+    for entry in scope.entries.values():
+        if entry.kind == "link":
+            return scope, entry
+        if entry.inner is not None and entry.inner.merged and (merged := first_link(entry.inner)) is not None:
+            return merged
+    return next((found for each in scope.of_kind("model") if each.inner and (found := first_link(each.inner))), None)
+
+
+def relative(scope: Scope, entry: Entry, relative_to: str, pose: FloatArray, by: Element) -> FloatArray:
+    """Return a pose (7,) given in a named frame of a scope, in one of its entries. Raises Fault."""
+    if not relative_to:
+        return pose
+    there = poses.compose(pose_in(scope, relative_to, by), pose)
+    return np.asarray(poses.relative(own_pose(scope, entry), there))

@@ -1,0 +1,270 @@
+"""Sensors of SDF: of which type they are here, with their noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.sdf.document import relative_to
+from sim_node.extensions.sdf.elements import Reading, child, number, place_of, pose_of, text, text_of
+from sim_node.extensions.sdf.mechanism import Mechanism, recording
+from sim_node.extensions.sdf.scopes import Scope, frame_name, relative, world_pose
+from sim_node.spatial.geometry import poses
+from sim_node.world.model import Sensor
+from sim_node.world.problems import quoted
+from sim_node.world.readers.xml_elements import Element
+
+# Of every term of noise here, none.
+NO_NOISE = {
+    **dict.fromkeys(("density", "deviation", "random_walk", "bias_instability", "turn_on_bias"), 0.0),
+    **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
+}
+XYZ = ("x", "y", "z")
+# Angular spans of lidars whose two ends are one direction.
+FULL_TURN = 2.0 * math.pi
+
+
+def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) -> Any:
+    """Return the noise of a quantity as parameters of a sensor; "none" if no owner has any.
+
+    Gazebo's Gaussian noise is white with `stddev`, about a bias that is drawn once from `bias_mean` and `bias_stddev`,
+    and a bias b of b' = exp(-dt/T) b + sqrt(s^2 T/2 (1 - exp(-2 dt/T))) n, whose deviation is therefore s sqrt(T/2):
+    gz-sensors, GaussianNoiseModel.
+
+    owners: the elements that have a <noise> each, for axes that have the same noise here: the root of the mean square.
+    """
+    rows = []
+    for owner in owners:
+        noise = None if owner is None else child(owner, "noise")
+        if noise is None:
+            rows.append([0.0] * 5)
+            continue
+        kind = noise.get("type", "none") or "none"
+        if kind not in ("none", "gaussian", "gaussian_quantized"):
+            reading.error(noise, f"no noise {quoted(kind)}; allowed: none, gaussian, gaussian_quantized", "type")
+        if kind == "none" and ranges:
+            kind = text(noise, "type", default="none")  # lidars of old formats
+        values = [
+            abs(number(reading, noise, key, default=0.0))
+            for key in ("stddev", "bias_stddev", "dynamic_bias_stddev", "dynamic_bias_correlation_time", "precision")
+        ]
+        if number(reading, noise, "mean", default=0.0):
+            reading.approximate(noise, "the mean of a noise is taken for 0")
+        number(reading, noise, "bias_mean", default=0.0)
+        rows.append(values if kind != "none" else [0.0] * 5)
+    table = np.array(rows)
+    if not np.isfinite(table).all() or not table.any():
+        return "none"
+    if np.ptp(table, axis=0).max() > 1e-9 and owners[0] is not None:
+        reading.approximate(owners[0], "the noise of a sensor is the same along all axes here: the root of its mean square")
+    white, turn_on, drift, time, precision = np.sqrt((table**2).mean(axis=0)).tolist()
+    if ranges:
+        return {"deviation": white, "turn_on_bias": turn_on, "resolution": precision, "dropout": 0.0}
+    found = {**NO_NOISE, "deviation": white, "turn_on_bias": turn_on, "resolution": precision}
+    if drift and time:
+        found |= {"bias_instability": drift * math.sqrt(time / 2.0), "correlation_time": max(time, 1e-3)}
+    return found
+
+
+def _imu(reading: Reading, element: Element) -> dict[str, Any]:
+    of = child(element, "imu")
+    rates, forces = (None if of is None else child(of, key) for key in ("angular_velocity", "linear_acceleration"))
+    return {
+        "gyroscope": _of_axes(reading, rates),
+        "accelerometer": _of_axes(reading, forces),
+    }
+
+
+def _of_axes(reading: Reading, owner: Element | None) -> Any:
+    return noise_of(reading, *(None if owner is None else child(owner, axis) for axis in XYZ))
+
+
+def _magnetometer(reading: Reading, element: Element) -> dict[str, Any]:
+    return {"noise": _of_axes(reading, child(element, "magnetometer"))}
+
+
+def _barometer(reading: Reading, element: Element) -> dict[str, Any]:
+    return {"noise": noise_of(reading, child(element, "air_pressure", "pressure"))}
+
+
+def _airspeed(reading: Reading, element: Element) -> dict[str, Any]:
+    return {"noise": noise_of(reading, child(element, "air_speed", "pressure"))}
+
+
+def _gps(reading: Reading, element: Element) -> dict[str, Any]:
+    of = child(element, "navsat") or child(element, "gps")
+    at = None if of is None else child(of, "position_sensing")
+    speed = None if of is None else child(of, "velocity_sensing")
+    both = [None if speed is None else child(speed, key) for key in ("horizontal", "vertical")]
+    return {
+        "horizontal": noise_of(reading, None if at is None else child(at, "horizontal")),
+        "vertical": noise_of(reading, None if at is None else child(at, "vertical")),
+        "velocity": noise_of(reading, *both),
+    }
+
+
+def _camera(reading: Reading, element: Element) -> dict[str, Any]:
+    of = child(element, "camera")
+    image, clip = (None if of is None else child(of, key) for key in ("image", "clip"))
+    if of is not None and (lens := child(of, "distortion")) is not None:
+        terms = [number(reading, lens, key, default=0.0) for key in ("k1", "k2", "k3", "p1", "p2")]
+        if any(terms):
+            reading.approximate(lens, "images have no distortion here")
+    near = number(reading, clip, "near", default=0.1)
+    return {
+        "width": int(number(reading, image, "width", default=320.0)),
+        "height": int(number(reading, image, "height", default=240.0)),
+        "horizontal_fov": min(max(number(reading, of, "horizontal_fov", default=1.047), 0.01), 3.0),
+        "near": max(near, 1e-4),
+        "far": max(number(reading, clip, "far", default=100.0), near * 2.0),
+    }
+
+
+def _lidar(reading: Reading, element: Element) -> dict[str, Any]:
+    of = child(element, "lidar") or child(element, "ray")
+    fan = {key: None if of is None else child(of, "scan", key) for key in ("horizontal", "vertical")}
+    reach = None if of is None else child(of, "range")
+    samples = {
+        key: int(number(reading, scan, "samples", default=640.0 if key == "horizontal" else 1.0))
+        for key, scan in fan.items()
+    }
+    across = [number(reading, fan["horizontal"], key, default=0.0) for key in ("min_angle", "max_angle")]
+    found = {
+        "samples": samples["horizontal"],
+        "angle_min": across[0],
+        "angle_max": across[1],
+        "range_min": max(number(reading, reach, "min", default=0.0), 0.0),
+        "range_max": min(number(reading, reach, "max", default=0.0), 1e6) or 1e6,
+        "noise": noise_of(reading, of, ranges=True),
+    }
+    if reach is not None and number(reading, reach, "resolution", default=0.0) and found["noise"] == "none":
+        found["noise"] = {"deviation": 0.0, "turn_on_bias": 0.0, "dropout": 0.0,
+                          "resolution": number(reading, reach, "resolution", default=0.0)}
+    if samples["vertical"] > 1:
+        up = [number(reading, fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
+        found |= {"rings": samples["vertical"], "vertical_min": up[0], "vertical_max": up[1]}
+    return found
+
+
+def _nothing(reading: Reading, element: Element) -> dict[str, Any]:
+    return {}
+
+
+def _contact(reading: Reading, element: Element) -> dict[str, Any]:
+    for contact in element.all("contact"):
+        for each in contact.all("collision"):
+            text_of(each)
+        reading.approximate(contact, "a contact sensor measures the wrench of all contacts of its link here")
+    return {}
+
+
+def _force_torque(reading: Reading, element: Element) -> dict[str, Any]:
+    of = child(element, "force_torque")
+    if of is not None and text(of, "frame", default="child") == "parent":
+        reading.approximate(of, "the wrench is along the axes of the child's sensor here")
+    direction = "child_to_parent" if of is None else text(of, "measure_direction", default="child_to_parent")
+    if direction != "parent_to_child":
+        reading.approximate(element, "a force_torque measures what its child feels here: the opposite of child_to_parent")
+    return {
+        "force": _of_axes(reading, None if of is None else child(of, "force")),
+        "torque": _of_axes(reading, None if of is None else child(of, "torque")),
+    }
+
+
+Make = Callable[[Reading, Element], dict[str, Any]]
+# SDF's types: those here, which add to their names, and how their parameters are read.
+TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
+    "imu": ((("imu", ""),), _imu),
+    "magnetometer": ((("magnetometer", ""),), _magnetometer),
+    "air_pressure": ((("barometer", ""),), _barometer),
+    "air_speed": ((("airspeed", ""),), _airspeed),
+    "navsat": ((("gps", ""),), _gps),
+    "gps": ((("gps", ""),), _gps),
+    "camera": ((("camera", ""),), _camera),
+    "depth_camera": ((("depth_camera", ""),), _camera),
+    "depth": ((("depth_camera", ""),), _camera),
+    "rgbd_camera": ((("camera", ""), ("depth_camera", "_depth")), _camera),
+    "rgbd": ((("camera", ""), ("depth_camera", "_depth")), _camera),
+    **dict.fromkeys(("gpu_lidar", "lidar", "gpu_ray", "ray"), ((("lidar_2d", ""),), _lidar)),
+    "contact": ((("contact", ""),), _contact),
+    "force_torque": ((("force_torque", ""),), _force_torque),
+    "optical_flow": ((("optical_flow", ""),), _nothing),
+}
+# Types without an equivalent, and what to use instead.
+MISSING = {
+    "altimeter": "ground_truth has its height and speed",
+    "logical_camera": "ground_truth has the poses of bodies",
+    **dict.fromkeys(("thermal_camera", "thermal", "segmentation_camera", "segmentation", "boundingbox_camera"), ""),
+    **dict.fromkeys(("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag", "anemometer"), ""),
+    **dict.fromkeys(("wireless_receiver", "wireless_transmitter", "dvl", "custom"), ""),
+}
+
+
+def add_sensors(reading: Reading, found: Mechanism, world: Scope, step_ns: int) -> None:
+    """Add the sensors of links and joints to a mechanism. Faults are recorded."""
+    for scope, owner, element in _sensors(world):
+        with recording(reading):
+            for sensor in _read(reading, found, scope, owner, element, 1e9 / step_ns):
+                found.add("sensors", sensor)
+
+
+def _sensors(world: Scope) -> Iterator[tuple[Scope, Any, Element]]:
+    for scope in world.within():
+        for entry in scope.entries.values():
+            if entry.kind in ("link", "joint"):
+                for element in entry.element.all("sensor"):
+                    yield scope, entry, element
+
+
+def _read(
+    reading: Reading, found: Mechanism, scope: Scope, owner: Any, element: Element, most: float
+) -> Iterator[Sensor]:
+    kind = element.get("type")
+    name = element.get("name") or kind
+    if kind == "custom":
+        kind = (element.get("gz:type") or element.get("ignition:type") or kind).removeprefix("custom_")
+    if kind not in TYPES:
+        instead = MISSING.get(kind)
+        hint = f"; {instead}" if instead else ""
+        reading.leave_out(element, f"there is no sensor of the type {quoted(kind)} here{hint}")
+        return
+    links = found.links
+    if owner.kind == "link":
+        link = links[owner]
+        carrier = owner, scope
+    else:
+        joint = found.joints.get((scope, owner.name))
+        if joint is None:
+            return
+        link, carrier = links[joint.child[1]], (owner, scope)
+        if kind == "force_torque" and found.body(link.frame).joint == "free":
+            reading.leave_out(element, "a force_torque needs a joint that carries its link")
+            return
+    given = child(element, "pose")
+    pose = relative(carrier[1], carrier[0], relative_to(given, scope.version), pose_of(reading, given), element)
+    pose = poses.relative(link.pose, poses.compose(world_pose(scope, owner), pose))
+    types, make = TYPES[kind]
+    parameters = make(reading, element)
+    if "rings" in parameters:
+        types = (("lidar_3d", ""),)
+    elif "angle_min" in parameters and parameters["angle_max"] - parameters["angle_min"] > FULL_TURN + 1e-3:
+        parameters["angle_max"] = parameters["angle_min"] + FULL_TURN
+    rate = number(reading, element, "update_rate", default=0.0)
+    if not 0.0 < rate <= most:
+        if rate > most:
+            reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
+        rate = most
+    place = place_of(element)
+    for of_type, suffix in types:
+        yield Sensor(
+            f"{link.frame}/{frame_name(name)}{suffix}",
+            link.frame,
+            pose,
+            place=place,
+            parent_place=place,
+            type=of_type,
+            parameters={"rate": rate, **parameters},
+        )

@@ -1,0 +1,250 @@
+"""What surrounds the models of an SDF world: physics, gravity, place on Earth, wind, scene, lights, ground and actors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sim_node.extensions.sdf import uris
+from sim_node.extensions.sdf.elements import (
+    Reading,
+    child,
+    colour_of,
+    flag,
+    number,
+    place_of,
+    pose_of,
+    text,
+    text_of,
+    vector,
+)
+from sim_node.extensions.sdf.scopes import Entry, Scope, frame_name, world_pose
+from sim_node.spatial.geometry import poses, quaternions
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.bodies import Physics
+from sim_node.world.forces import Wind
+from sim_node.world.image_files import TEXTURES
+from sim_node.world.locate import LocateError
+from sim_node.world.model import MIN_STEP_NS, Motion, Origin, TimeGrid
+from sim_node.world.problems import quoted
+from sim_node.world.readers.report import Setting
+from sim_node.world.readers.xml_elements import Element
+from sim_node.world.scene import MAX_LIGHTS, Ground, Heightmap, Light, Sky
+
+# Of SDF's <gravity>.
+GRAVITY = (0.0, 0.0, -9.8)
+# Of SDF's <max_step_size>.
+STEP_S = 1e-3
+LIGHTS = {"directional": "directional", "point": "point", "spot": "spot"}
+
+
+@dataclass
+class Surroundings:
+    """What is of a world as a whole: its time, physics, place on Earth, and parts by kind."""
+
+    time: TimeGrid = field(default_factory=lambda: TimeGrid(step_ns=round(STEP_S * 1e9)))
+    physics: Physics = field(default_factory=lambda: Physics(gravity=np.array(GRAVITY)))
+    origin: Origin | None = None
+    parts: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def surroundings_of(reading: Reading, scope: Scope) -> Surroundings:
+    """Return what surrounds the models of a world."""
+    element, found = scope.element, Surroundings()
+    report = reading.report
+    if scope.element.tag == "world":
+        physics = _chosen_physics(element)
+        for other in element.all("physics"):
+            if other is not physics:
+                reading.ignore(other, "another <physics> is the default")
+        step = number(reading, physics, "max_step_size", default=STEP_S)
+        step_ns = round(step * 1e9) if 0.0 < step < 1e3 else 0
+        if step_ns < MIN_STEP_NS:
+            reading.error(physics or element, f"max_step_size {step:g} s is out of range; allowed: from 1e-6 s")
+            step_ns = round(STEP_S * 1e9)
+        gravity = vector(reading, element, "gravity", default=GRAVITY)
+        old = None if physics is None or child(element, "gravity") is not None else child(physics, "gravity")
+        if old is not None:  # before 1.6 it was of the engine
+            gravity = vector(reading, physics, "gravity", default=GRAVITY)
+        place = place_of(physics or element, "physics")
+        found.time = TimeGrid(step_ns=step_ns)
+        found.physics = Physics(gravity=gravity, place=place)
+        report.settings.append(Setting(place_of(element, "gravity"), ("physics", "gravity"), gravity))
+        found.origin = _origin(reading, element)
+        wind = vector(reading, element, "wind", "linear_velocity", default=(0.0, 0.0, 0.0))
+        if wind.any():
+            found.parts["wind"] = [Wind(wind, place=place_of(element, "wind"))]
+        if (sky := _sky(reading, element)) is not None:
+            found.parts["sky"] = [sky]
+    lights = list(_lights(reading, element, scope))
+    if lights:
+        found.parts["lights"] = [light for _, light in lights[:MAX_LIGHTS]]
+        for other, _ in lights[MAX_LIGHTS:]:
+            reading.leave_out(other, f"a world has up to {MAX_LIGHTS} lights here")
+    motions = [motion for actor in _of(element, "actor") if (motion := _actor(reading, actor)) is not None]
+    if motions:
+        found.parts["motions"] = motions
+    for entry in scope.of_kind("model"):
+        if entry.inner is not None and entry.inner.is_fixed and "ground" not in found.parts:
+            found.parts |= _heightmap(reading, entry)
+    return found
+
+
+def _of(element: Element, tag: str) -> Iterator[Element]:
+    """Yield the elements of a kind in a world, and those that its includes lead to."""
+    for each in element.children:
+        if each.tag == tag:
+            each.read = True
+            yield each
+        elif each.tag == "include":
+            yield from (inner for inner in each.children if inner.tag == tag)
+
+
+def _chosen_physics(element: Element) -> Element | None:
+    rows = element.all("physics")
+    return next((each for each in rows if each.get("default") in ("1", "true")), rows[0] if rows else None)
+
+
+def _origin(reading: Reading, element: Element) -> Origin | None:
+    place = child(element, "spherical_coordinates")
+    if place is None:
+        return None
+    if number(reading, place, "heading_deg", default=0.0):
+        reading.approximate(place, "heading_deg is taken for 0: x of the world is east here")
+    latitude, longitude = (number(reading, place, f"{key}_deg", default=0.0) for key in ("latitude", "longitude"))
+    surface = text(place, "surface_model", default="EARTH_WGS84")
+    if surface != "EARTH_WGS84":
+        reading.approximate(place, f"{surface} is taken for EARTH_WGS84")
+    frame = text(place, "world_frame_orientation", default="ENU")
+    if frame != "ENU":
+        reading.error(place, f"world_frame_orientation {quoted(frame)}; allowed: ENU")
+    return Origin(latitude, longitude, number(reading, place, "elevation", default=0.0))
+
+
+def _sky(reading: Reading, element: Element) -> Sky | None:
+    scene = child(element, "scene")
+    if scene is None:
+        return None
+    ambient, background = colour_of(reading, scene, "ambient"), colour_of(reading, scene, "background")
+    for sky in scene.all("sky"):
+        reading.ignore(sky, "the sky has a colour, not clouds")
+    if ambient is None and background is None:
+        return None
+    seen = None if background is None else background[:3]
+    return Sky(
+        seen, seen, None if ambient is None else float(ambient[:3].mean()), place=place_of(scene, "sky")
+    )
+
+
+def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[Element, Light]]:
+    for light in _of(element, "light"):
+        kind = light.get("type")
+        if kind not in LIGHTS:
+            reading.error(light, f"no light type {quoted(kind)}; allowed: {', '.join(LIGHTS)}", "type")
+            continue
+        if not flag(reading, light, "light_on", default=True) or not number(reading, light, "intensity", default=1.0):
+            reading.ignore(light, "it is off")
+            continue
+        at = child(light, "pose")
+        pose = pose_of(reading, at)
+        if at is not None and at.get("relative_to") not in ("", "world"):
+            reading.approximate(at, "the pose of a light is in the world here")
+        intensity = number(reading, light, "intensity", default=1.0)
+        diffuse = colour_of(reading, light, "diffuse")
+        colour = np.ones(3) if diffuse is None else diffuse[:3]
+        given: dict[str, Any] = {"colour": np.clip(colour * max(intensity, 0.0), 0.0, 1.0), "place": place_of(light)}
+        if kind != "directional":
+            given["position"] = pose[:3]
+            fade = child(light, "attenuation")
+            terms = [number(reading, fade, key, default=default) for key, default in
+                     (("constant", 1.0), ("linear", 1.0), ("quadratic", 0.0))]
+            if any(terms) and min(terms) >= 0.0:
+                given["attenuation"] = np.array(terms)
+        if kind != "point":
+            direction = vector(reading, light, "direction", default=(0.0, 0.0, -1.0))
+            direction = quaternions.rotate(pose[3:], direction)
+            given["direction"] = direction if np.linalg.norm(direction) > 0.0 else np.array([0.0, 0.0, -1.0])
+            given["shadows"] = flag(reading, light, "cast_shadows")
+        if kind == "spot":
+            spot = child(light, "spot")
+            outer = number(reading, spot, "outer_angle", default=0.0)
+            given["angle"] = min(max(outer / 2.0, 1e-3), math.pi / 2.0)
+        yield light, Light(LIGHTS[kind], **given)
+
+
+def _heightmap(reading: Reading, entry: Entry) -> dict[str, list[Any]]:
+    """Return the ground of the first heightmap of a static model, taking it out of the model."""
+    assert entry.inner is not None
+    for link in entry.inner.of_kind("link"):
+        for collision in link.element.all("collision"):
+            given = child(collision, "geometry", "heightmap")
+            if given is None:
+                continue
+            pose = poses.compose(world_pose(entry.inner, link), pose_of(reading, child(collision, "pose")))
+            ground = _ground(reading, given, pose)
+            if ground is not None:
+                link.element.children.remove(collision)
+                return {"ground": [ground]}
+    return {}
+
+
+def _ground(reading: Reading, given: Element, pose: FloatArray) -> Ground | None:
+    uri = child(given, "uri")
+    size = vector(reading, given, "size", default=(1.0, 1.0, 1.0))
+    at = pose[:3] + vector(reading, given, "pos", default=(0.0, 0.0, 0.0))
+    if abs(pose[6]) < 1.0 - 1e-9:
+        reading.leave_out(given, "a heightmap that is turned is not read")
+        return None
+    for key in ("texture", "blend"):
+        for each in given.all(key):
+            reading.ignore(each, "the ground has one colour")
+    try:
+        path = uris.find(text_of(uri), reading.file_of(given), reading.roots)
+        if path.suffix.lower() not in TEXTURES:
+            raise LocateError(f"{quoted(path.name)} is not a supported heightmap; allowed: {', '.join(TEXTURES)}")
+        reading.report.read.append(path)
+        heights = Heightmap(size[:2], file=path, range=np.array([0.0, size[2]]), centre=at[:2])
+    except (LocateError, ValueError) as error:
+        reading.error(uri or given, str(error))
+        return None
+    return Ground(float(at[2]), heights, place=place_of(given, "ground"))
+
+
+def _actor(reading: Reading, actor: Element) -> Motion | None:
+    """Return the way of an actor through its waypoints; None if it has none."""
+    rows = []
+    script = child(actor, "script")
+    at = pose_of(reading, child(actor, "pose"))
+    trajectories = [] if script is None else script.all("trajectory")
+    for trajectory in trajectories[:1]:
+        trajectory.get("type"), trajectory.get("id")
+        for waypoint in trajectory.all("waypoint"):
+            time = number(reading, waypoint, "time", default=0.0)
+            rows.append((round(time * 1e9) if math.isfinite(time) else 0, pose_of(reading, child(waypoint, "pose"))))
+    for more in trajectories[1:]:
+        reading.leave_out(more, "only the first trajectory of an actor is read")
+    for skin in actor.all("skin") + actor.all("animation"):
+        reading.leave_out(skin, "an actor is a frame that moves, without its skin")
+    place = place_of(actor)
+    rows.sort(key=lambda row: row[0])
+    rows = [row for k, row in enumerate(rows) if k == 0 or row[0] > rows[k - 1][0]]
+    if not rows:
+        rows = [(0, at)]
+    loops = script is None or flag(reading, script, "loop", default=True)
+    if script is not None:
+        start = number(reading, script, "delay_start", default=0.0)
+        rows = [(time + round(max(start, 0.0) * 1e9), pose) for time, pose in rows] if math.isfinite(start) else rows
+        flag(reading, script, "auto_start", default=True)
+    return Motion(
+        frame_name(actor.get("name")),
+        "world",
+        np.array([time for time, _ in rows]),
+        np.array([pose for _, pose in rows]),
+        after="loop" if loops and len(rows) > 1 else "hold",
+        place=place,
+        parent_place=place,
+    )
