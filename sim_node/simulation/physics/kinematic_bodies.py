@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from sim_node.simulation.physics.compiled import Compiled
 
-# To the solver of contacts they are this much heavier than all that is in the world. From 1e3 to 1e5 a parcel on a belt is
-# within 0.3 mm of where friction takes it; from 1e6 on rounding turns it.
+# To the solver of contacts they are this much heavier than all that is in the world. From 1e3 to 1e5 a parcel on a belt
+# is within 0.3 mm of where friction takes it; from 1e6 on rounding turns it.
 HEAVIER = 1e4
 LEAST_MASS = 1e-3  # kg
 # qpos of three slides and a ball: [x y z qx qy qz qw], of which MuJoCo has w first.
