@@ -34,8 +34,8 @@ def serve_changes(node: Node, context: RequestContext, preparing: Preparing, at_
     Args:
         node: Whose service it is.
         context: What requests act on.
-        preparing: Where requests are carried out that may read files, or change the structure of the world.
-        at_once: Where those are that do neither, which must not wait for the others: pause, resume, step, reset.
+        preparing: Where requests are carried out that may take long: they read files, or change parts of the world.
+        at_once: Where those are that are Trigger services, too, and do not wait for these: pause, resume, step, reset.
     """
 
     async def serve(request: Any, response: Any) -> Any:
