@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
 
@@ -35,7 +35,7 @@ FILES = {
     "yard.yaml": """\
 world: yard
 ground: plane
-bases: [{name: amr, model: differential}]
+bases: [{name: amr, model: differential, sensors: [IMU]}]
 bodies:
   - {name: post, pose: {position: [3, 0, 1]}, geometry: [{box: [0.2, 0.2, 2]}]}
   - {name: box, joint: free, pose: {position: [2, 0, 0.2]}, geometry: [{box: [0.4, 0.4, 0.4], mass: 1}]}
@@ -70,28 +70,25 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("scene orbit -o scene.json", ""),
     ("check scene.json", ""),
     ("completion bash", ""),
+    ("view orbit --port 0", ""),
+    ("autopilot --world guided", ""),
     ("run script.py --no-ros --duration 0.1 --speed max", "elodin"),
     ("sweep double_pendulum --runs 2 --duration 0.1 -o sweep", "learn|elodin"),
     ("build tf2_msgs", "ros"),
     ("run orbit --duration 0.2", "ros"),
     ("replay bag --speed max", "ros"),
+    ("bridge", "ros"),
     ("mcp", "ros mcp"),
 )
-# Commands that run until Ctrl-C, what they print first, and what they need.
-LASTING: tuple[tuple[str, str, str], ...] = (
-    ("view orbit --port 0", "viewer: ", ""),
-    ("autopilot --world guided", "system 1", ""),
-    ("bridge", "node /bridge", "ros"),
-    ("run yard.yaml --view=0", "/simulation", "ros"),
-    ("record recorded --live", "recording /", "ros"),
-    ("lookup --live map amr/base_link", "translation", "ros"),
-    ("tree --live", "amr/base_link", "ros"),
-    ("teleop amr", "drives amr", "ros"),
-)
-# On the graph of the run of yard.yaml.
+# A run, and commands on its graph.
+RUN = "run yard.yaml --view=0"
 ON_THE_GRAPH = (
     "topics",
     "echo /clock --once",
+    "lookup --live map amr/base_link",
+    "tree --live",
+    "record recorded --live",
+    "teleop amr",
     "pub /amr/cmd_vel geometry_msgs/Twist {} --once",
     "call /simulation/pause",
     "step 5",
@@ -106,6 +103,17 @@ ON_THE_GRAPH = (
     "unload",
     "load yard.yaml",
 )
+# What those print that run until Ctrl-C.
+LASTING = {
+    "view orbit --port 0": "viewer: ",
+    "autopilot --world guided": "system 1",
+    "bridge": "node /bridge",
+    RUN: "/simulation",
+    "lookup --live map amr/base_link": "translation",
+    "tree --live": "amr/base_link",
+    "record recorded --live": "recording /",
+    "teleop amr": "drives amr",
+}
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +146,7 @@ def environments(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 def test_every_command_is_listed() -> None:
-    lines = (*(words for words, *_ in (*COMMANDS, *LASTING)), *ON_THE_GRAPH, "doctor")
+    lines = (*(words for words, _ in COMMANDS), RUN, *ON_THE_GRAPH, "doctor")
     assert {line.split()[0] for line in lines} == set(SHIPPED)
 
 
@@ -155,16 +163,10 @@ def test_every_command_with_one_extra(
         (tmp_path / name).write_text(text, encoding="utf-8")
     for words, needs in COMMANDS:
         shell.run(words, lacking(needs, have))
-    with ExitStack() as running:
-        # `teleop` wants one. Its other end stays open, too.
-        _, terminal = pty.openpty()
-        for words, prints, needs in LASTING:
-            if missing := lacking(needs, have):
-                shell.run(words, missing, stdin=terminal)
-            else:
-                running.enter_context(shell.begun(words, prints, terminal))
+    missing = lacking("ros", have)
+    with shell.begun(RUN) if not missing else nullcontext():
         for words in ON_THE_GRAPH:
-            shell.run(words, lacking("ros", have))
+            shell.run(words, missing)
     # Without ROS 2, nodes cannot run; with it and what `build` has added, all is there.
     shell.run("doctor", code=int("ros" not in have))
     assert not shell.faults, "\n".join(shell.faults)
@@ -186,13 +188,18 @@ class Shell:
     def __init__(self, folder: Path, environment: Path) -> None:
         self.folder, self.environment = folder, environment
         self.faults: list[str] = []
+        # `teleop` wants one. Its other end stays open, too.
+        _, self._terminal = pty.openpty()
         self._variables = {**environment_of_pip(), "ROS_DOMAIN_ID": str(free_domain()), "PYTHONUNBUFFERED": "1"}
 
-    def run(self, words: str, missing: str = "", code: int = 0, stdin: int = subprocess.DEVNULL) -> None:
+    def run(self, words: str, missing: str = "", code: int = 0) -> None:
         """Run a command, which must say that an extra is missing, or else exit with `code`."""
+        if words in LASTING and not missing:
+            with self.begun(words):
+                return
         ran = subprocess.run(
-            self._command(words), cwd=self.folder, env=self._variables, stdin=stdin, capture_output=True, text=True,
-            timeout=LIMIT, check=False,
+            self._command(words), cwd=self.folder, env=self._variables, capture_output=True, text=True, timeout=LIMIT,
+            stdin=self._terminal if words in LASTING else subprocess.DEVNULL, check=False,
         )  # fmt: skip
         if missing:
             named = f"sim_node[{missing}]" in ran.stderr and "internal error" not in ran.stderr
@@ -203,14 +210,15 @@ class Shell:
             self.faults.append(f"{words}: {ran.returncode}: {(ran.stderr or ran.stdout)[-500:]}")
 
     @contextmanager
-    def begun(self, words: str, prints: str, stdin: int) -> Iterator[None]:
-        """Run a command, from where it has printed `prints` on; Ctrl-C must end it."""
+    def begun(self, words: str) -> Iterator[None]:
+        """Run a lasting command, from where it prints what it should; Ctrl-C must end it."""
         output = self.folder / f"{words.split()[0]}.txt"
         with output.open("w") as out, subprocess.Popen(
-            self._command(words), cwd=self.folder, env=self._variables, stdin=stdin, stdout=out,
+            self._command(words), cwd=self.folder, env=self._variables, stdin=self._terminal, stdout=out,
             stderr=subprocess.STDOUT, start_new_session=True,
         ) as process:  # fmt: skip
             try:
+                prints = LASTING[words]
                 until(lambda: prints in output.read_text() or process.poll() is not None, words, patience=LIMIT)
                 yield
                 process.send_signal(signal.SIGINT)
