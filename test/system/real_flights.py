@@ -229,6 +229,20 @@ class Flight:
     def arm(self) -> None:
         self.insist(mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 1)
 
+    def time_to_arm(self) -> float:
+        """Ask ten times a second until it is armed; return how long that took (s, simulated).
+
+        Its MAVLink is not in lockstep: on a busy machine its answers are late. One after the other, they add up.
+        """
+        begin = self.time
+        self._acknowledged.clear()
+        accepted = (mavlink.MAV_CMD_COMPONENT_ARM_DISARM, mavlink.MAV_RESULT_ACCEPTED)
+        while accepted not in self._acknowledged:
+            assert self.time - begin < 60.0, f"not armed: {self.texts[-8:]}"
+            self._link.mav.command_long_send(self._system, 1, accepted[0], 0, 1, *[0.0] * 6)
+            self.run(0.1)
+        return self.time - begin
+
     def take_off(self, height: float) -> None:
         """From the ground, armed, and wait until it is there."""
         if self.kind.is_px4:

@@ -31,9 +31,7 @@ def seconds_to_arm(folder: Path, **settings: Any) -> float:
     folder.mkdir()
     with flight(PX4, folder, **settings) as flown:
         flown.until(lambda: flown.latest["GPS_RAW_INT"].fix_type >= mavlink.GPS_FIX_TYPE_3D_FIX, 20.0, "a fix")
-        begin = flown.time
-        flown.arm()
-        return flown.time - begin
+        return flown.time_to_arm()
 
 
 @pytest.mark.parametrize("kind", [built(PX4)])
