@@ -125,9 +125,11 @@ EXTENSIONS = {
         "test = sim_node.extensions.scenario.command",
     ],
     "sim_node.measures": ["scenario = sim_node.extensions.scenario.judging"],
+    "sim_node.signals": ["scenario = sim_node.extensions.scenario.event_signals"],
     # Registries of extensions, by the group of their entry points.
     "sim_node.registries": [
         "sim_node.effects = sim_node.extensions.scenario.effects:EFFECTS",
+        "sim_node.failures = sim_node.extensions.scenario.alterations:FAILURE_TYPES",
         "sim_node.signals = sim_node.extensions.scenario.signals:SIGNALS",
         "sim_node.measures = sim_node.extensions.sweep.measures:MEASURES",
         "sim_node.sweep_engines = sim_node.extensions.sweep.engine:SWEEP_ENGINES",

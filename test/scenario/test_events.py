@@ -175,3 +175,17 @@ def test_events_by_hand_wait_for_it() -> None:
     surroundings_of(run).context.ask("trigger", event="hit")
     run.step(1)
     assert times(run) == [("hit", 1.0)]
+
+
+def test_expectations_may_ask_what_has_happened() -> None:
+    from sim_node.extensions.scenario import Condition
+
+    run = run_of(f"  - {{name: hit, at: 1, {PUSH}}}\n  - {{name: lost, at: 2, do: {{detach: ball}}}}")
+    hit, well = Condition(run, "happened(hit)"), Condition(run, "events_succeed()")
+    found = []
+    for _ in range(300):
+        run.step(1)
+        found.append((hit.evaluate(), well.evaluate()))
+    # It happens when its step is left.
+    assert found.index((True, True)) == 100
+    assert found.index((True, False)) == 200

@@ -105,7 +105,7 @@ class FailureType:
 
 
 FAILURE_TYPES: Registry[str, FailureType] = Registry(
-    "type of failure", shipped=("sim_node.extensions.scenario.alterations",), group="sim_node.effects"
+    "type of failure", shipped=("sim_node.extensions.scenario.alterations",), group="sim_node.failures"
 )
 
 

@@ -8,7 +8,6 @@ from sim_node.extensions.scenario.acting import Seconds, begin, lasting, on, veh
 from sim_node.extensions.scenario.effects import Lasting, effect
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.physics.drives import name_of
 from sim_node.simulation.requests import Floats, Words, request
 from sim_node.world.quantities import Number
 
@@ -38,6 +37,8 @@ class _Servo:
             self._scale(run, lasting.of, 1.0)
 
     def _scale(self, run: Simulation, joint: str, factor: float) -> None:
+        from sim_node.simulation.physics.drives import name_of  # here: it imports MuJoCo
+
         model: mujoco.MjModel = getattr(run.engines["rigid_bodies"], "model")  # noqa: B009
         sound = run.beside.setdefault("sound actuators", {})
         assert isinstance(sound, dict)

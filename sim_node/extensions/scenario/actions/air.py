@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from sim_node.extensions.scenario.effects import Lasting, effect
 from sim_node.extensions.scenario.timetable import timetable_of
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.physics import WindField
 from sim_node.simulation.requests import Floats, request
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.quantities import Number
+
+if TYPE_CHECKING:
+    from sim_node.simulation.physics import WindField
 
 Velocity = Annotated[list[float], Floats((3,), "X,Y,Z in the fixed frame, m/s")]
 KINDS = ("gust", "wind")
@@ -48,8 +50,8 @@ class _Wind(_Air):
 
 def wind_of(run: Simulation) -> WindField:
     """Return the wind of a run. Raises ValueError if nothing in it can feel one."""
-    found = getattr(run.engines.get("rigid_bodies"), "wind", None)
-    if not isinstance(found, WindField):
+    found: WindField | None = getattr(run.engines.get("rigid_bodies"), "wind", None)
+    if found is None:
         raise ValueError("the world has no bodies that a wind could move")
     return found
 

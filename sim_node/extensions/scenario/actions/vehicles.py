@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from sim_node.autopilots import VehicleCoSimulator
-from sim_node.autopilots.builtin.dialect import DIALECTS, rover
 from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
 from sim_node.extensions.scenario.effects import Lasting, effect
 from sim_node.extensions.scenario.timetable import Happening, timetable_of
-from sim_node.mavlink.codec import Message, enum_name
 from sim_node.randomness import stream
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
 from sim_node.simulation.requests import Floats, request
-from sim_node.spatial.frames import Frame, Position
 from sim_node.text import did_you_mean
 from sim_node.world import Multirotor
 from sim_node.world.quantities import Number
+
+if TYPE_CHECKING:  # here: what lists requests does without MAVLink
+    from sim_node.autopilots import VehicleCoSimulator
+    from sim_node.autopilots.builtin.dialect import Dialect
+    from sim_node.mavlink.codec import Message
 
 Share = Annotated[float, Number(0.0, 1.0)]
 # Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
@@ -46,6 +47,8 @@ class Ordered(Protocol):
 
 def autopilot_of(run: Simulation, vehicle: str) -> VehicleCoSimulator:
     """Return the connection to the autopilot of a vehicle. Raises ValueError if there is none."""
+    from sim_node.autopilots import VehicleCoSimulator
+
     for each in run.co_simulators:
         if isinstance(each, VehicleCoSimulator) and each.name == vehicle:
             return each
@@ -176,6 +179,8 @@ class _Answer:
             autopilot.replies.remove(reply)
             timetable_of(run).drop(lasting.kind, lasting.of)
             if reply.fields.result != 0:
+                from sim_node.mavlink.codec import enum_name
+
                 result = enum_name("MAV_RESULT", reply.fields.result).removeprefix("MAV_RESULT_").lower()
                 reason = f": {texts[-1]}" if texts else ""
                 self._fail(run, lasting, f"{arguments['what']} is {result}{reason}")
@@ -263,13 +268,14 @@ def _command(
     if order == "go_to":
         if position is None:
             raise ValueError("go_to needs a position")
+        from sim_node.spatial.frames import Frame, Position
+
         origin = _origin(run)
         place = Position(np.array(position), Frame.ENU, origin).to(Frame.LLA).in_frame(Frame.LLA)
         at = float(place[0]), float(place[1]), float(place[2]) - origin[2] + _msl(run)
         return _REPOSITION, [-1.0, 1.0, 0.0, nan], at
     if order == "mode":
-        dialect = autopilot_described(run, vehicle)
-        modes = {flown.name: flown for flown in DIALECTS[dialect].modes.values()}
+        modes = {flown.name: flown for flown in dialect_of(run, vehicle).modes.values()}
         if mode not in modes:
             raise ValueError(f"no mode {mode!r} (known: {', '.join(modes)})")
         custom = modes[mode].custom
@@ -278,11 +284,13 @@ def _command(
     return {"land": _LAND, "return": _RETURN, "mission": _START_MISSION}[order], [0.0] * 4 + [nan] * 3, None
 
 
-def autopilot_described(run: Simulation, vehicle: str) -> str:
+def dialect_of(run: Simulation, vehicle: str) -> Dialect:
     """Return the dialect of the built-in autopilot of a vehicle."""
+    from sim_node.autopilots.builtin.dialect import DIALECTS, rover
+
     found = described(run, vehicle)
     like = found.autopilot.like if found.autopilot is not None else "px4"
-    return like if isinstance(found, Multirotor) else rover(like)
+    return DIALECTS[like if isinstance(found, Multirotor) else rover(like)]
 
 
 def _origin(run: Simulation) -> tuple[float, float, float]:
@@ -323,7 +331,7 @@ def parameter(context: RequestContext, /, name: str, value: float, *, of: str = 
 
 def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> tuple[int, float]:
     """Return type and value of a parameter as PARAM_SET has them. Raises ValueError for an unknown one."""
-    dialect = DIALECTS[autopilot_described(run, vehicle)]
+    dialect = dialect_of(run, vehicle)
     if name not in dialect.parameters:
         raise ValueError(f"no parameter {name!r}{did_you_mean(name, dialect.parameters)}")
     declared = dialect.parameters[name]
