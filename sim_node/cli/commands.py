@@ -44,7 +44,7 @@ _SHIPPED_REQUESTS = dict(_shipped_requests())
 _EXTENSIONS = {point.name: point.module for point in extensions("sim_node.commands")}
 # As help has them.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "run": ("run", "replay", "record", "bridge", "autopilot"),
+    "run": ("run", "fly", "replay", "record", "bridge", "autopilot"),
     "see": ("view", "render", "rviz", "tree", "lookup"),
     "use a running graph": ("topics", "echo", "pub", "call", "teleop"),
     "ask a running simulation": tuple(_SHIPPED_REQUESTS),

@@ -61,6 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @command("run", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Run until the duration is over, Ctrl-C or SIGTERM."""
+    return run_world(arguments, loaded)
+
+
+def run_world(arguments: argparse.Namespace, find: Callable[[argparse.Namespace], World]) -> int:
+    """Run the world that a function finds by the arguments, if no other option says what to run."""
     options_of(arguments)
     if arguments.no_view and arguments.view is not None:
         raise UsageError("--view and --no-view exclude each other")
@@ -73,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     refuse_taken_ports(view_of(arguments), foxglove_of(arguments))
     given = (source.world(arguments) for source in RUN_SOURCES.values())
-    world = next((each for each in given if each is not None), None) or loaded(arguments)
+    world = next((each for each in given if each is not None), None) or find(arguments)
     refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:

@@ -114,6 +114,17 @@ class BootClock:
             self._boot_ns, self._stamp_ns = boot_ns, stamp_ns
         return stamp_ns if stamp_ns < arrival_ns else arrival_ns
 
+    def stamp_of_old(self, boot_ns: int, arrival_ns: int, *, of_ms: bool = False) -> int:
+        """Return the stamp of a message with nanoseconds since boot, without learning from it; never after its arrival.
+
+        For messages that may repeat a time of long ago, which says nothing about the clock, such as that of a home.
+        of_ms: whether the time was in milliseconds, which wrap.
+        """
+        offset_ns = self.offset_ns
+        if not boot_ns or offset_ns is None:
+            return arrival_ns
+        return min(boot_ns + offset_ns + (self._wraps_ns if of_ms else 0), arrival_ns)
+
     def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
         """Add an answered TIMESYNC: when it was sent and answered on the graph's clock, and the autopilot's time.
 

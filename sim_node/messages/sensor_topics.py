@@ -11,11 +11,11 @@ import numpy.typing as npt
 from sim_node.messages import topic
 from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.definitions import UnknownMessage, fields_of
-from sim_node.messages.encoding import HEADER, LayoutFault
+from sim_node.messages.encoding import HEADER, LayoutFault, encode
 from sim_node.messages.layout import MessageLayout
 from sim_node.messages.topic import AdvertisedTopics, Outlet, Send, Topic
 from sim_node.simulation import Snapshot
-from sim_node.simulation.sensors import SENSORS, Channels, Message, SensorType, groups_of
+from sim_node.simulation.sensors import SENSORS, Channels, Encoded, Message, SensorType, groups_of
 from sim_node.world import FrameTable, World
 
 # Returns the bytes for a stamp (ns) and a measurement.
@@ -87,6 +87,9 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
         shape: Shape of a measurement.
         frame: Frame of the sensor.
     """
+    encoded = {path: value.encode for path, value in message.fields.items() if isinstance(value, Encoded)}
+    if encoded:
+        return _encoder(message, encoded)
     changing = {path: value for path, value in message.fields.items() if isinstance(value, Channels)}
     try:
         starts = {path: each.start(shape) for path, each in changing.items()}
@@ -112,6 +115,18 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
         for view, at, of in moves:
             view[at] = values[of]
         return layout.write(stamp_ns)
+
+    return write
+
+
+def _encoder(message: Message, encoded: dict[str, Callable[[npt.NDArray[Any]], bytes]]) -> Write:
+    """Return a function that writes a message anew from each measurement, for fields whose length varies."""
+    constants = {path: value for path, value in message.fields.items() if path not in encoded}
+    MessageLayout(message.type, {**constants, **dict.fromkeys(encoded, b"")})  # faults show now
+
+    def write(stamp_ns: int, values: npt.NDArray[Any]) -> bytes:
+        fields = {path: make(values) for path, make in encoded.items()}
+        return encode(message.type, {**constants, **fields, "header.stamp": stamp_ns})
 
     return write
 

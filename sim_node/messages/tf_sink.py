@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -117,10 +117,18 @@ class TfSink:
         outlet: Where the transforms go.
         prefix: Prefix of all frame names except the fixed frame's, which vehicles share.
         stamp: Gives the stamp for a simulation time.
+        left_out: Returns the rows of frames that somebody else publishes, such as robot_state_publisher.
     """
 
-    def __init__(self, outlet: PoseOutlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
-        self._outlet = outlet
+    def __init__(
+        self,
+        outlet: PoseOutlet,
+        *,
+        prefix: str = "",
+        stamp: Stamp = simulation_stamp,
+        left_out: Callable[[World, FrameTable], Collection[int]] = lambda world, frames: (),
+    ) -> None:
+        self._outlet, self._left_out = outlet, left_out
         self._prefix = prefix
         self._stamp = stamp
         self._frames: FrameTable | None = None
@@ -166,7 +174,10 @@ class TfSink:
         self._bases = bases if bases is not None and bases.rows else None
         moving: list[int] = []
         still: list[int] = []
+        left_out = self._left_out(self._world, frames)
         for row in np.flatnonzero(frames.parents >= 0).tolist():
+            if row in left_out:
+                continue
             if frames.static[row] and ids[row] not in self._dynamic and self._stays(ids, frames, row, poses[row]):
                 still.append(row)
             else:

@@ -74,6 +74,9 @@ SPECS = {
     "stamp": fixed("sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", words=STAMPS),
     "markers": fixed(True, "Publish the shapes of the world as latched markers, for rviz."),
     "robot_descriptions": fixed(True, "Publish a URDF of each vehicle and articulated model."),
+    "publish_description": fixed(
+        True, "Publish robots' descriptions and their links' transforms; false beside robot_state_publisher."
+    ),
     "paths": fixed(True, "Publish the path of each vehicle in the last minute."),
     "scene_graph_rate": fixed(
         0.0, "Updates of the scene graph (JSON) per simulated second (Hz); 0.0: no scene graph.", 0.0, 1_000.0

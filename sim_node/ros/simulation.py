@@ -230,6 +230,7 @@ class SimulationNode(LoopNode):
             stamp=wall_stamp() if self._wall_stamps else simulation_stamp,
             prefix=values["frame_prefix"],
             displays=values,
+            describes=values["publish_description"],
             resolve=self.resolve_topic_name,
             scene_graph_rate=values["scene_graph_rate"],
             rotor_frame_rate=values["rotor_frame_rate"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.topic import Outlet, Tee
@@ -30,6 +30,8 @@ class Publishing:
         prefix: Prefix of all frame names except the fixed frame's.
         stamp: Gives the stamp (ns) of messages for a simulation time (ns); a recording has them at these times.
         displays: Which displays are sent, by name; None for all.
+        describes: Whether the robots' descriptions and the transforms of their links are sent; else
+            robot_state_publisher sends them.
         resolve: Makes topic names absolute.
         scene_graph_rate: Updates of the scene graph per simulated second, Hz; 0 for no scene graph.
         rotor_frame_rate: Transforms of turning rotors per simulated second, Hz; 0 for none.
@@ -42,6 +44,7 @@ class Publishing:
     stamp: Stamp = simulation_stamp
     prefix: str = ""
     displays: Mapping[str, bool] | None = None
+    describes: bool = True
     resolve: Callable[[str], str] | None = None
     scene_graph_rate: float = 0.0
     rotor_frame_rate: float = 0.0
@@ -81,6 +84,12 @@ def published(
 
     outlet = Tee(*outlets)
     transforms = serialised(outlet)
+    displays = how.displays or EVERYTHING
+    others: dict[str, Any] = {}
+    if not how.describes:
+        from sim_node.viewing.urdf import described_rows
+
+        displays, others = {**displays, "robot_descriptions": False}, {"left_out": described_rows}
     if how.transforms is not None:
         transforms = to_all(how.transforms, *(serialised(each) for each in (served, recorder) if each is not None))
     clock = ClockSink(outlet, enabled=how.clock)
@@ -88,12 +97,12 @@ def published(
     sinks: list[Sink] = [
         clock,
         *how.after_clock,
-        TfSink(transforms, prefix=how.prefix, stamp=how.stamp),
+        TfSink(transforms, prefix=how.prefix, stamp=how.stamp, **others),
         SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
         OdometrySink(outlet, prefix=how.prefix, stamp=how.stamp),
         SignalSink(outlet, prefix=how.prefix, stamp=how.stamp),
         *(sink for part in RUN_PARTS.values() for sink in part.sinks(target)),
-        *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
+        *display_sinks(outlet, displays, prefix=how.prefix, stamp=how.stamp),
     ]
     if how.rotor_frame_rate > 0.0:
         from sim_node.messages.rotor_frames import RotorFrameSink

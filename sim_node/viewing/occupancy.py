@@ -98,7 +98,7 @@ def occupancy_of(
 
 def _robots(world: World, frames: FrameTable) -> list[int]:
     """Return the rows of the bodies of bases and vehicles."""
-    return [frames.index(each.body) for each in (*world.bases, *world.vehicles)]
+    return [frames.index(body) for body in (*(each.body for each in world.bases), *(v.body for v in world.vehicles))]
 
 
 def _starts(world: World) -> list[FloatArray]:
@@ -145,14 +145,14 @@ def _mesh_of(shape: Shape) -> Mesh:
     rings = np.array([[r * np.cos(around), r * np.sin(around), np.full(_SEGMENTS, z)] for r, z in profile])
     k = np.arange(_SEGMENTS)
     n = (k + 1) % _SEGMENTS
-    faces = np.concatenate(
+    around_faces = np.concatenate(
         [
             np.concatenate([np.stack([at + k, at + n, up + n], 1), np.stack([at + k, up + n, up + k], 1)])
             for at, up in ((_SEGMENTS * ring, _SEGMENTS * (ring + 1)) for ring in range(len(profile) - 1))
         ]
     )
     vertices = rings.transpose(0, 2, 1).reshape(-1, 3)
-    return Mesh(vertices.astype(np.float32), faces.astype(np.uint32))
+    return Mesh(vertices.astype(np.float32), around_faces.astype(np.uint32))
 
 
 def _polygons(triangles: Iterable[FloatArray], heights: tuple[float, float]) -> Iterator[FloatArray]:

@@ -9,7 +9,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import Shape, uri
-from sim_node.viewing.robots import Robot
+from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body
@@ -127,6 +127,24 @@ class UrdfWriter:
         yield f"    {_origin(pose)}"
         yield from (f"    {line}" for line in inside)
         yield "  </joint>"
+
+
+def described_rows(world: World, frames: FrameTable) -> frozenset[int]:
+    """Return the rows whose transforms robot_state_publisher publishes, given the robots' descriptions.
+
+    These are the links below each robot's root that hang on a fixed joint, a hinge or a slide; it publishes no floating
+    joints.
+
+    Args:
+        world: The assembled world.
+        frames: Its frames.
+
+    Returns:
+        The rows.
+    """
+    links = dict(layout_of(world).links)
+    below = (row for robot in robots_of(world, frames) for row in robot.rows[1:])
+    return frozenset(row for row in below if frames.static[row] or (row in links and _scalar_joint(links[row])))
 
 
 def _scalar_joint(link: Body | ModelLink) -> _Joint | None:

@@ -248,6 +248,23 @@ def test_home() -> None:
     assert (expected.inv() * rotation(home.orientation)).magnitude() < 1e-6
 
 
+def test_an_old_time_is_no_reboot() -> None:
+    """PX4 sends its home every now and then, with the time at which it was set."""
+    heard = Heard()
+    for number in range(50):
+        heard.vehicle.arrival_ns = ARRIVAL + number * 20_000_000
+        heard.give(mavlink.MAVLink_local_position_ned_message(600_000 + 20 * number, 1, 2, -3, 4, 5, -6))
+    sent = mavlink.MAVLink_home_position_message(
+        *(-353632620, 1491652370, 584_000), *[0.0] * 3, [1, 0, 0, 0], *[0.0] * 3, 5_000_000
+    )
+    [home] = heard.give(sent)["home_position/home"]
+    assert heard.vehicle.clock.events.reboots == 0
+    stamp_ns = home.header.stamp.sec * 1_000_000_000 + home.header.stamp.nanosec
+    assert ARRIVAL - stamp_ns == 595_000_000_000
+    [pose] = heard.give(mavlink.MAVLink_local_position_ned_message(601_000, 1, 2, -3, 4, 5, -6))["local_position/pose"]
+    assert pose.header.stamp.sec == (ARRIVAL + 980_000_000) // 1_000_000_000
+
+
 def test_state_and_battery() -> None:
     heard = Heard()
     [state] = heard.give(mavlink.MAVLink_heartbeat_message(2, 12, 0b1000_1001, 6 << 16, 4, 3))["state"]

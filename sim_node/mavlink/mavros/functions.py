@@ -117,14 +117,15 @@ def _raw_channels(fields: Any, names: MavrosNames) -> None:
 
 
 def _publish_channels(fields: Any, names: MavrosNames) -> None:
-    stamp = {"header.stamp": names.vehicle.stamp_of(fields)}
+    stamp = {"header.stamp": names.stamp_of(fields)}
     names.encode(RC_IN, {**stamp, "rssi": fields.rssi, "channels": list(names.channels)})
 
 
 def _servos(fields: Any, names: MavrosNames) -> None:
     if fields.port < _MAX_PORTS:
         _put(names.outputs, _OUTPUTS * fields.port, fields[2:18])
-        names.encode(RC_OUT, {"header.stamp": names.vehicle.stamp_of(fields), "channels": list(names.outputs)})
+        # Its 32 bits of microseconds wrap after 71 minutes.
+        names.encode(RC_OUT, {"header.stamp": names.vehicle.arrival_ns, "channels": list(names.outputs)})
 
 
 def _put(numbers: list[int], first: int, new: tuple[int, ...]) -> None:

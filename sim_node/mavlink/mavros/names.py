@@ -27,6 +27,8 @@ _UNKNOWN, _APPROXIMATED, _DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
 _NOTHING = (0.0, 0.0, 0.0)
 _UNCHANGED = AttitudeEnu((0.0, 0.0, 0.0, 1.0))
 _ROOT = math.sqrt(0.5)
+# Larger times are Unix time, as in timesync.py.
+_UNIX_US = 1_000_000_000_000_000
 
 
 class MavrosNames:
@@ -87,6 +89,16 @@ class MavrosNames:
         if pack is None:
             pack = self._packs[key] = make(self)
         self._send(topic, pack(stamp_ns, values))
+
+    def stamp_of(self, fields: Any) -> int:
+        """Return the stamp of a message (ns). The vehicle's own translations learn the clock; this does not."""
+        vehicle = self.vehicle
+        if milliseconds := getattr(fields, "time_boot_ms", 0):
+            return vehicle.clock.stamp_of_old(milliseconds * 1_000_000, vehicle.arrival_ns, of_ms=True)
+        microseconds = getattr(fields, "time_usec", 0)
+        if microseconds > _UNIX_US:
+            return vehicle.clock.stamp_us(microseconds, vehicle.arrival_ns)
+        return vehicle.clock.stamp_of_old(microseconds * 1000, vehicle.arrival_ns)
 
     def encode(self, topic: VehicleTopic, fields: Mapping[str, Any]) -> None:
         """Send a message, given its fields by name."""

@@ -395,7 +395,7 @@ def _reader(row: Row, topic: VehicleTopic) -> Read:
         except Unknown as unknown:
             vehicle.count_dropped(f"{row.message} as {row.name}", str(unknown))
             return
-        stamp_ns = vehicle.arrival_ns if row.is_now else vehicle.stamp_of(fields)
+        stamp_ns = vehicle.arrival_ns if row.is_now else names.stamp_of(fields)
         names.pack(topic, row.message, make, stamp_ns, values)
 
     return publish

@@ -32,6 +32,7 @@ with public(__name__):
     from sim_node.simulation.sensors.rays import RangeNoise as RangeNoise
     from sim_node.simulation.sensors.registry import SENSORS as SENSORS
     from sim_node.simulation.sensors.registry import Channels as Channels
+    from sim_node.simulation.sensors.registry import Encoded as Encoded
     from sim_node.simulation.sensors.registry import Measure as Measure
     from sim_node.simulation.sensors.registry import Message as Message
     from sim_node.simulation.sensors.registry import Report as Report

@@ -11,18 +11,25 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.names import OPTICAL
+from sim_node.simulation.sensors.compression import DEPTH, JPEG, compressed_depth, jpeg
 from sim_node.simulation.sensors.context import Exposure, Lens, SensorContext
 from sim_node.simulation.sensors.noise import Quantities
 from sim_node.simulation.sensors.parameters import parameter, whole
-from sim_node.simulation.sensors.registry import Channels, Message, SensorType, sensor
+from sim_node.simulation.sensors.registry import Channels, Encoded, Message, SensorType, sensor
 from sim_node.simulation.sensors.truth import FrameState
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.declared import declared
+from sim_node.world.declared import declared, given
 from sim_node.world.problems import WorldWarning
+from sim_node.world.quantities import ListOf, Word
 
 MAX_PIXELS = 8192
 # Begins the images of S cameras from the state of their frames, waiting or not; None where that is not possible.
 Expose = Callable[[FrameState, bool], "Exposure | None"]
+
+
+def _transports(name: str) -> Any:
+    """Declare which transports of image_transport there are besides `raw`."""
+    return given(ListOf(Word((name,))), f"further transports: {name}", default=())
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,9 @@ class CameraType(SensorType):
     near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
     far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
+    # The format of the type's further transport, as image_transport names it, and what makes its bytes.
+    pressed: ClassVar[str]
+    press: ClassVar[Callable[[npt.NDArray[Any]], bytes]]
     encoding: ClassVar[str]
     optical: ClassVar = True
 
@@ -66,6 +76,10 @@ class CameraType(SensorType):
     def shape(self) -> tuple[int, ...]:
         """Return the shape of an image."""
         return self.lens().shape
+
+    def further(self) -> tuple[str, ...]:
+        """Return the transports of image_transport besides `raw`."""
+        return ()
 
     def quantities(self) -> Quantities:
         """Return nothing: images have no noise."""
@@ -85,11 +99,16 @@ class CameraType(SensorType):
         size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
         images = np.zeros(lens.shape, lens.dtype)
         image = {"encoding": self.encoding, "step": images[0].nbytes, "data": Channels(..., within=images)}
+        pressed = {"header.frame_id": seen_from, "format": self.pressed, "data": Encoded(self.press)}
         projection = np.column_stack([matrix, np.zeros(3)])
         camera = {"distortion_model": "plumb_bob", "d": [0.0] * 5, "k": matrix, "r": np.eye(3), "p": projection}
         return (
             Message("image_raw", "sensor_msgs/msg/Image", {**size, **image}),
             Message("camera_info", "sensor_msgs/msg/CameraInfo", {**size, **camera}),
+            *(
+                Message(f"image_raw/{transport}", "sensor_msgs/msg/CompressedImage", pressed)
+                for transport in dict.fromkeys(self.further())
+            ),
         )
 
     @classmethod
@@ -117,8 +136,16 @@ class Camera(CameraType):
     rendering falls behind.
     """
 
+    transports: tuple[str, ...] = _transports("compressed")
+
     channels: ClassVar = ("red", "green", "blue")
     encoding: ClassVar = "rgb8"
+    pressed: ClassVar = JPEG
+    press: ClassVar = staticmethod(jpeg)
+
+    def further(self) -> tuple[str, ...]:
+        """Return the transports of image_transport besides `raw`."""
+        return self.transports
 
 
 @sensor("depth_camera")
@@ -132,5 +159,13 @@ class DepthCamera(CameraType):
     near: float = parameter(0.1, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
     far: float = parameter(20.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
+    transports: tuple[str, ...] = _transports("compressedDepth")
+
     channels: ClassVar = ("depth",)
     encoding: ClassVar = "32FC1"
+    pressed: ClassVar = DEPTH
+    press: ClassVar = staticmethod(compressed_depth)
+
+    def further(self) -> tuple[str, ...]:
+        """Return the transports of image_transport besides `raw`."""
+        return self.transports

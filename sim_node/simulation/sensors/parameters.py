@@ -125,6 +125,8 @@ def _taken(value: Any, said: Declared) -> Any:
         raise ValueError(f"a mapping ({', '.join(keys_of(holds.kind))}) or {PERFECT} is needed, found {_shown(value)}")
     if isinstance(holds, ListOf):
         if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
+            for _, message in holds.faults(tuple(value)):
+                raise ValueError(message)
             return tuple(value)
         raise ValueError(f"a list of names is needed, found {_shown(value)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):

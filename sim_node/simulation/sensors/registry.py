@@ -60,6 +60,17 @@ class Channels:
         return np.zeros(np.broadcast_to(0.0, shape)[self.of].shape) if self.within is None else self.within
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """A field of bytes that is made of each measurement, and whose length varies, such as a compressed image.
+
+    Attributes:
+        encode: Returns the bytes for a measurement.
+    """
+
+    encode: Callable[[npt.NDArray[Any]], bytes]
+
+
 def channels(first: int, end: int | None = None) -> Channels:
     """Return channels of a measurement.
 
@@ -84,8 +95,8 @@ class Message:
     Attributes:
         topic: Name of the topic, below the sensor's name.
         type: Type of the message: package/msg/Name.
-        fields: Constants and Channels by the path of a field in the type's definition, such as "linear_acceleration",
-            "pose.covariance" or "header.frame_id".
+        fields: Constants, Channels and Encoded by the path of a field in the type's definition, such as
+            "linear_acceleration", "pose.covariance" or "header.frame_id".
     """
 
     topic: str

@@ -1,0 +1,197 @@
+"""PX4 and ArduPilot on this machine: which program there is, and the process that flies a vehicle with it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim_node.spatial.frames import altitude_msl
+from sim_node.world import Base, World
+from sim_node.world.autopilots import Vehicle
+from sim_node.world.processes import Process
+from sim_node.world.vehicles import Autopilot
+
+PX4, ARDUPILOT = "px4", "ardupilot"
+# The oldest that were flown, and how their versions are written.
+OLDEST: Mapping[str, tuple[int, int]] = {PX4: (1, 14), ARDUPILOT: (4, 3)}
+IMAGE = "px4io/px4-sitl"
+_BUILD = "build/px4_sitl_default"
+_PATIENCE_S = 10.0
+# How a vehicle with rotors and one with wheels are set up: PX4's environment (an airframe whose simulator is ours), and
+# ArduPilot's program and parameters.
+_PX4_ENV: Mapping[bool, Mapping[str, str]] = {
+    False: {"PX4_SYS_AUTOSTART": "10016", "PX4_SIM_MODEL": "none_iris"},
+    True: {
+        **{"PX4_SYS_AUTOSTART": "50000", "PX4_SIMULATOR": "none", "PX4_SIM_MODEL": "none_rover"},
+        **{"PX4_PARAM_SIM_GZ_EN": "0", "PX4_PARAM_PWM_MAIN_FUNC1": "101", "PX4_PARAM_PWM_MAIN_FUNC2": "102"},
+    },
+}
+_ARDUPILOT: Mapping[bool, tuple[str, tuple[str, ...]]] = {
+    False: ("arducopter", ("copter.parm", "copter-X.parm")),
+    True: ("ardurover", ("rover.parm", "rover-skid.parm")),
+}
+
+
+class NotInstalled(Exception):
+    """There is no program of an autopilot. The message says what was looked for, and how to get one."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A program of an autopilot.
+
+    Attributes:
+        kind: PX4 or ARDUPILOT.
+        what: Which it is, for the user.
+        command: The program, and what goes before its arguments, such as that of a container.
+        data: The folder of its files: PX4's etc, ArduPilot's default parameters; None for those that it finds itself.
+        version: Major and minor number, if they are known.
+    """
+
+    kind: str
+    what: str
+    command: tuple[str, ...]
+    data: Path | None = None
+    version: tuple[int, int] | None = None
+
+    def process(self, vehicle: Vehicle, autopilot: Autopilot, world: World) -> Process:
+        """Return the process that flies a vehicle, with its own folder, ports and parameters.
+
+        Args:
+            vehicle: The vehicle.
+            autopilot: Its autopilot.
+            world: The world, whose origin is where ArduPilot starts.
+
+        Returns:
+            The process.
+        """
+        wheels, number = isinstance(vehicle, Base), str(autopilot.instance)
+        name = f"{self.kind}-{autopilot.instance}"
+        if self.kind == PX4:
+            etc = [] if self.data is None else [str(self.data)]
+            env, command = _PX4_ENV[wheels], [*self.command, "-i", number, "-d", *etc]
+            if self.command[0] in _ENGINES:  # the variables are set inside
+                given = [word for key, value in env.items() for word in ("-e", f"{key}={value}")]
+                command = [*self.command[:-1], *given, self.command[-1], "-i", number, "-d"]
+            return Process(name, tuple(command), "${STATE_DIR}", tuple(env.items()), "on-failure")
+        latitude, longitude, altitude = 0.0, 0.0, 0.0
+        if world.origin is not None:
+            latitude, longitude, altitude = world.origin.latitude, world.origin.longitude, world.origin.altitude
+        above_sea = float(altitude_msl(altitude, latitude, longitude))
+        program, defaults = _ARDUPILOT[wheels]
+        command = [str(Path(self.command[0]).with_name(program)), "--model", "JSON:127.0.0.1", "-I", number]
+        command += ["--sysid", str(autopilot.instance + 1)]
+        command += ["--home", f"{latitude:.7f},{longitude:.7f},{above_sea:.2f},0"]
+        if self.data is not None:
+            command += ["--defaults", ",".join(str(self.data / each) for each in defaults)]
+        return Process(name, tuple(command), "${STATE_DIR}", (), "on-failure")
+
+
+def url_of(kind: str, instance: int) -> str:
+    """Return the link at which a bridge hears an autopilot.
+
+    Args:
+        kind: PX4 or ARDUPILOT.
+        instance: Its number.
+
+    Returns:
+        The URL.
+    """
+    return f"udpin:127.0.0.1:{14540 + instance}" if kind == PX4 else f"tcp:127.0.0.1:{5760 + 10 * instance}"
+
+
+_ENGINES = ("docker", "podman")
+
+
+def find(kind: str, environment: Mapping[str, str]) -> Installed:
+    """Return the program of an autopilot: of the checkout that a variable names, on PATH, in the home folder, or a
+    container's image that is there. Nothing is fetched.
+
+    Args:
+        kind: PX4 or ARDUPILOT.
+        environment: Environment variables.
+
+    Returns:
+        The program.
+
+    Raises:
+        NotInstalled: There is none, or it is too old.
+    """
+    found = next(_PLACES[kind](environment), None)
+    if found is None:
+        raise NotInstalled(_MENDS[kind])
+    if found.version is not None and found.version < OLDEST[kind]:
+        oldest, has = (".".join(map(str, each)) for each in (OLDEST[kind], found.version))
+        raise NotInstalled(f"{found.what} is version {has}; {oldest} or later is needed")
+    return found
+
+
+_MENDS = {
+    PX4: "no PX4: set PX4_DIR to a checkout in which `make px4_sitl` was run, install PX4's .deb so that px4 is on "
+    f"PATH, or fetch its container: docker pull {IMAGE}",
+    ARDUPILOT: "no ArduPilot: set ARDUPILOT_DIR to a checkout in which `./waf configure --board sitl && ./waf copter` "
+    "was run, or put arducopter on PATH",
+}
+
+
+def _px4(environment: Mapping[str, str]) -> Iterator[Installed]:
+    given = environment.get("PX4_DIR", "")
+    for root in [Path(given).expanduser()] if given else [Path.home() / "PX4-Autopilot"]:
+        program = root / _BUILD / "bin" / "px4"
+        if program.is_file():
+            header = root / _BUILD / "src/lib/version/build_git_version.h"
+            version = _version(header, r'PX4_GIT_TAG_STR "v?(\d+)\.(\d+)')
+            yield Installed(PX4, f"PX4 of {root}", (str(program),), root / _BUILD / "etc", version)
+        elif given:
+            raise NotInstalled(f"PX4_DIR is {given}, without {_BUILD}/bin/px4: run `make px4_sitl` there")
+    if on_path := shutil.which("px4", path=environment.get("PATH")):
+        # The .deb has a script or a link; what it runs lies beside its etc.
+        etc = Path(on_path).resolve().parents[1] / "etc"
+        data = etc if (etc / "init.d-posix").is_dir() else None
+        yield Installed(PX4, f"PX4 at {on_path}", (on_path,), data)
+    for engine in _ENGINES:
+        if _has_image(engine, environment):
+            run = (engine, "run", "--rm", "-i", "--network", "host", IMAGE)
+            yield Installed(PX4, f"PX4 in the {engine} image {IMAGE}", run)
+
+
+def _ardupilot(environment: Mapping[str, str]) -> Iterator[Installed]:
+    given = environment.get("ARDUPILOT_DIR", "")
+    for root in [Path(given).expanduser()] if given else [Path.home() / "ardupilot"]:
+        program = root / "build/sitl/bin/arducopter"
+        if program.is_file() or program.with_name("ardurover").is_file():
+            version = _version(root / "ArduCopter" / "version.h", r'THISFIRMWARE "\w+ V(\d+)\.(\d+)')
+            data = root / "Tools/autotest/default_params"
+            yield Installed(ARDUPILOT, f"ArduPilot of {root}", (str(program),), data, version)
+        elif given:
+            built = "`./waf configure --board sitl && ./waf copter`"
+            raise NotInstalled(f"ARDUPILOT_DIR is {given}, without build/sitl/bin/arducopter: run {built} there")
+    if on_path := shutil.which("arducopter", path=environment.get("PATH")):
+        yield Installed(ARDUPILOT, f"ArduPilot at {on_path}", (on_path,))
+
+
+_PLACES: Mapping[str, Callable[[Mapping[str, str]], Iterator[Installed]]] = {PX4: _px4, ARDUPILOT: _ardupilot}
+
+
+def _version(file: Path, pattern: str) -> tuple[int, int] | None:
+    try:
+        found = re.search(pattern, file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def _has_image(engine: str, environment: Mapping[str, str]) -> bool:
+    program = shutil.which(engine, path=environment.get("PATH"))
+    if program is None:
+        return False
+    try:
+        # Says what is here, and fetches nothing.
+        asked = [program, "image", "inspect", IMAGE]
+        return subprocess.run(asked, capture_output=True, timeout=_PATIENCE_S, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
