@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.sweep import note, processes, warm
-
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
 from sim_node.extensions.scenario.judging import MEASURE, Judge, row_of
 from sim_node.extensions.scenario.results import Results

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node import Simulation, World, WorldError, loads
+from sim_node import Simulation, World, WorldError, load, loads
 from sim_node.extensions.scenario import Expect, Expectation, Zone, judge, run_alone
 from sim_node.extensions.scenario.expectations import READY, expected
+from sim_node.world import WorldWarning
 from sim_node.world.writers.yaml import to_yaml
 
 SECOND = 1_000_000_000
@@ -148,6 +149,16 @@ def test_faults_of_the_section_name_their_place(section: str, message: str) -> N
     with pytest.raises(WorldError) as caught:
         loads(BALL.rstrip("\n").rsplit("frames:", 1)[0] + body)
     assert message in str(caught.value)
+
+
+def test_what_an_included_file_expects_is_reported_as_unused(tmp_path: Path) -> None:
+    (tmp_path / "part.yaml").write_text("expect: {must: [no_nan()]}\n")
+    (tmp_path / "whole.yaml").write_text("include: [part.yaml]\n")
+    with pytest.warns(
+        WorldWarning, match=r"part.yaml:1:9: expect: is not used in an included file; whole.yaml has none"
+    ):
+        world = load(tmp_path / "whole.yaml")
+    assert world.parts.get("expect", ()) == ()
 
 
 def test_what_is_made_in_python_is_checked_too() -> None:
