@@ -154,9 +154,7 @@ def test_faults_of_the_section_name_their_place(section: str, message: str) -> N
 def test_what_an_included_file_expects_is_reported_as_unused(tmp_path: Path) -> None:
     (tmp_path / "part.yaml").write_text("expect: {must: [no_nan()]}\n")
     (tmp_path / "whole.yaml").write_text("include: [part.yaml]\n")
-    with pytest.warns(
-        WorldWarning, match=r"part.yaml:1:9: expect: is not used in an included file; whole.yaml has none"
-    ):
+    with pytest.warns(WorldWarning, match=r"part.yaml:1:9: expect: is not used in an included file"):
         world = load(tmp_path / "whole.yaml")
     assert world.parts.get("expect", ()) == ()
 
