@@ -12,6 +12,7 @@ import pytest
 from sim_node import Simulation, World, WorldError, load, loads
 from sim_node.extensions.scenario import Expect, Expectation, Zone, judge, run_alone
 from sim_node.extensions.scenario.expectations import READY, expected
+from sim_node.session import Session
 from sim_node.world import WorldWarning
 from sim_node.world.writers.yaml import to_yaml
 
@@ -118,6 +119,21 @@ def test_runs_with_and_without_sensors_and_recording_are_the_same(tmp_path: Path
     assert run_alone(world, 3, SECOND, bag=tmp_path / "bag").digest == alone.digest
     assert run_alone(world, 3, SECOND, sensors=False).digest == alone.digest
     assert run_alone(world, 3, SECOND + 10_000_000).digest != alone.digest
+
+
+def test_a_run_beside_another_of_the_same_autopilot_is_the_same() -> None:
+    """It takes another instance, and says so before there is a run."""
+    world = loads(
+        "world: ap\norigin: {latitude: 47, longitude: 8, altitude: 488}\ntime: {step: 0.004}\nground: plane\n"
+        "physics: {integrator: euler, timestep: 0.001}\n"
+        "vehicles:\n  - {name: drone, model: iris, autopilot: {type: mavlink_builtin}}\n"
+        "expect: {must: [no_nan()]}\n"
+    )
+    alone = run_alone(world, 0, SECOND // 5)
+    with Session(world, real_time_factor=0.0):
+        beside = run_alone(world, 0, SECOND // 5)
+    assert beside.digest == alone.digest
+    assert any("instance" in text for at, text in beside.log if at == 0.0)
 
 
 def test_the_section_is_read_and_written() -> None:
