@@ -143,9 +143,8 @@ def lines_of(tested: Tested, width: int = 0) -> list[str]:
     counts = {verdict: sum(each.verdict == verdict for each in certificates) for verdict in reversed(VERDICTS)}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     many = f"{counted(len(certificates), 'run')}: {told}" if len(certificates) > 1 else _margin(certificates[0])
-    lines = [
-        f"{coloured(worst.upper().ljust(5), _COLOURS[worst], sys.stdout)}  {tested.scenario.name:{width}}  {many}".rstrip()
-    ]
+    verdict = coloured(worst.upper().ljust(5), _COLOURS[worst], sys.stdout)
+    lines = [f"{verdict}  {tested.scenario.name:{width}}  {many}".rstrip()]
     shown = [each for each in certificates if each.verdict != PASS][:3]
     for each in shown:
         case = f"run {each.case}: " if len(certificates) > 1 else ""
