@@ -44,7 +44,7 @@ def test_verdicts_have_exit_codes_and_say_how_to_repeat_them(capsys: pytest.Capt
     assert exit_code(["test", "fails.yaml"]) == 1
     lines = capsys.readouterr().out.splitlines()
     # 5 t - 5 t^2 = 1.2 at 0.4 s.
-    assert lines[:2] == ["FAIL   fails  ", f"       {FAILS}: violated at 0.4 s by 0.05: altitude(ball) = 1.2"]
+    assert lines[:2] == ["FAIL   fails", f"       {FAILS}: violated at 0.4 s by 0.05: altitude(ball) = 1.2"]
     again, view = (line.partition(":")[2].split() for line in lines[2:4])
     assert exit_code(again[1:]) == 0
     assert "the same, to the byte" in capsys.readouterr().out

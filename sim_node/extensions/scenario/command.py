@@ -52,7 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument(
         "--allow", metavar="DIR", type=Path, action="append", default=[], help="also read files below DIR"
     )
-    runs.add_argument("-n", dest="workers", metavar="N", type=count, help="how many run at once (default: all cores)")
+    runs.add_argument(
+        "-n",
+        dest="workers",
+        metavar="N",
+        type=count,
+        help="how many runs of a scenario go on at once (default: all cores)",
+    )
     runs.add_argument("--engine", metavar="NAME", default="processes", help="processes (the default) or ray")
     timeout = f"the longest time that a run may take, in seconds of this machine (default {TIMEOUT_S:g})"
     runs.add_argument("--timeout", metavar="S", type=span, default=TIMEOUT_S, help=timeout)
@@ -137,7 +143,8 @@ def lines_of(tested: Tested, width: int = 0) -> list[str]:
     counts = {verdict: sum(each.verdict == verdict for each in certificates) for verdict in reversed(VERDICTS)}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     many = f"{counted(len(certificates), 'run')}: {told}" if len(certificates) > 1 else _margin(certificates[0])
-    lines = [f"{coloured(worst.upper().ljust(5), _COLOURS[worst], sys.stdout)}  {tested.scenario.name:{width}}  {many}"]
+    verdict = coloured(worst.upper().ljust(5), _COLOURS[worst], sys.stdout)
+    lines = [f"{verdict}  {tested.scenario.name:{width}}  {many}".rstrip()]
     shown = [each for each in certificates if each.verdict != PASS][:3]
     for each in shown:
         case = f"run {each.case}: " if len(certificates) > 1 else ""
