@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.sweep import note, processes, warm
-
 from sim_node.extensions.scenario.certificate import Certificate, digest_of, versions
 from sim_node.extensions.scenario.judging import MEASURE, Judge, row_of
 from sim_node.extensions.scenario.results import Results
@@ -67,7 +66,14 @@ def one_flight(rows: list[dict[str, Any]], world: World) -> None:
     turns = [(fly(plain, None), fly(judged, judging)) for _ in range(ROUNDS + 1)][1:]
     extra = statistics.median(with_judge - without for without, with_judge in turns)
     # note() compares with a least value: half a second over what it took.
-    note(rows, f"judging {FLIGHT_S:g} s of flight: 0.5 s / extra CPU", 0.5 / extra, 1.0, extra_s=extra, bare_s=turns[0][0])
+    note(
+        rows,
+        f"judging {FLIGHT_S:g} s of flight: 0.5 s / extra CPU",
+        0.5 / extra,
+        1.0,
+        extra_s=extra,
+        bare_s=turns[0][0],
+    )
 
 
 def many_runs(rows: list[dict[str, Any]], world: World, runs: int) -> None:
@@ -88,7 +94,10 @@ def many_runs(rows: list[dict[str, Any]], world: World, runs: int) -> None:
             for contestant in ("ours", "theirs") if turn % 2 == 0 else ("theirs", "ours"):
                 began = time.perf_counter()
                 if contestant == "ours":
-                    with tempfile.TemporaryDirectory() as folder, closing(Results(Path(folder), blank, runs)) as results:
+                    with (
+                        tempfile.TemporaryDirectory() as folder,
+                        closing(Results(Path(folder), blank, runs)) as results,
+                    ):
                         assert Driver(prepared, pool, results).run()
                     ours.append(time.perf_counter() - began)
                 else:

@@ -122,6 +122,15 @@ def test_short_contacts_are_seen_between_samples() -> None:
     assert seldom.values()["touching(ball)"].tolist() == [0.0, 0.0, 1.0]
 
 
+def test_to_look_at_contacts_changes_nothing() -> None:
+    watched, plain = (Simulation(loads(BALL), sensors=False) for _ in range(2))
+    watched.connect(SignalRecorder(watched, ["touching(ball)", "landed(ball)", "speed(ball)"], 20 * MS, {}))
+    for simulation in (watched, plain):
+        simulation.run(2.0)
+    for name, array in plain.columns.state().items():
+        assert watched.columns[name].tobytes() == array.tobytes(), name
+
+
 def test_signals_survive_changes_of_the_world_and_end_with_what_they_are_of() -> None:
     simulation = Simulation(loads(BALL), sensors=False)
     recorder = SignalRecorder(simulation, ["altitude(ball)", "altitude(mark)"], 10 * MS, {})

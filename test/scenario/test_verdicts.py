@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_node import Simulation, World, WorldError, loads
+from sim_node import Simulation, World, WorldError, load, loads
 from sim_node.extensions.scenario import Expect, Expectation, Zone, judge, run_alone
 from sim_node.extensions.scenario.expectations import READY, expected
+from sim_node.session import Session
+from sim_node.world import WorldWarning
 from sim_node.world.writers.yaml import to_yaml
 
 SECOND = 1_000_000_000
@@ -119,6 +121,21 @@ def test_runs_with_and_without_sensors_and_recording_are_the_same(tmp_path: Path
     assert run_alone(world, 3, SECOND + 10_000_000).digest != alone.digest
 
 
+def test_a_run_beside_another_of_the_same_autopilot_is_the_same() -> None:
+    """It takes another instance, and says so before there is a run."""
+    world = loads(
+        "world: ap\norigin: {latitude: 47, longitude: 8, altitude: 488}\ntime: {step: 0.004}\nground: plane\n"
+        "physics: {integrator: euler, timestep: 0.001}\n"
+        "vehicles:\n  - {name: drone, model: iris, autopilot: {type: mavlink_builtin}}\n"
+        "expect: {must: [no_nan()]}\n"
+    )
+    alone = run_alone(world, 0, SECOND // 5)
+    with Session(world, real_time_factor=0.0):
+        beside = run_alone(world, 0, SECOND // 5)
+    assert beside.digest == alone.digest
+    assert any("instance" in text for at, text in beside.log if at == 0.0)
+
+
 def test_the_section_is_read_and_written() -> None:
     text = BALL + (
         "expect:\n  duration: 3\n  zones: [{name: field, polygon: [[0, 0], [9, 0], [9, 9]], ceiling: 8}]\n"
@@ -148,6 +165,14 @@ def test_faults_of_the_section_name_their_place(section: str, message: str) -> N
     with pytest.raises(WorldError) as caught:
         loads(BALL.rstrip("\n").rsplit("frames:", 1)[0] + body)
     assert message in str(caught.value)
+
+
+def test_what_an_included_file_expects_is_reported_as_unused(tmp_path: Path) -> None:
+    (tmp_path / "part.yaml").write_text("expect: {must: [no_nan()]}\n")
+    (tmp_path / "whole.yaml").write_text("include: [part.yaml]\n")
+    with pytest.warns(WorldWarning, match=r"part.yaml:1:9: expect: is not used in an included file"):
+        world = load(tmp_path / "whole.yaml")
+    assert world.parts.get("expect", ()) == ()
 
 
 def test_what_is_made_in_python_is_checked_too() -> None:

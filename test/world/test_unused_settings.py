@@ -109,7 +109,19 @@ TAKEN = {
     "actors",
     "resources",
 }
-TOLD = {"origin", "time", "physics", "wind", "gravity_fields", "processes", "ground", "lights", "sky", "schematic"}
+TOLD = {
+    "origin",
+    "time",
+    "physics",
+    "wind",
+    "gravity_fields",
+    "processes",
+    "ground",
+    "lights",
+    "sky",
+    "schematic",
+    "expect",
+}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
 # Worlds in Python are not included.
 OWN |= {"python"}

@@ -52,7 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs.add_argument(
         "--allow", metavar="DIR", type=Path, action="append", default=[], help="also read files below DIR"
     )
-    runs.add_argument("-n", dest="workers", metavar="N", type=count, help="how many run at once (default: all cores)")
+    runs.add_argument(
+        "-n",
+        dest="workers",
+        metavar="N",
+        type=count,
+        help="how many runs of a scenario go on at once (default: all cores)",
+    )
     runs.add_argument("--engine", metavar="NAME", default="processes", help="processes (the default) or ray")
     timeout = f"the longest time that a run may take, in seconds of this machine (default {TIMEOUT_S:g})"
     runs.add_argument("--timeout", metavar="S", type=span, default=TIMEOUT_S, help=timeout)

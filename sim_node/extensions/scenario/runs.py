@@ -69,9 +69,11 @@ def run_alone(
         ended = _ended(simulation, lambda: _step(simulation, duration_ns))
         return _judged(judging, ended, log)
 
+    made: list[Simulation] = []
+
     def note(text: str) -> None:
-        simulation = session.simulation
-        log.append(((simulation.time_ns - simulation.world.time.start_ns) * 1e-9, text))
+        # Said while the world is prepared, too, before there is a run.
+        log.append((sum(each.time_ns - each.world.time.start_ns for each in made) * 1e-9, text))
 
     session = Session(
         world,
@@ -83,6 +85,7 @@ def run_alone(
         report=note,
         warn=note,
     )
+    made.append(session.simulation)
     judging = _observed(session.simulation, watch)
     with session:
         return _judged(judging, _ended(session.simulation, session.run), log)
