@@ -33,7 +33,8 @@ def _first_line(node: ast.Module | ast.FunctionDef) -> str:
 
 def _shipped_requests() -> Iterator[tuple[str, str]]:
     """Yield the words of requests and their lines of help, read from the source: importing it takes 0.3 s of CPU."""
-    body = _source_of("sim_node.session.requests").body
+    modules = "sim_node.session.requests", *(point.module for point in extensions("sim_node.requests"))
+    body = (node for module in modules for node in _source_of(module).body)
     for node in (each for each in body if isinstance(each, ast.FunctionDef)):
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "request":

@@ -72,7 +72,7 @@ def test_a_stuck_motor_keeps_its_command_and_a_sound_one_follows_again() -> None
 @pytest.mark.parametrize(("type", "left"), [("off", 0.0), ("wrong", 0.25)])
 def test_a_propeller_loses_its_thrust_and_nothing_else(type: str, left: float) -> None:
     """The thrust of the others, over the mass, is what is measured in the first timestep after it."""
-    run = run_of(DRONE, f"  - {{at: 1, do: {{fail: {{unit: propeller, instance: 3, type: {type}, factor: 0.25}}}}}}")
+    run = run_of(DRONE, f"  - {{at: 1, do: {{fail: {{unit: propeller, instance: 3, type: {type}, gain: 0.25}}}}}}")
     handle = run.vehicles["drone"]
     handle.command = [0.6] * 4
     run.step(1000)
@@ -110,7 +110,7 @@ def test_a_gust_has_its_shape_and_winds_add_up() -> None:
 
 def test_an_actuator_that_is_off_lets_its_joint_go_on_and_a_weak_one_pulls_less() -> None:
     for kind, factor in (("off", 0.0), ("wrong", 0.5)):
-        run = run_of(JOINT, f"  - {{at: 0.5, do: {{fail: {{unit: servo, of: arm, type: {kind}, factor: 0.5}}}}}}")
+        run = run_of(JOINT, f"  - {{at: 0.5, do: {{fail: {{unit: servo, of: arm, type: {kind}, gain: 0.5}}}}}}")
         joint = run.joints["arm"]
         joint.target = 1.0
         run.step(500)

@@ -164,7 +164,7 @@ def test_delayed_ones_are_published_later_with_their_stamps_and_do_not_overtake(
 
 
 def test_wrong_ones_are_multiplied_and_garbage_repeats_with_the_seed(sound: Measured) -> None:
-    found, _ = measured("  - {at: 1, do: {fail: {unit: box/MAG_1, type: wrong, factor: -3}}}")
+    found, _ = measured("  - {at: 1, do: {fail: {unit: box/MAG_1, type: wrong, gain: -3}}}")
     stamps, values = found["box/MAG_1"]
     np.testing.assert_array_equal(values[stamps > 1.0], -3.0 * sound["box/MAG_1"][1][stamps > 1.0])
     garbage, _ = measured("  - {at: 1, do: {fail: {unit: box/MAG_1, type: garbage}}}")
@@ -177,7 +177,7 @@ def test_wrong_ones_are_multiplied_and_garbage_repeats_with_the_seed(sound: Meas
 
 def test_failures_survive_a_restore_and_add_up(sound: Measured) -> None:
     scenario = (
-        "  - {at: 1, do: [{disturb: {unit: box/MAG_2, bias: 1}}, {fail: {unit: box/MAG_2, type: wrong, factor: 2}}]}"
+        "  - {at: 1, do: [{disturb: {unit: box/MAG_2, bias: 1}}, {fail: {unit: box/MAG_2, type: wrong, gain: 2}}]}"
     )
     found, run = measured(scenario, seconds=2.0)
     stamps, values = found["box/MAG_2"]

@@ -57,13 +57,14 @@ def test_signals_of_a_thrown_ball_are_those_of_its_parabola() -> None:
         "landed(ball)": np.zeros(101),
         "present(ball/top)": np.ones(101),
         "finite()": np.ones(101),
+        "events_succeed()": np.ones(101),
         "pose[ball].z": HEIGHTS,
         "qvel[ball.vz]": 5.0 - 10.0 * TIMES,
     }
     found = recorded(Simulation(loads(BALL), sensors=False), *expected, shaft=Zone("shaft", radius=2.0, ceiling=1.0))
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-9, err_msg=name)
-    assert {name.partition("(")[0] for name in expected if "(" in name} | {"z", "age"} == set(SIGNALS)
+    assert {name.partition("(")[0] for name in expected if "(" in name} | {"z", "age", "happened"} == set(SIGNALS)
 
 
 def test_frames_on_turning_parents_have_the_pose_of_the_chain() -> None:

@@ -122,6 +122,7 @@ TOLD = {
     "camera",
     "schematic",
     "expect",
+    "scenario",
 }
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
 # Worlds in Python are not included.

@@ -160,7 +160,7 @@ def _garbage(failing: Failing, step: int, measured: Array, before: Array | None)
 
 def _wrong(failing: Failing, step: int, measured: Array, before: Array | None) -> Array:
     """Multiply by the factor; the place of a receiver is as many times as far from the origin of the world."""
-    factor = float(failing.numbers["factor"])
+    factor = float(failing.numbers["gain"])
     if failing.origin is None:
         return failing.on_channels(measured, factor * np.asarray(measured, np.float64))
     place = Position(np.asarray(measured[:3]), Frame.LLA).to(Frame.ENU, failing.origin).in_frame(Frame.ENU)

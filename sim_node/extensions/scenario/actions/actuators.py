@@ -29,7 +29,7 @@ class _Servo:
                 held.update(record.targets)
             record.set_targets(**held)
             return
-        self._scale(run, lasting.of, 0.0 if kind == "off" else lasting.arguments["factor"])
+        self._scale(run, lasting.of, 0.0 if kind == "off" else lasting.arguments["gain"])
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
         """Let it be sound."""

@@ -77,7 +77,7 @@ def fail(
     of: str = "",
     instance: Annotated[int, Whole(0, 100)] = 0,
     share: Share = 0.5,
-    factor: Annotated[float, Number(-1e6, 1e6)] = 2.0,
+    gain: Annotated[float, Number(-1e6, 1e6)] = 2.0,
     delay: Annotated[float, Number(0.0, 3600.0)] = 0.5,
     period: Annotated[float, Number(0.0, 3600.0)] = 1.0,
     seconds: Seconds = 0.0,
@@ -95,14 +95,14 @@ def fail(
         of: The vehicle (default: the only one), or the joint of a servo.
         instance: Which of the units of a kind, from 1; 0 for all motors, or the first sensor.
         share: Of intermittent, the part of the measurements that is lost.
-        factor: Of wrong, what it is multiplied by.
+        gain: Of wrong, what it is multiplied by.
         delay: Of delayed, how much later measurements come, s.
         period: Of slow, the time between two measurements, s.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
 
     def act(run: Simulation) -> str:
-        numbers = {"share": share, "factor": factor, "delay": delay, "period": period}
+        numbers = {"share": share, "gain": gain, "delay": delay, "period": period}
         if unit in MOTORS:
             return fail_unit(run, Unit(unit, of, instance), type, seconds, numbers)
         sensor, part = _sensor(run, unit, of, instance)

@@ -110,7 +110,7 @@ def _motor(failure: Lasting, run: Simulation, seed: int) -> dict[str, float]:
     if type == "stuck":
         return {"stuck": numbers["stuck"]}
     if type == "wrong":
-        return {"gain": numbers["factor"]}
+        return {"gain": numbers["gain"]}
     if type == "garbage":
         return {"stuck": float(_drawn(failure, run, seed))}
     if type == "intermittent":
@@ -124,7 +124,7 @@ def _blades(failure: Lasting, run: Simulation, seed: int) -> float:
     if type == "off":
         return 0.0
     if type == "wrong":
-        return float(numbers["factor"])
+        return float(numbers["gain"])
     raise ValueError(f"a propeller cannot be {type}; allowed: off (it is gone), wrong (a factor of its thrust)")
 
 
@@ -147,5 +147,5 @@ def _fail_servo(run: Simulation, unit: Unit, type: str, seconds: float, numbers:
         return f"servo of {unit.of}: sound"
     if type not in ("off", "stuck", "wrong"):
         raise ValueError(f"a servo cannot be {type}; allowed: off, stuck, wrong (a factor of its force)")
-    begin(run, "servo", unit.of, seconds, type=type, factor=numbers["factor"])
+    begin(run, "servo", unit.of, seconds, type=type, gain=numbers["gain"])
     return f"servo of {unit.of}: {type}{lasting(seconds)}"
