@@ -15,6 +15,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Editor, EditTab
 from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
@@ -81,6 +82,7 @@ class Viewer:
         self.panels: Panels | None = None
         self.texts: MessageTexts | None = None
         self.layout = PageLayout()
+        self._page_labels = PageLabels(self.server)
         self._title = title
         self._closed = False
         self._instant: Instant | None = None
@@ -320,6 +322,7 @@ class Viewer:
             return
         self._slow_due = now + SLOW_S
         self.scene.trails.show()
+        self._page_labels.show(self.scene.labels(), self.scene.root_pose)
         self._plots.show()
         self._lookup.show(self._instant.poses)
         self._picked.show(self.scene.in_root)
