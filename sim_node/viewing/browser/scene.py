@@ -29,7 +29,7 @@ from sim_node.world.scene import Sky, Viewpoint
 # The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
 # Shapes that are not walls, and how many walls there are at most: each is an object of its own for the page.
-# Axes of a robot's frames, in halves of its diagonal.
+# Length of axes at most, in halves of the diagonal of a robot.
 _AXES = 0.4
 FLAT, MAX_WALLS = ("plane", "terrain"), 40
 NO_PLACES: FloatArray = np.zeros((0, 3))
@@ -196,8 +196,7 @@ class Scene:
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
         if self._subject is not None:
-            rows = self._subject.rows
-            sizes[rows] = np.minimum(sizes[rows], _AXES * around(self._around(rows)).radius)
+            sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
         self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare_rows(frames, shapes), in_root)
         self.axes.choose("main")
         self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)

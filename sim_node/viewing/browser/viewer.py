@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
+from typing import Any
 
 import numpy as np
 import viser
@@ -199,6 +201,15 @@ class Viewer:
                 self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
+
+    def hurry(self, *, slowly: bool) -> None:
+        """Let the next instant show trails and numbers, or not, whatever the time: for what is not seen meanwhile."""
+        self._slow_due = 0.0 if slowly else math.inf
+
+    def opening(self) -> dict[str, Any]:
+        """Return where pages begin, for their scripts."""
+        assert self.scene is not None
+        return {"number": 0, **self.scene.opening().message(), "walls": self.scene.walls()}
 
     def _begin_at(self, scene: Scene) -> None:
         """Set where new pages begin, and others whose camera nobody has moved."""
