@@ -62,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     named = "lay out panels as this file in KDL says, instead of the world's own schematic"
     parser.add_argument("--schematic", metavar="FILE", type=Path, help=named)
     add_look_back(parser)
+    named = "write the bag as one page (HTML) that plays in a browser without a server, instead of serving a page"
+    parser.add_argument("--export", metavar="FILE", type=Path, help=named)
     parser.add_argument("--live", action="store_true", help="show the running graph, also together with WORLD or BAG")
     add_foxglove(parser, "the world or the bag, instead of a page,")
     add_network(parser)
@@ -81,6 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.foxglove is not None:
         refuse(arguments, "--foxglove", ["schematic"])
     _sort(arguments)
+    if not arguments.bag or arguments.world or arguments.live:
+        goes_with(arguments, "a bag alone", ["export"])
     if sum(map(bool, (arguments.world, arguments.bag, arguments.live))) > 1:
         return _together(arguments)
     if arguments.live:
@@ -157,6 +161,8 @@ def _schematic(arguments: argparse.Namespace) -> Schematic | None:
 
 def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", (*_of_worlds(arguments), "look_back"))
+    if arguments.export is not None:
+        return _exported(arguments)
     if arguments.foxglove is not None:
         refuse(arguments, "--foxglove", ["at"])
         return _served_bag(arguments)
@@ -183,6 +189,19 @@ def _check_instant(path: str, at: float | None) -> None:
         first, last = bag.start_ns, bag.end_ns
     if not first <= round(at * 1e9) <= last:
         raise UsageError(f"--at {at:g}: the bag has {first * 1e-9:.9g} s to {last * 1e-9:.9g} s")
+
+
+def _exported(arguments: argparse.Namespace) -> int:
+    refuse(arguments, "--export", ["at", "port", "foxglove", "paused", "schematic"])
+    from sim_node.session.bag_page import page_of
+
+    page = page_of(arguments.bag, partial(print, flush=True), arguments.chunk_limit)
+    try:
+        arguments.export.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--export: {arguments.export} cannot be written: {error}") from None
+    print(f"wrote {arguments.export}: {len(page) / 1e6:.1f} MB", flush=True)
+    return 0
 
 
 def _served_bag(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording.changes import RecordedWorlds, recorded_worlds
@@ -45,15 +46,24 @@ class BagView:
         viewer: The page, or the layer of the bag on a page of several sources.
         report: Called with messages for the user.
         max_bytes: Limit of a chunk in memory, as for open_bag.
+        stream: Makes what passes instants to the page.
+        wall: The clock, s, by which what is measured often is shown more seldom.
 
     Raises:
         BagError: The bag cannot be read.
     """
 
     def __init__(
-        self, path: str | Path, viewer: Viewer | Layer, report: Callable[[str], None], max_bytes: int = MAX_BYTES
+        self,
+        path: str | Path,
+        viewer: Viewer | Layer,
+        report: Callable[[str], None],
+        max_bytes: int = MAX_BYTES,
+        *,
+        stream: Callable[..., Any] = Stream,
+        wall: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._viewer, self._report = viewer, report
+        self._viewer, self._report, self._wall = viewer, report, wall
         # One to play, one for seeking: each is read by its own thread.
         self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(report)
@@ -80,7 +90,7 @@ class BagView:
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         self._marks = BagMarks(path, max_bytes, [era.start_ns for era in self._frames.eras[1:]], report)
         self._set_scene(self._era)
-        self._stream = Stream(len(self._era.table), viewer.show, viewer.idle)
+        self._stream: Stream = stream(len(self._era.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
         """Start to play, or pause at the start."""
@@ -230,7 +240,7 @@ class BagView:
             self._era.update(data)
         if topic.name not in self._drawings.types:
             return
-        now = time.monotonic()
+        now = self._wall()
         if now < self._due.get(row, 0.0):
             self._drawings.remember(row, data)
             return

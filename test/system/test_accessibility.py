@@ -38,7 +38,7 @@ def test_axe_finds_nothing_serious(browser: Any, world: str) -> None:
         page = browser.new_page()
         page.set_default_timeout(1000.0 * PATIENCE)
         page.goto(session.viewer.url)
-        page.get_by_role("button", name="Play").first.wait_for()
+        page.locator("#foot button").first.wait_for()
         page.wait_for_timeout(1000)
         assert serious(page) == []
         for dark in (False, True) if page.get_by_role("tab").count() else ():

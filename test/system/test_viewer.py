@@ -37,6 +37,7 @@ bodies:
   - {{name: ground, geometry: [{{plane: true}}]}}
 """
 # The camera that the test sets: where, looking where, its angle of view upright, rad.
+TOGGLE = re.compile("^(Play|Pause)$")
 EYE, TARGET, FIELD_OF_VIEW = np.array([0.0, -9.0, 3.0]), np.array([0.0, 0.0, 2.0]), 0.8
 
 
@@ -69,7 +70,7 @@ def opened(browser: Any, url: str) -> Any:
     eye, target = (",".join(str(part) for part in place.tolist()) for place in (EYE, TARGET))
     camera = f"initialCameraPosition={eye}&initialCameraLookAt={target}&initialCameraFov={FIELD_OF_VIEW}"
     page.goto(f"{url}/?{camera}")
-    page.get_by_role("button", name="Play").wait_for()
+    page.get_by_role("button", name=TOGGLE).wait_for()
     return page
 
 
@@ -242,3 +243,59 @@ def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path
             assert viewer.lines == [
                 f"sim_node: port {port}: another program listens on it; give another port, or 0 for any"
             ]
+
+
+# A cube on a base that goes about, and a wall on the side where cameras begin.
+HIDDEN = """
+world: yard
+motions: [{frame: cart/base_link, keyframes: [{t: 0, position: [5, 3, 0.3]}, {t: 99, position: [5, 30, 0.3]}]}]
+bodies:
+  - {name: cube, parent: cart/base_link, geometry: [{box: [0.6, 0.6, 0.6], color: [1, 0, 1]}]}
+  - {name: wall, geometry: [{box: [6, 0.1, 4], pose: {position: [5, 2.2, 0]}}]}
+"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(900, 600), (390, 844)])
+def test_a_page_of_any_size_begins_on_the_robot_and_looks_through_walls(
+    width: int, height: int, browser: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "yard.yaml").write_text(HIDDEN, encoding="utf-8")
+    with program(sim_node("view", tmp_path / "yard.yaml", "--port", "0", "--paused")) as viewer:
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.set_default_timeout(1000.0 * PATIENCE)
+        page.goto(url_of(viewer))
+        page.get_by_role("button", name=TOGGLE).wait_for()
+        canvas = page.locator("canvas:visible").first.bounding_box()
+        panel = page.get_by_role("tablist").first.bounding_box()
+        # The panel is on the right, on a phone folded at the foot.
+        free = canvas["width"] if panel["width"] > 0.6 * width else panel["x"] - canvas["x"]
+        end, share = time.monotonic() + PATIENCE, 0.0
+        while not 0.26 < share < 0.4:
+            assert time.monotonic() < end, f"the cube fills {share:.2f} of the picture"
+            page.wait_for_timeout(500)
+            found = seen(page)
+            share = 0.0 if found is None else found.width / free
+        assert found is not None
+        assert found.x == pytest.approx(canvas["x"] + 0.5 * free, abs=0.06 * width)
+
+
+def test_keys_are_those_of_video_players(world: Path, browser: Any) -> None:
+    with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
+        page = opened(browser, url_of(viewer))
+        page.keyboard.press(".")
+        step = shown_time(page, lambda time_s, words: time_s > 0.0 and "paused" in words)
+        assert step == 0.02  # a sixtieth of a second, in whole steps of the world
+        page.keyboard.press("?")
+        page.get_by_text("play or pause").wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_text("play or pause").wait_for(state="hidden")
+        page.keyboard.press(" ")
+        shown_time(page, lambda time_s, words: time_s > 1.0 and "Live" in words)
+        page.keyboard.press("Home")
+        assert shown_time(page, lambda _, words: "looking back, paused" in words) < 1.0
+        page.keyboard.press("l")
+        shown_time(page, lambda time_s, words: time_s > 1.0 and "looking back" not in words)
+        page.keyboard.press("k")
+        shown_time(page, lambda _, words: "paused" in words)
+        assert viewer.stop(signal.SIGINT) == 0, viewer.output
+        page.get_by_text("ended").wait_for()

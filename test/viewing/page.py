@@ -94,8 +94,27 @@ class Page:
         return found
 
 
+Point = tuple[float, float, float]
+
+
+def camera(eye: Point, at: Point) -> dict[str, Any]:
+    """What a page sends of its camera."""
+    return {
+        "type": "ViewerCameraMessage",
+        "wxyz": (1.0, 0.0, 0.0, 0.0),
+        "position": eye,
+        "fov": 1.0,
+        "near": 0.01,
+        "far": 1000.0,
+        "image_height": 480,
+        "image_width": 640,
+        "look_at": at,
+        "up_direction": (0.0, 0.0, 1.0),
+    }
+
+
 @contextmanager
-def opened(url: str) -> Iterator[Page]:
+def opened(url: str, eye: Point = (0.0, 0.0, 0.0), at: Point = (0.0, 0.0, 1.0)) -> Iterator[Page]:
     """A page that has got all that was there when it came."""
     protocol = f"viser-v{viser.__version__}"
     # Without pings: their answers come after all that the test has not yet read.
@@ -108,20 +127,7 @@ def opened(url: str) -> Iterator[Page]:
     ) as connection:
         page = Page(connection)
         # By this the server knows somebody's page.
-        page.send(
-            {
-                "type": "ViewerCameraMessage",
-                "wxyz": (1.0, 0.0, 0.0, 0.0),
-                "position": (0.0, 0.0, 0.0),
-                "fov": 1.0,
-                "near": 0.01,
-                "far": 1000.0,
-                "image_height": 480,
-                "image_width": 640,
-                "look_at": (0.0, 0.0, 1.0),
-                "up_direction": (0.0, 0.0, 1.0),
-            }
-        )
+        page.send(camera(eye, at))
         page.until(lambda page: page.has("ReplayDoneMessage"))
         yield page
 

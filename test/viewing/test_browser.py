@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import claims
 import numpy as np
 import pytest
-from page import Page, opened, press, script, told
+from page import Page, camera, opened, press, script, told
 from waiting import PATIENCE, until
 
 from sim_node.session import Session
@@ -210,7 +210,7 @@ def test_the_page_looks_back_at_a_run_that_goes_on(run: tuple[Loop, str]) -> Non
         until(lambda: loop.simulation.steps > 60, "it runs")
         press(foot, "seek", 0.3)
         seen = told(foot, "state")
-        while seen["live"]:
+        while seen["live"] or seen["time"] > 0.3:
             seen = told(foot, "state")
         # The last instant in the memory before this one; thirty are kept in a second.
         assert not seen["playing"]
@@ -431,7 +431,7 @@ def test_what_topics_draw_counts_where_a_page_begins() -> None:
 
 
 def test_what_moves_keeps_its_name_rather_than_what_stands_beside_it() -> None:
-    """Of the two posts, one is nearer than the cart from wherever the page looks."""
+    """Of the two posts, one is nearer than the cart. Each page has its own camera: from nearby, all have names."""
     world = loads(
         "world: yard\n"
         "motions: [{frame: cart, keyframes: [{t: 0, position: [0, 0, 0]}, {t: 9, position: [90, 9, 0]}]}]\n"
@@ -441,15 +441,26 @@ def test_what_moves_keeps_its_name_rather_than_what_stands_beside_it() -> None:
     with Session(world, view=0, paused=True) as session:
         session.start()
         assert session.viewer is not None
-        names: set[str] = set()
+        with opened(session.viewer.url, (20.0, 18.0, 16.0), (0.0, 0.0, 0.0)) as page:
+            nodes: dict[str, str] = {}
 
-        def named(page: Page) -> bool:
-            names.update(m["props"]["text"] for m in page.messages if m.get("props", {}).get("text"))
-            return bool(names)
+            def named(page: Page) -> bool:
+                nodes.update({m["props"]["text"]: m["name"] for m in page.messages if m.get("props", {}).get("text")})
+                return len(nodes) == 3
 
-        with opened(session.viewer.url) as page:
             page.until(named)
-    assert names == {"cart"}
+
+            def seen(page: Page) -> set[str]:
+                last = {m["name"]: m["visible"] for m in page.all("SetSceneNodeVisibilityMessage")}
+                return {node for node in nodes.values() if last.get(node)}
+
+            page.until(lambda page: seen(page) == {nodes["cart"]})
+            with opened(session.viewer.url, (0.6, -0.4, 0.0), (0.0, 0.0, 0.0)) as near:
+                near.until(lambda near: seen(near) == set(nodes.values()))
+                page.come_to_rest()
+                assert seen(page) == {nodes["cart"]}
+            page.send(camera((0.6, -0.4, 0.0), (0.0, 0.0, 0.0)))
+            page.until(lambda page: seen(page) == set(nodes.values()))
 
 
 def test_names_that_would_be_on_others_are_left_out() -> None:

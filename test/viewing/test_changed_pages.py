@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from changing import yard
-from page import Page, opened
+from page import Page, opened, script, told
 from waiting import until
 
 from sim_node.recording.settings import Settings
@@ -71,12 +71,15 @@ def options(page: Page, label: str) -> list[str]:
 
 def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) -> None:
     loop, viewer = run
-    with opened(viewer.url) as page:
+    with opened(viewer.url) as page, script(viewer.url) as told_of:
         ball = node(page, MAGENTA)
         assert ball is not None
+        first = told(told_of, "opening")["number"]
         choose(page, "Follow", "ball")
         # Following moves the camera, once.
-        page.until(lambda page: page.has("SetCameraPositionMessage", initial=False))
+        while (opening := told(told_of, "opening"))["number"] == first:
+            pass
+        assert opening["number"] == first + 1
         page.come_to_rest()
         before = len(page.messages)
         loop.change(yard("free load", "table", "table/IMU"))
@@ -86,7 +89,7 @@ def test_a_page_gets_what_is_new_and_keeps_the_rest(run: tuple[Loop, Viewer]) ->
         assert not [m for m in new if m["type"] == "GuiRemoveMessage"], "the panel is the same"
         assert not [m for m in new if m["type"] == "RemoveSceneNodeMessage" and m["name"] in ("/world", ball)]
         assert not [m for m in new if m["type"].startswith("Batched") and m["name"] == ball], "nor is it sent again"
-        assert not [m for m in new if m["type"] == "SetCameraPositionMessage" and not m.get("initial", False)]
+        assert viewer.server.panels_page.layout._opening["number"] == first + 1, "nor does the camera move"
         assert value(page, "Follow") in (None, "ball")
         loop.step(50)
         page.until(lambda page: page.placed(ball)[2] < 49.0)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page import Page, opened
+from page import Page, opened, script, told
 from robot_topics import a, stamped, transforms, written
 from scipy.spatial.transform import Rotation
 from waiting import until
@@ -199,8 +199,9 @@ def test_the_graph_is_above_a_bag_and_a_world(world: World, bag: Path) -> None:
         assert at(viewer, "drone/arm") == [7.0, 0.0, 0.3]
         until(lambda: at(viewer, "cart") == [0.0, 1.5, 0.0])
         assert at(viewer, "pad") == [5.0, 0.0, 0.0]
-        with opened(viewer.url) as page:
-            page.until(lambda page: any("1.50 s" in str(m) for m in page.messages if "Gui" in m["type"]))
+        with opened(viewer.url) as page, script(viewer.url) as foot:
+            while (state := told(foot, "state"))["time"] - state["zero"] != pytest.approx(1.5):
+                pass
             page.until(
                 lambda page: (
                     (found := page.prop("/world/topics/0/axes", "batched_positions")) is not None

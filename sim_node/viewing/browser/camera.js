@@ -5,6 +5,7 @@ window.simCamera = (() => {
   // The margin of the picture, and how much of a wall in front of a robot is seen.
   const MARGIN = 0.06, GLASS = 0.12;
   let opening = null, moved = /[?&]initialCameraPosition=/.test(location.search), listened = null, number = null;
+  let linked = moved && /[?&]follow=/.test(location.search);
   let fittedTo = "";
   const veiled = new Set();
 
@@ -154,7 +155,11 @@ window.simCamera = (() => {
   setInterval(watch, 150);
   return {
     take(message) {
-      if (number !== null && message.number !== opening?.number) moved = false;
+      if (opening && message.number !== opening.number) {
+        // A link that names a camera and a frame to follow means both.
+        moved = moved && linked;
+        linked = false;
+      }
       if (!moved && JSON.stringify({ ...opening, walls: 0 }) !== JSON.stringify({ ...message, walls: 0 })) number = null;
       opening = message;
       watch();

@@ -342,6 +342,10 @@ class Drawings:
             source.set_visible(name not in self._hidden)
         self._label()
 
+    def placed(self) -> list[tuple[Any, FloatArray, bool]]:
+        """Return viser's handle of each label, where it is (3,), m, and False: names of what moves go before it."""
+        return [(label, np.asarray(label.position), False) for label in self._labels.values()]
+
     def _label(self) -> None:
         """Label the sources; those at one place share a label, and those that would be on others have none."""
         texts: list[tuple[FloatArray, str]] = []

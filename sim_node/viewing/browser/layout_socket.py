@@ -114,7 +114,7 @@ class LayoutSocket:
         """Set and do what a page asks for, in its order; ignore what is no request of it."""
         async for data in connection:
             try:
-                message = json.loads(data) if len(data) <= MAX_MESSAGE else None
+                message: Any = json.loads(data) if len(data) <= MAX_MESSAGE else None
                 wanted, word, to = message.get("set"), message.get("do"), float(message.get("to", 0.0))
             except (ValueError, TypeError, AttributeError, RecursionError):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -191,9 +191,8 @@ def apart_in(
 class Names:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
-    Labels are created when they are first needed, with a limit. They are above the shapes of their frames, and hidden
-    by what is in front of them. Main ones that would be on others where a page begins are left out, still ones rather
-    than moving ones: the page draws each label by itself.
+    Labels are created when they are first needed, with a limit, moving ones first. They are above the shapes of their
+    frames, and hidden by what is in front of them.
 
     Attributes:
         edges: Of the main ones, where a page begins: further labels keep off them.
@@ -227,13 +226,11 @@ class Names:
             label.remove()
         texts = self._texts([row for row in self._rows[mode] if not self._hidden[row]], in_root)
         places = self._places(in_root)
-        chosen = list(texts)
+        chosen = sorted(texts, key=lambda row: bool(self._frames.still[row]))[:MAX_NAMES]
         self.edges = []
         if mode == "main":
-            still = self._frames.still
-            chosen = self._apart([row for row in texts if not still[row]], texts, places)
-            chosen += self._apart([row for row in texts if still[row]], texts, places)
-        chosen = chosen[:MAX_NAMES]
+            found = apart_in(self._view, [texts[row] for row in chosen], places[chosen], (_ANCHOR,))
+            self.edges = [edges for _, edges in found.values()]
         self._labels = [
             (
                 row,
@@ -263,11 +260,9 @@ class Names:
             for (_, label), place in zip(moving, self._places(in_root[rows], rows), strict=True):
                 label.position = place
 
-    def _apart(self, rows: list[int], texts: Mapping[int, str], places: FloatArray) -> list[int]:
-        """Return those rows whose labels are not on others where a page begins; later ones keep off them."""
-        apart = apart_in(self._view, [texts[row] for row in rows], places[rows], (_ANCHOR,), self.edges)
-        self.edges.extend(edges for _, edges in apart.values())
-        return [row for number, row in enumerate(rows) if number in apart]
+    def placed(self) -> list[tuple[Any, FloatArray, bool]]:
+        """Return viser's handle of each label, where it is (3,), m, and whether its frame moves."""
+        return [(label, np.asarray(label.position), not self._frames.still[row]) for row, label in self._labels]
 
     def _places(self, in_root: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
         """Return where the labels of rows are (P, 3): above the middle of the shapes of a frame, or at its origin."""

@@ -270,7 +270,7 @@ class Panels:
 
     def _hide(self, client: viser.ClientHandle, viewport: Viewport) -> None:
         for node in (*_OVERLAYS, *(() if viewport.show_grid else (_GROUND,))):
-            self._server.hide_from(client, node)
+            self._server.set_visible_for(client, node, visible=False)
 
 
 def _lens(client: viser.ClientHandle, viewport: Viewport, distance: float) -> None:

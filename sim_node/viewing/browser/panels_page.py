@@ -142,6 +142,14 @@ def _script() -> bytes:
     return _CONTRAST + _scripts("camera.js", "foot.js", "page.js") + b"</head>"
 
 
+def own_page(page: str, title: str, script: str) -> str:
+    """Return viser's page without a server, with a title, the icon and a script that may point the camera."""
+    body = _ICON.sub(lambda link: link[1] + _OUR_ICON, page.encode(), count=1)
+    body = _TITLE.sub(lambda _: f"<title>{escape(title)}</title>".encode(), body, count=1)
+    added = _CONTRAST + _scripts("camera.js") + b"<script>%b</script></head>" % script.replace("</", "<\\/").encode()
+    return body.replace(b"</head>", added, 1).decode()
+
+
 def _scripts(*names: str) -> bytes:
     return b"".join(b"<script>%b</script>" % Path(__file__).with_name(name).read_bytes() for name in names)
 

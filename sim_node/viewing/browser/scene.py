@@ -14,6 +14,7 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
+from sim_node.viewing.browser.labels import PlacedLabel
 from sim_node.viewing.browser.overlays import AxesOverlay, Names, Trails, bare_rows, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View
@@ -28,7 +29,7 @@ from sim_node.world.scene import Sky, Viewpoint
 # The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
 # Shapes that are not walls, and how many walls there are at most: each is an object of its own for the page.
-# Axes of a robot's frames, in halves of its diagonal.
+# Length of axes at most, in halves of the diagonal of a robot.
 _AXES = 0.4
 FLAT, MAX_WALLS = ("plane", "terrain"), 40
 NO_PLACES: FloatArray = np.zeros((0, 3))
@@ -195,8 +196,7 @@ class Scene:
     def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
         if self._subject is not None:
-            rows = self._subject.rows
-            sizes[rows] = np.minimum(sizes[rows], _AXES * around(self._around(rows)).radius)
+            sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
         self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare_rows(frames, shapes), in_root)
         self.axes.choose("main")
         self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
@@ -245,7 +245,18 @@ class Scene:
             each.source.carry(self.frames, in_root)
         self.drawings.carry(in_root)
         if self._followed is not None:
-            place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
+            place(self._root, self.root_pose)
+
+    def labels(self) -> list[PlacedLabel]:
+        """Return all labels."""
+        return [PlacedLabel(*each) for each in (*self.names.placed(), *self.drawings.placed())]
+
+    @property
+    def root_pose(self) -> FloatArray:
+        """Pose (7,) of the fixed frame on the page."""
+        row = self._followed
+        still = np.array(pose_math.IDENTITY)
+        return still if row is None else _carried_along(self.in_root[row], turning=self._turning)
 
     def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any] | Drawing, FloatArray]]) -> bool:
         """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time.
@@ -271,8 +282,7 @@ class Scene:
     def follow(self, row: int | None, *, turning: bool = False) -> None:
         """Keep a frame in the middle of the page, or nothing; turning: also its heading."""
         self._followed, self._turning = row, turning
-        still = np.array(pose_math.IDENTITY)
-        place(self._root, still if row is None else _carried_along(self.in_root[row], turning=turning))
+        place(self._root, self.root_pose)
 
 
 def _is_same(view: SensorTopicView | None, other: SensorTopicView) -> bool:

@@ -51,9 +51,9 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         """Return the connections of viser's pages by the numbers of their clients."""
         return dict(self._websock_server._live_connections)
 
-    def hide_from(self, client: viser.ClientHandle, node: str) -> None:
-        """Hide a node of the scene, and what is below it, on one page."""
-        client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, False))
+    def set_visible_for(self, client: viser.ClientHandle, node: str, *, visible: bool) -> None:
+        """Show or hide a node of the scene, and what is below it, on one page."""
+        client._websock_connection.queue_message(SetSceneNodeVisibilityMessage(node, visible))
 
     def place_for(self, client: viser.ClientHandle, node: str, pose: FloatArray) -> None:
         """Place a node of the scene at a pose (7,) on one page."""

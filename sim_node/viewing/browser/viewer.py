@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from threading import RLock
+from typing import Any
 
 import numpy as np
 import viser
@@ -15,6 +17,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.drive import DriveTab, LoopSteering, Steering
 from sim_node.viewing.browser.edit import Editor, EditTab
 from sim_node.viewing.browser.images_tab import ImagesTab
+from sim_node.viewing.browser.labels import PageLabels
 from sim_node.viewing.browser.layout import PageLayout, PageSetting, element, listed
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.messages_tab import MessagesTab, MessageTexts
@@ -81,6 +84,7 @@ class Viewer:
         self.panels: Panels | None = None
         self.texts: MessageTexts | None = None
         self.layout = PageLayout()
+        self._page_labels = PageLabels(self.server)
         self._title = title
         self._closed = False
         self._instant: Instant | None = None
@@ -197,6 +201,15 @@ class Viewer:
                 self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
+
+    def hurry(self, *, slowly: bool) -> None:
+        """Let the next instant show trails and numbers, or not, whatever the time: for what is not seen meanwhile."""
+        self._slow_due = 0.0 if slowly else math.inf
+
+    def opening(self) -> dict[str, Any]:
+        """Return where pages begin, for their scripts."""
+        assert self.scene is not None
+        return {"number": 0, **self.scene.opening().message(), "walls": self.scene.walls()}
 
     def _begin_at(self, scene: Scene) -> None:
         """Set where new pages begin, and others whose camera nobody has moved."""
@@ -320,6 +333,7 @@ class Viewer:
             return
         self._slow_due = now + SLOW_S
         self.scene.trails.show()
+        self._page_labels.show(self.scene.labels(), self.scene.root_pose)
         self._plots.show()
         self._lookup.show(self._instant.poses)
         self._picked.show(self.scene.in_root)

@@ -1,0 +1,73 @@
+"""A bag as one file that plays in a browser, without a server: the page of the viewer, with what it would be sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from sim_node.recording.decompression import MAX_BYTES
+from sim_node.recording.opening import open_bag
+from sim_node.session.bag_view import BagView
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.panels_page import own_page
+from sim_node.viewing.browser.stream import Instant, Latest
+from sim_node.viewing.browser.viewer import Viewer
+
+# Pictures per second of the page, and how many of them have trails of their own.
+RATE, TRAILS = 30, 10
+
+
+class _Direct:
+    """A Stream without a thread: what is offered is shown at once."""
+
+    def __init__(self, frames: int, show: Callable[[Instant], None], idle: Callable[[], None]) -> None:
+        self._show = show
+
+    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest) -> None:
+        """Show an instant."""
+        self._show(Instant(time_ns, poses, measurements))
+
+    def change(self, frames: int, prepare: Callable[[], None]) -> None:
+        """Prepare the page for instants with another number of frames."""
+        prepare()
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def page_of(path: str | Path, report: Callable[[str], None], max_bytes: int = MAX_BYTES) -> str:
+    """Return the page (HTML) that plays a bag.
+
+    Args:
+        path: The bag.
+        report: Called with messages for the user.
+        max_bytes: Limit of a chunk in memory, as for open_bag.
+
+    Raises:
+        BagError: The bag cannot be read.
+    """
+    title = Path(path).resolve().name
+    viewer, due_ns = Viewer(0, title), 0
+    view = BagView(path, viewer, report, max_bytes, stream=_Direct, wall=lambda: due_ns / 1e9)
+    try:
+        bag = open_bag(path, max_bytes)
+        sends = view.sends
+        due_ns = bag.start_ns
+        view.clock(due_ns)
+        serializer, shown = viewer.server.get_scene_serializer(), 0
+        for message in bag.messages():
+            while message.time_ns > due_ns:
+                viewer.hurry(slowly=shown % TRAILS == 0)
+                view.clock(due_ns)
+                serializer.insert_sleep(1.0 / RATE)
+                due_ns += round(1e9 / RATE)
+                shown += 1
+            if message.topic in sends:
+                sends[message.topic](message.data)
+        view.clock(due_ns)
+        bag.close()
+        opening = json.dumps(viewer.opening())
+        return own_page(serializer.as_html(), title, f"window.simCamera.take({opening});")
+    finally:
+        view.close()

@@ -1,0 +1,85 @@
+"""Keeps labels off each other on each page: what would lie on others, from where its camera is, is hidden there."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_node.spatial.geometry import poses as pose_math
+from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.viewing.browser.overlays import Edges, apart_in
+from sim_node.viewing.browser.panels_page import viewport_of
+from sim_node.viewing.view import View, looking
+
+# Largest field of view for which labels are arranged, rad.
+_WIDEST = 2.9
+# For how many updates a new page is told again what it hides: until then its scene may not be there.
+_TELLS = 20
+
+
+class PlacedLabel(NamedTuple):
+    """viser's handle of a label, where it is (3,) in the fixed frame, m, and whether it goes before others."""
+
+    handle: Any
+    place: FloatArray
+    first: bool
+
+
+class PageLabels:
+    """Hides labels on the pages of a server.
+
+    Args:
+        server: The server.
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
+        # By page and node: the label, and whether it was shown there.
+        self._told: dict[int, dict[str, tuple[Any, bool]]] = {}
+        self._updates: Counter[int] = Counter()
+
+    def show(self, labels: Sequence[PlacedLabel], root: FloatArray) -> None:
+        """Arrange the labels on all pages; root: pose (7,) of the fixed frame there."""
+        clients, connections = self._server.get_clients(), self._server.connections()
+        self._told = {number: told for number, told in self._told.items() if number in clients}
+        places = pose_math.apply(root, np.array([label.place for label in labels]).reshape(-1, 3))
+        for number, client in clients.items():
+            if viewport_of(connections.get(number)) is not None or (view := _view_of(client.camera)) is None:
+                continue
+            shown = apart(view, labels, places)
+            told = self._told.setdefault(number, {})
+            begins = self._updates[number] < _TELLS
+            self._updates[number] += begins
+            for row, label in enumerate(labels):
+                now = label.handle, row in shown
+                if told.get(label.handle.name, (label.handle, True)) != now or (begins and row not in shown):
+                    self._server.set_visible_for(client, label.handle.name, visible=row in shown)
+                told[label.handle.name] = now
+
+
+def apart(view: View, labels: Sequence[PlacedLabel], places: FloatArray) -> set[int]:
+    """Return the labels at places (L, 3) that lie on no others in a view, by their numbers."""
+    depths = view.project(places)[1]
+    taken: list[Edges] = []
+    shown: set[int] = set()
+    for row in sorted(range(len(labels)), key=lambda row: (not labels[row].first, depths[row])):
+        handle = labels[row].handle
+        free = apart_in(view, [handle.text], places[row : row + 1], (handle.anchor,), taken)
+        if free and depths[row] > 0.0:
+            shown.add(row)
+            taken.append(free[0][1])
+    return shown
+
+
+def _view_of(camera: Any) -> View | None:
+    """Return the view of a page's camera; None before it has one."""
+    try:
+        eye, at, width, height = camera.position, camera.look_at, camera.image_width, camera.image_height
+        horizontal = 2.0 * math.atan(math.tan(0.5 * camera.fov) * width / max(height, 1))
+        return looking(np.asarray(eye), np.asarray(at), (width, height), min(horizontal, _WIDEST))
+    except (AssertionError, AttributeError, ValueError):
+        return None

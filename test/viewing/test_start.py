@@ -1,0 +1,89 @@
+"""Where the camera of a page begins: on a robot, as the world says, or with all in the picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim_node.spatial.geometry import quaternions
+from sim_node.viewing.browser.overlays import bare_rows, main_rows
+from sim_node.viewing.browser.start import PAGE, SHARE, opening, subject_of
+from sim_node.viewing.shapes import layout_of, shapes_of
+from sim_node.world import FrameTable, Viewpoint, WorldError, load, loads
+from sim_node.world.frame_table import table_of
+
+BOX = np.array([[x, y, z] for x in (4.7, 5.3) for y in (-0.3, 0.3) for z in (1.9, 2.1)])
+
+
+def table(parents: dict[str, str], moving: set[str]) -> FrameTable:
+    return table_of(parents, moving, ["map"])
+
+
+def found(frames: FrameTable) -> tuple[set[str], str | None] | None:
+    subject = subject_of(frames, main_rows(frames))
+    if subject is None:
+        return None
+    return {frames.names[row] for row in subject.rows}, None if subject.base is None else frames.names[subject.base]
+
+
+def test_a_robot_is_what_has_a_moving_base_link() -> None:
+    """REP 105. The door moves, too, and the rail carries the cart."""
+    parents = {"door": "map", "rail": "map", "cart/base_link": "rail", "cart/lidar": "cart/base_link", "post": "map"}
+    frames = table(parents, {"door", "rail"})
+    assert found(frames) == ({"cart/base_link", "cart/lidar"}, "cart/base_link")
+
+
+def test_an_arm_is_seen_with_its_mount_and_is_not_followed() -> None:
+    links = [f"arm/link_{number}" for number in range(5)]
+    parents = {"arm/base_link": "map", **dict(zip(links, ["arm/base_link", *links], strict=False)), "cube": "map"}
+    assert found(table(parents, {*links, "cube"})) == ({"arm/base_link", *links}, None)
+
+
+def test_of_many_things_none_is_the_robot() -> None:
+    assert found(table({"a": "map", "b": "map", "c": "map"}, {"a", "b", "c"})) is None
+    assert found(table({"a": "map"}, set())) is None
+
+
+def test_the_robot_fills_its_part_of_a_common_page() -> None:
+    """Each corner is projected by a pinhole camera of the textbook; the largest extent counts, of what is free."""
+    view = opening(np.zeros((0, 3)), BOX, None).view()
+    pixels, depths = view.project(BOX)
+    assert (depths > 0.0).all()
+    assert pixels.mean(axis=0) == pytest.approx([0.5 * PAGE[0], 0.5 * PAGE[1]], abs=12.0)
+    extent = np.ptp(pixels, axis=0) / PAGE
+    assert 0.5 * SHARE < extent.max() <= SHARE
+    # Three-quarter view, from above.
+    assert view.pose[2] > BOX[:, 2].max()
+
+
+def test_the_world_says_where_the_camera_is() -> None:
+    viewpoint = Viewpoint(position=np.array([-3.0, -2.0, 1.5]), follow="drone")
+    view = opening(BOX, BOX, viewpoint).view()
+    assert view.pose[:3] == pytest.approx([-3.0, -2.0, 1.5])
+    ahead = quaternions.rotate(view.pose[3:], np.array([1.0, 0.0, 0.0]))
+    assert ahead == pytest.approx(np.array([3.0, 2.0, -1.5]) / np.sqrt(15.25))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{position: [1, 2, 3], follow: dron}", "<text>:3:9: camera.follow: no frame 'dron'; did you mean drone?"),
+        (
+            "{position: [1, 2, 3], look_at: [1, 2, 3]}",
+            "<text>:3:40: camera.look_at: [1.0, 2.0, 3.0] is the position of the camera; it must look elsewhere",
+        ),
+    ],
+)
+def test_a_camera_that_cannot_look_is_refused_with_its_place(text: str, line: str) -> None:
+    with pytest.raises(WorldError) as refused:
+        layout_of(loads(f"world: w\nframes: [{{name: drone}}]\ncamera: {text}\n"))
+    assert line in str(refused.value)
+
+
+def test_axes_are_where_nothing_else_is_seen() -> None:
+    """The drone has shapes, and its sensors are on it; the fixed frame and waypoints have nothing else."""
+    world = load("quadrotor")
+    frames = layout_of(world).frames
+    bare = bare_rows(frames, shapes_of(world, frames))
+    assert bare[0]
+    assert not any(bare[row] for row, name in enumerate(frames.names) if name.startswith("drone/"))
