@@ -62,9 +62,8 @@ class CameraType(SensorType):
     near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
     far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
-    # The format of the type's further transport, as image_transport names it, and what makes its bytes.
+    # The format of the type's further transport, as image_transport names it.
     pressed: ClassVar[str]
-    press: ClassVar[Callable[[npt.NDArray[Any]], bytes]]
     encoding: ClassVar[str]
     optical: ClassVar = True
 
@@ -80,6 +79,10 @@ class CameraType(SensorType):
     def further(self) -> tuple[str, ...]:
         """Return the transports of image_transport besides `raw`."""
         return ()
+
+    def press(self, image: npt.NDArray[Any]) -> bytes:
+        """Return an image as the further transport sends it."""
+        raise NotImplementedError
 
     def quantities(self) -> Quantities:
         """Return nothing: images have no noise."""
@@ -141,7 +144,10 @@ class Camera(CameraType):
     channels: ClassVar = ("red", "green", "blue")
     encoding: ClassVar = "rgb8"
     pressed: ClassVar = JPEG
-    press: ClassVar = staticmethod(jpeg)
+
+    def press(self, image: npt.NDArray[Any]) -> bytes:
+        """Return an image as JPEG."""
+        return jpeg(image)
 
     def further(self) -> tuple[str, ...]:
         """Return the transports of image_transport besides `raw`."""
@@ -164,7 +170,10 @@ class DepthCamera(CameraType):
     channels: ClassVar = ("depth",)
     encoding: ClassVar = "32FC1"
     pressed: ClassVar = DEPTH
-    press: ClassVar = staticmethod(compressed_depth)
+
+    def press(self, image: npt.NDArray[Any]) -> bytes:
+        """Return depths as image_transport's compressedDepth."""
+        return compressed_depth(image)
 
     def further(self) -> tuple[str, ...]:
         """Return the transports of image_transport besides `raw`."""
