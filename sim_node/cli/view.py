@@ -195,7 +195,9 @@ def _exported(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--export", ["at", "port", "foxglove", "paused", "schematic"])
     from sim_node.session.bag_page import page_of
 
-    page = page_of(arguments.bag, partial(print, flush=True), arguments.chunk_limit)
+    page = page_of(arguments.bag, partial(print, flush=True), arguments.chunk_limit, lambda: arguments.interrupt.asked)
+    if page is None:
+        return 0
     try:
         arguments.export.write_text(page, encoding="utf-8")
     except OSError as error:

@@ -36,27 +36,34 @@ class _Direct:
         """Do nothing."""
 
 
-def page_of(path: str | Path, report: Callable[[str], None], max_bytes: int = MAX_BYTES) -> str:
-    """Return the page (HTML) that plays a bag.
+def page_of(
+    path: str | Path,
+    report: Callable[[str], None],
+    max_bytes: int = MAX_BYTES,
+    ended: Callable[[], bool] = lambda: False,
+) -> str | None:
+    """Return the page (HTML) that plays a bag; None if it was ended.
 
     Args:
         path: The bag.
         report: Called with messages for the user.
         max_bytes: Limit of a chunk in memory, as for open_bag.
+        ended: Returns whether to end early.
 
     Raises:
         BagError: The bag cannot be read.
     """
-    title = Path(path).resolve().name
+    bag, title = open_bag(path, max_bytes), Path(path).resolve().name
     viewer, due_ns = Viewer(0, title), 0
     view = BagView(path, viewer, report, max_bytes, stream=_Direct, wall=lambda: due_ns / 1e9)
     try:
-        bag = open_bag(path, max_bytes)
         sends = view.sends
         due_ns = bag.start_ns
         view.clock(due_ns)
         serializer, shown = viewer.server.get_scene_serializer(), 0
         for message in bag.messages():
+            if ended():
+                return None
             while message.time_ns > due_ns:
                 viewer.hurry(slowly=shown % TRAILS == 0)
                 view.clock(due_ns)
@@ -66,8 +73,8 @@ def page_of(path: str | Path, report: Callable[[str], None], max_bytes: int = MA
             if message.topic in sends:
                 sends[message.topic](message.data)
         view.clock(due_ns)
-        bag.close()
         opening = json.dumps(viewer.opening())
         return own_page(serializer.as_html(), title, f"window.simCamera.take({opening});")
     finally:
+        bag.close()
         view.close()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import claims
 import numpy as np
@@ -233,28 +234,33 @@ def test_the_page_looks_back_at_a_run_that_goes_on(run: tuple[Loop, str]) -> Non
 
 def test_the_memory_of_a_run_forgets_the_oldest() -> None:
     shown = list[Instant]()
-    still = SimpleNamespace(playing=True, why="", speed=1.0, speed_set=1.0)
-    rewind = Rewind(still, shown.append, lambda: None, size=5 * 2 * 7 * 8)  # type: ignore[arg-type]
+    still: Any = SimpleNamespace(playing=True, why="", speed=1.0, speed_set=1.0)
+    rewind = Rewind(still, shown.append, lambda: None, size=5 * 2 * 7 * 8)
+
+    def state() -> tuple[bool | None, int, tuple[int, int] | None]:
+        return rewind.live, shown[-1].time_ns, rewind.span
+
     for number in range(8):
         rewind._due = 0.0  # of the wall clock, which has nothing to do with it
         rewind.show(Instant(number, np.full((2, 7), float(number)), {"imu": (np.array([number]), np.zeros((0, 7)))}))
-    assert rewind.span is not None
-    assert rewind.span[1] == 7
-    assert rewind.span[0] >= 3
+    *_, span = state()
+    assert span is not None
+    assert span[1] == 7
+    assert span[0] >= 3
     rewind.seek(5)
     assert (rewind.live, rewind.playing, shown[-1].time_ns) == (False, False, 5)
     assert shown[-1].poses[0, 0] == 5.0
     assert shown[-1].measurements["imu"][0] == [5]
     rewind.seek(0)
-    assert shown[-1].time_ns == rewind.span[0]
+    assert shown[-1].time_ns == span[0]
     before = len(shown)
     rewind.show(Instant(8, np.full((2, 7), 8.0), {}))
     assert len(shown) == before  # the page looks back
     rewind.to_live()
-    assert (rewind.live, shown[-1].time_ns) == (True, 8)
+    assert state()[:2] == (True, 8)
     rewind.seek(6)
     rewind.show(Instant(0, np.zeros((2, 7)), {}))  # a reset
-    assert (rewind.live, shown[-1].time_ns, rewind.span) == (True, 0, None)
+    assert state() == (True, 0, None)
 
 
 def test_a_page_that_comes_late_sees_the_present(run: tuple[Loop, str]) -> None:

@@ -1,4 +1,5 @@
 // Added to viser's page: points the camera at what the server names, for the size of this page, and looks through walls.
+// It also hides viser's notice.
 // What viser shows of itself is not documented. Without it, pages begin where the server has put the camera.
 window.simCamera = (() => {
   "use strict";
@@ -89,6 +90,9 @@ window.simCamera = (() => {
   }
 
   function watch() {
+    // That there is no GPU is seen, and the foot of the page says how many pictures there are.
+    for (const notice of document.querySelectorAll(".mantine-Notification-root"))
+      if (notice.textContent.startsWith("Software WebGL")) notice.style.display = "none";
     const page = viser();
     if (page && listened !== page.cameraControl) {
       listened = page.cameraControl;

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any, Protocol
 
 NOTHING = "none"
+_NONE = "choose a topic: its newest message is shown here"
 # Lines of a message, and characters of a line, at most.
 MAX_LINES, MAX_COLUMNS = 200, 400
 
@@ -37,8 +38,8 @@ class MessagesTab:
         self._types: Mapping[str, str] = dict(texts.topics())
         self.topic = gui.add_dropdown("Topic", (NOTHING, *self._types), initial_value=NOTHING)
         self.topic.on_update(self._choose)
-        self._message = gui.add_html("")
-        self._shown_text = ""
+        self._message = gui.add_html(_html(_NONE))
+        self._shown_text = _NONE
 
     def show(self) -> None:
         """Send the text if it has changed, and new topics."""
@@ -48,10 +49,10 @@ class MessagesTab:
             self.topic.options = (NOTHING, *types)
         name = self.topic.value
         message = None if name == NOTHING else self._texts.text()
-        text = "" if name == NOTHING else f"{types.get(name, '')}\n\n{message or 'no message yet'}"
+        text = _NONE if name == NOTHING else f"{types.get(name, '')}\n\n{message or 'no message yet'}"
         if text != self._shown_text:
             self._shown_text = text
-            self._message.content = _html(text) if text else ""
+            self._message.content = _html(text)
 
     def _choose(self, event: Any) -> None:
         name = self.topic.value

@@ -86,9 +86,6 @@
         break;
       }
     }
-    // It says again what the foot of the page says.
-    for (const notice of document.querySelectorAll(".mantine-Notification-root"))
-      if (notice.textContent.startsWith("Software WebGL")) notice.style.display = "none";
     for (const image of document.querySelectorAll("img:not([alt])")) image.alt = "image of the camera";
     for (const button of document.querySelectorAll("button")) {
       if (named(button) || button.textContent.trim() || button.title) continue;
