@@ -23,9 +23,9 @@ from test_hostile import NUMBERS, framed, payload
 from sim_node.cli.build import interface_texts
 from sim_node.mavlink.codec import frame_bytes
 from sim_node.mavlink.mavros.commands import COMMANDS, command_of
-from sim_node.mavlink.mavros.names import MavrosNames
 from sim_node.mavlink.mavros.setpoints import SETPOINTS, STICKS, TURNS, message_of
 from sim_node.mavlink.mavros.telemetry import readers, topics
+from sim_node.mavlink.mavros.vehicle import MavrosVehicle
 from sim_node.mavlink.mavros.waypoints import item, waypoint
 from sim_node.mavlink.parameters import ParamList, ParamSet, decoded, encoded
 from sim_node.mavlink.parser import Parser
@@ -83,7 +83,7 @@ class Heard:
         self.vehicle.publishes = False
         self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
         self.vehicle.arrival_ns = ARRIVAL
-        self.names = MavrosNames(self.vehicle, FrameNames(), self._send)
+        self.names = MavrosVehicle(self.vehicle, FrameNames(), self._send)
 
     def _send(self, topic: Any, data: bytes) -> None:
         read = STORE.deserialize_cdr(data, topic.type.replace("/", "/msg/"))

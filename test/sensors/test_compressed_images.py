@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import struct
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from PIL import Image
 from rclpy.serialization import deserialize_message
@@ -13,17 +15,17 @@ from sensor_msgs.msg import CompressedImage
 
 from sim_node.assembly import assemble
 from sim_node.messages.sensor_topics import sensor_messages, writers_of
-from sim_node.simulation.sensors import SENSORS
+from sim_node.simulation.sensors import Camera, DepthCamera
 from sim_node.simulation.sensors.compression import compressed_depth
 from sim_node.world import WorldError, loads
 
 STAMP_NS = 12_000_000_345
 
 
-def written(kind: str, transport: str, values: np.ndarray) -> CompressedImage:
+def written(kind: str, transport: str, values: npt.NDArray[Any]) -> CompressedImage:
     """The message of a sensor of this type."""
     height, width = values.shape[:2]
-    sensor = SENSORS[kind](width=width, height=height, transports=(transport,))
+    sensor = {"camera": Camera, "depth_camera": DepthCamera}[kind](width=width, height=height, transports=(transport,))
     topics = {topic.name: write for topic, write in writers_of(kind, "cart/CAM", sensor, "map")}
     found = deserialize_message(topics[f"cart/cam/image_raw/{transport}"](STAMP_NS, values), CompressedImage)
     assert (found.header.stamp.sec, found.header.stamp.nanosec) == (12, 345)

@@ -43,10 +43,7 @@ class MavrosNames:
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Callable[[VehicleTopic, bytes], None]) -> None:
-        from sim_node.mavlink.mavros.telemetry import readers
-
         self.vehicle, self.frames, self._send = vehicle, frames, send
-        self._readers = readers()
         self._packs: dict[tuple[VehicleTopic, str], Pack] = {}
         # Messages that were received since the vehicle is connected.
         self.seen: set[str] = set()
@@ -61,24 +58,11 @@ class MavrosNames:
         self.parameters: dict[str, ParamValue] = {}
         self._first_place: Numbers | None = None
 
-    def reads(self, name: str) -> bool:
-        """Return whether a message by this name is read."""
-        return name in self._readers
-
-    def receive(self, name: str, fields: Any) -> None:
-        """Publish what MAVROS publishes of a message."""
-        self.seen.add(name)
-        for read in self._readers[name]:
-            read(fields, self)
-
-    def disconnected(self) -> None:
-        """Publish that nothing is received from the vehicle, and forget which messages it sends."""
+    def forget(self) -> None:
+        """Forget what is of the connection that has ended."""
         self.seen.clear()
         self.has_battery_status = False
         self.channels, self.outputs = [], []
-        from sim_node.mavlink.mavros.functions import publish_state
-
-        publish_state(self, connected=False)
 
     def pack(
         self, topic: VehicleTopic, source: str, make: Callable[[MavrosNames], Pack], stamp_ns: int, values: Numbers

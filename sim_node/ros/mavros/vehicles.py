@@ -7,8 +7,8 @@ from collections.abc import Callable
 from rclpy.node import Node
 
 from sim_node.mavlink.bridge import Bridge
-from sim_node.mavlink.mavros.names import MavrosNames
 from sim_node.mavlink.mavros.telemetry import readers, topics
+from sim_node.mavlink.mavros.vehicle import MavrosVehicle
 from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.encoding import encode
 from sim_node.messages.topic import Outlet
@@ -39,7 +39,7 @@ class MavrosVehicles:
         self._node, self._bridge, self._naming = node, bridge, naming
         # The system ids by their namespaces.
         self._namespaces: dict[str, int] = {}
-        self._names: dict[int, MavrosNames] = {}
+        self._vehicles: dict[int, MavrosVehicle] = {}
         self._serving: list[MavrosServing] = []
         readers()
         for topic in topics():
@@ -64,8 +64,8 @@ class MavrosVehicles:
             return
         frames = self._naming.mavros_frames(system)
         publishers = VehiclePublishers(outlet, namespace, "", now_ns)
-        names = self._names[system] = MavrosNames(vehicle.telemetry, frames, publishers.send)
-        vehicle.names.append(names)
+        made = self._vehicles[system] = MavrosVehicle(vehicle.telemetry, frames, publishers.send)
+        vehicle.names.append(made)
         if frames.base != vehicle.telemetry.frames.base:
             tf.publish_fixed(frames.base, _UNTURNED, now_ns())
 
@@ -76,8 +76,8 @@ class MavrosVehicles:
             vehicle: The vehicle.
             commands: Begins its transactions.
         """
-        names = self._names.get(vehicle.system)
-        if names is None:
+        made = self._vehicles.get(vehicle.system)
+        if made is None:
             return
         namespace = self._naming.mavros_namespace(vehicle.system)
-        self._serving.append(MavrosServing(self._node, self._bridge, vehicle, namespace, names, commands))
+        self._serving.append(MavrosServing(self._node, self._bridge, vehicle, namespace, made.names, commands))
