@@ -149,7 +149,9 @@ class RigidBodyEngine:
     def observe_timesteps(self, name: str, function: Callable[[], None] | None) -> None:
         """Call a function after each timestep, which must not change the state.
 
-        name: by which it is replaced, or ends with None.
+        Args:
+            name: By which it is replaced.
+            function: The function; None ends the one of this name.
         """
         self._settles.pop(name, None)
         if function is not None:

@@ -81,7 +81,7 @@ class CameraType(SensorType):
         return ()
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Return an image as the further transport sends it."""
+        """Return an `image` (height, width, ...) as the further transport sends it."""
         raise NotImplementedError
 
     def quantities(self) -> Quantities:
@@ -146,7 +146,7 @@ class Camera(CameraType):
     pressed: ClassVar = JPEG
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Return an image as JPEG."""
+        """Return an `image` (height, width, 3) as JPEG."""
         return jpeg(image)
 
     def further(self) -> tuple[str, ...]:

@@ -203,7 +203,7 @@ class Viewer:
             self._show_slowly()
 
     def hurry(self, *, slowly: bool) -> None:
-        """Let the next instant show trails and numbers, or not, whatever the time: for what is not seen meanwhile."""
+        """Let the next instant show trails and numbers if `slowly`, or not, whatever the time: for what is not seen."""
         self._slow_due = 0.0 if slowly else math.inf
 
     def opening(self) -> dict[str, Any]:
