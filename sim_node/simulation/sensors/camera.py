@@ -81,7 +81,14 @@ class CameraType(SensorType):
         return ()
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Return an `image` (height, width, ...) as the further transport sends it."""
+        """Press an image for the further transport.
+
+        Args:
+            image: The image (height, width, ...).
+
+        Returns:
+            Its bytes.
+        """
         raise NotImplementedError
 
     def quantities(self) -> Quantities:
@@ -146,7 +153,14 @@ class Camera(CameraType):
     pressed: ClassVar = JPEG
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Return an `image` (height, width, 3) as JPEG."""
+        """Press an image.
+
+        Args:
+            image: The image (height, width, 3).
+
+        Returns:
+            It as JPEG.
+        """
         return jpeg(image)
 
     def further(self) -> tuple[str, ...]:
@@ -172,7 +186,14 @@ class DepthCamera(CameraType):
     pressed: ClassVar = DEPTH
 
     def press(self, image: npt.NDArray[Any]) -> bytes:
-        """Return depths as image_transport's compressedDepth."""
+        """Return depths as image_transport's compressedDepth.
+
+        Args:
+            image: The image (height, width), m.
+
+        Returns:
+            Its bytes.
+        """
         return compressed_depth(image)
 
     def further(self) -> tuple[str, ...]:

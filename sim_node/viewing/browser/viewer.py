@@ -203,7 +203,11 @@ class Viewer:
             self._show_slowly()
 
     def hurry(self, *, slowly: bool) -> None:
-        """Let the next instant show trails and numbers if `slowly`, or not, whatever the time: for what is not seen."""
+        """Decide whether the next instant shows trails and numbers, whatever the time.
+
+        Args:
+            slowly: Whether it does; not where nobody sees it.
+        """
         self._slow_due = 0.0 if slowly else math.inf
 
     def opening(self) -> dict[str, Any]:
