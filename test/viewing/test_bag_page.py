@@ -10,9 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
+from robot_topics import a, written
 
 from sim_node.cli.main import main
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.session import Session
+from sim_node.session.bag_marks import BagMarks
 from sim_node.world import loads
 
 # The ball goes along x at 1 m/s.
@@ -56,3 +59,20 @@ def test_a_page_plays_a_bag_without_a_server(tmp_path: Path, capsys: pytest.Capt
 def test_only_a_bag_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["view", "orbit", "--export", str(tmp_path / "page.html")]) == 2
     assert "--export requires a bag alone" in capsys.readouterr().err
+
+
+def test_the_time_line_marks_the_log(tmp_path: Path) -> None:
+    """From warnings on (rcl_interfaces/msg/Log: WARN is 30, ERROR is 40), at their recorded times."""
+    levels = [(0.5, 20, "ready"), (1.0, 30, "battery low"), (2.5, 40, "motor lost")]
+    lines = [
+        ("/rosout", at_s, a("rcl_interfaces/Log", level=level, name="bms", msg=text)) for at_s, level, text in levels
+    ]
+    bag = written(tmp_path / "run", lines)
+    marks = BagMarks(bag, MAX_BYTES, [2_000_000_000], lambda text: None)
+    marks._thread.join()
+    assert marks.found == (
+        (1_000_000_000, "warning", "bms: battery low"),
+        (2_000_000_000, "note", "the world changed"),
+        (2_500_000_000, "error", "bms: motor lost"),
+    )
+    marks.close()
