@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mavros_msgs import srv
 from mavros_msgs.msg import VehicleInfo
@@ -12,15 +12,13 @@ from sim_node.mavlink.commands import FAILED, SET_MESSAGE_INTERVAL, CommandLong,
 from sim_node.mavlink.mavros.commands import COMMANDS, CommandRow, command_of
 from sim_node.mavlink.modes import CUSTOM, mode_name
 from sim_node.mavlink.transaction import TransactionRefused
-
-if TYPE_CHECKING:
-    from sim_node.ros.mavros.serving import MavrosServing
+from sim_node.ros.mavros.services import MavrosServices
 
 _HOME_POSITION = 242
 _REQUEST_MESSAGE = 512
 
 
-def serve_commands(serving: MavrosServing) -> None:
+def serve_commands(serving: MavrosServices) -> None:
     """Offer cmd/*, set_mode, set_stream_rate, set_message_interval, vehicle_info_get and home_position/req_update."""
     for row in COMMANDS:
         serving.serve(getattr(srv, row.type), row.name, _command(serving, row))
@@ -86,7 +84,7 @@ def serve_commands(serving: MavrosServing) -> None:
 _GUIDED = ("OFFBOARD", "GUIDED")
 
 
-def _command(serving: MavrosServing, row: CommandRow) -> Any:
+def _command(serving: MavrosServices, row: CommandRow) -> Any:
     async def answer(request: Any, response: Any) -> None:
         if getattr(request, "broadcast", False):
             fields = {f"param{number}": getattr(request, f"param{number}") for number in range(1, 8)}

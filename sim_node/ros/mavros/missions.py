@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mavros_msgs import srv
 
 from sim_node.mavlink.mavros.functions import publish_waypoints
 from sim_node.mavlink.mavros.waypoints import upload_of, waypoint, waypoint_of
 from sim_node.mavlink.mission import Clear, Download, SetCurrent
-
-if TYPE_CHECKING:
-    from sim_node.ros.mavros.serving import MavrosServing
+from sim_node.ros.mavros.services import MavrosServices
 
 
-def serve_missions(serving: MavrosServing) -> None:
+def serve_missions(serving: MavrosServices) -> None:
     """Offer mission/pull, push, clear and set_current, and pull once, as MAVROS does."""
     names, commands = serving.names, serving.commands
 

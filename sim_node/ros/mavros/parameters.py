@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mavros_msgs import srv as mavros
 from rcl_interfaces import srv
@@ -10,9 +10,7 @@ from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValu
 
 from sim_node.mavlink.parameters import INT32, REAL32, ParamList, ParamSet, ParamValue, encoded
 from sim_node.mavlink.transaction import Result, TransactionRefused
-
-if TYPE_CHECKING:
-    from sim_node.ros.mavros.serving import MavrosServing
+from sim_node.ros.mavros.services import MavrosServices
 
 
 def _value(found: ParamValue | None) -> ParameterValue:
@@ -32,7 +30,7 @@ def _number(value: ParameterValue) -> float | None:
     return numbers.get(value.type)
 
 
-def _serve_reading(serving: MavrosServing) -> None:
+def _serve_reading(serving: MavrosServices) -> None:
     names = serving.names
 
     async def get(request: Any, response: Any) -> None:
@@ -60,7 +58,7 @@ def _serve_reading(serving: MavrosServing) -> None:
     serving.serve(srv.ListParameters, "param/list_parameters", listed)
 
 
-def serve_parameters(serving: MavrosServing) -> None:
+def serve_parameters(serving: MavrosServices) -> None:
     """Offer param/*, and pull all parameters once, as MAVROS does."""
     names, commands, vehicle = serving.names, serving.commands, serving.vehicle
 

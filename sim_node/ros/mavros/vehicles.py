@@ -13,7 +13,11 @@ from sim_node.mavlink.vehicle import Vehicle
 from sim_node.messages.encoding import encode
 from sim_node.messages.topic import Outlet
 from sim_node.ros.bridge_parameters import Naming
-from sim_node.ros.mavros.serving import MavrosServing
+from sim_node.ros.mavros.commands import serve_commands
+from sim_node.ros.mavros.missions import serve_missions
+from sim_node.ros.mavros.parameters import serve_parameters
+from sim_node.ros.mavros.services import MavrosServices
+from sim_node.ros.mavros.topics import MavrosTopics
 from sim_node.ros.publishers import load_type_support, message_class
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
@@ -40,7 +44,7 @@ class MavrosVehicles:
         # The system ids by their namespaces.
         self._namespaces: dict[str, int] = {}
         self._vehicles: dict[int, MavrosVehicle] = {}
-        self._serving: list[MavrosServing] = []
+        self._subscribed: list[MavrosTopics] = []
         readers()
         for topic in topics():
             encode(topic.type.replace("/", "/msg/"), {})
@@ -80,4 +84,7 @@ class MavrosVehicles:
         if made is None:
             return
         namespace = self._naming.mavros_namespace(vehicle.system)
-        self._serving.append(MavrosServing(self._node, self._bridge, vehicle, namespace, made.names, commands))
+        services = MavrosServices(self._node, self._bridge, vehicle, namespace, made.names, commands)
+        self._subscribed.append(MavrosTopics(services))
+        for serve in (serve_commands, serve_missions, serve_parameters):
+            serve(services)
