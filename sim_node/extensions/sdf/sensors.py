@@ -59,7 +59,9 @@ def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) ->
     if not np.isfinite(table).all() or not table.any():
         return "none"
     if np.ptp(table, axis=0).max() > 1e-9 and owners[0] is not None:
-        reading.approximate(owners[0], "the noise of a sensor is the same along all axes here: the root of its mean square")
+        reading.approximate(
+            owners[0], "the noise of a sensor is the same along all axes here: the root of its mean square"
+        )
     white, turn_on, drift, time, precision = np.sqrt((table**2).mean(axis=0)).tolist()
     if ranges:
         return {"deviation": white, "turn_on_bias": turn_on, "resolution": precision, "dropout": 0.0}
@@ -141,8 +143,12 @@ def _lidar(reading: Reading, element: Element) -> dict[str, Any]:
         "noise": noise_of(reading, of, ranges=True),
     }
     if reach is not None and number(reading, reach, "resolution", default=0.0) and found["noise"] == "none":
-        found["noise"] = {"deviation": 0.0, "turn_on_bias": 0.0, "dropout": 0.0,
-                          "resolution": number(reading, reach, "resolution", default=0.0)}
+        found["noise"] = {
+            "deviation": 0.0,
+            "turn_on_bias": 0.0,
+            "dropout": 0.0,
+            "resolution": number(reading, reach, "resolution", default=0.0),
+        }
     if samples["vertical"] > 1:
         up = [number(reading, fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
         found |= {"rings": samples["vertical"], "vertical_min": up[0], "vertical_max": up[1]}
@@ -167,7 +173,9 @@ def _force_torque(reading: Reading, element: Element) -> dict[str, Any]:
         reading.approximate(of, "the wrench is along the axes of the child's sensor here")
     direction = "child_to_parent" if of is None else text(of, "measure_direction", default="child_to_parent")
     if direction != "parent_to_child":
-        reading.approximate(element, "a force_torque measures what its child feels here: the opposite of child_to_parent")
+        reading.approximate(
+            element, "a force_torque measures what its child feels here: the opposite of child_to_parent"
+        )
     return {
         "force": _of_axes(reading, None if of is None else child(of, "force")),
         "torque": _of_axes(reading, None if of is None else child(of, "torque")),
@@ -198,7 +206,9 @@ MISSING = {
     "altimeter": "ground_truth has its height and speed",
     "logical_camera": "ground_truth has the poses of bodies",
     **dict.fromkeys(("thermal_camera", "thermal", "segmentation_camera", "segmentation", "boundingbox_camera"), ""),
-    **dict.fromkeys(("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag", "anemometer"), ""),
+    **dict.fromkeys(
+        ("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag", "anemometer"), ""
+    ),
     **dict.fromkeys(("wireless_receiver", "wireless_transmitter", "dvl", "custom"), ""),
 }
 

@@ -1,4 +1,4 @@
-"""What surrounds the models of an SDF world: physics, gravity, place on Earth, wind, scene, lights, ground and actors."""
+"""What surrounds the models of an SDF world: physics, gravity, origin, wind, scene, lights, ground and actors."""
 
 from __future__ import annotations
 
@@ -135,9 +135,7 @@ def _sky(reading: Reading, element: Element) -> Sky | None:
     if ambient is None and background is None:
         return None
     seen = None if background is None else background[:3]
-    return Sky(
-        seen, seen, None if ambient is None else float(ambient[:3].mean()), place=place_of(scene, "sky")
-    )
+    return Sky(seen, seen, None if ambient is None else float(ambient[:3].mean()), place=place_of(scene, "sky"))
 
 
 def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[Element, Light]]:
@@ -160,8 +158,10 @@ def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[
         if kind != "directional":
             given["position"] = pose[:3]
             fade = child(light, "attenuation")
-            terms = [number(reading, fade, key, default=default) for key, default in
-                     (("constant", 1.0), ("linear", 1.0), ("quadratic", 0.0))]
+            terms = [
+                number(reading, fade, key, default=default)
+                for key, default in (("constant", 1.0), ("linear", 1.0), ("quadratic", 0.0))
+            ]
             if any(terms) and min(terms) >= 0.0:
                 given["attenuation"] = np.array(terms)
         if kind != "point":

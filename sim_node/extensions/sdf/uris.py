@@ -63,7 +63,9 @@ def _find(uri: str, beside: Path, roots: Roots) -> Path:
     elif scheme == "file":
         path = (beside.resolve().parent / unquote(rest)).resolve()
         if not roots.allows(path) and not any(path.is_relative_to(folder) for folder in _variable_folders()):
-            raise LocateError(f"{quoted(uri)} is outside the world's folder {roots.folders[0]}; allow its (--allow DIR)")
+            raise LocateError(
+                f"{quoted(uri)} is outside the world's folder {roots.folders[0]}; allow its (--allow DIR)"
+            )
     else:
         raise LocateError(f"{quoted(uri)} is no address that is read; allowed: model://, package://, file://, a path")
     if not path.exists():
@@ -94,7 +96,9 @@ def _no(uri: str) -> str:
 def _near(name: str, beside: Path, roots: Roots) -> str:
     known = {each.name for folder in _collections(beside, roots) if is_folder(folder) for each in folder.iterdir()}
     looked = ", ".join(f"{each} ({'set' if os.environ.get(each) else 'not set'})" for each in VARIABLES[:2])
-    return f"{did_you_mean(name, known)}; models are looked for beside that of this file, in --allow DIR, and in {looked}"
+    return (
+        f"{did_you_mean(name, known)}; models are looked for beside that of this file, in --allow DIR, and in {looked}"
+    )
 
 
 def _variable_folders() -> Iterator[Path]:
@@ -156,7 +160,9 @@ def model_file(folder: Path, report: Report) -> Path:
         content = read_text(folder / MANIFEST, about)
         root = None if content is None else compose_xml(content, about)
         if root is not None:
-            rows = [(_version(each.get("version")), each.text.text) for each in root.all("sdf") if each.text is not None]
+            rows = [
+                (_version(each.get("version")), each.text.text) for each in root.all("sdf") if each.text is not None
+            ]
             named = Path(max(rows, default=((), MODEL))[1])
     path = folder / named
     if ".." in named.parts or named.is_absolute() or not is_file(path):
