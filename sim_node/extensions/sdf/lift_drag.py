@@ -88,9 +88,9 @@ def wrenches(surfaces: Surfaces, air: Air) -> tuple[FloatArray, FloatArray]:
     in_plane = velocity - _dot(velocity, span)[:, None] * span
     drag_along = -_unit(in_plane)
     lift_along = _unit(np.cross(span, in_plane))
-    cosine = np.clip(_dot(lift_along, upward), -1.0, 1.0)
+    between = np.arctan2(np.linalg.norm(np.cross(lift_along, upward), axis=1), _dot(lift_along, upward))
     sign = np.where(_dot(lift_along, air.forward) >= 0.0, 1.0, -1.0)
-    alpha = of.a0 + sign * np.arccos(cosine)
+    alpha = of.a0 + sign * between
     alpha = alpha - np.pi * np.round(alpha / np.pi)
     pressure = 0.5 * of.density * np.einsum("ij,ij->i", in_plane, in_plane)
     cl = _stalled(alpha, of.stall, of.cla, of.cla_stall) * cos2 + of.control_cl * air.control
