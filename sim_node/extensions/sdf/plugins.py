@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.extensions.sdf.elements import Reading, child, flag, number, place_of, text, text_of, vector
 from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.lift_drag import AIR_DENSITY, LiftDrag
-from sim_node.extensions.sdf.mechanism import Link, Mechanism, recording
+from sim_node.extensions.sdf.mechanism import Link, Mechanism
 from sim_node.extensions.sdf.scopes import Fault, Scope, canonical_link, find
 from sim_node.extensions.sdf.surroundings import Surroundings
 from sim_node.spatial.geometry import poses, quaternions
@@ -597,12 +597,11 @@ def system_name(plugin: Element) -> str:
 
 
 def add_plugins(reading: Reading, found: Mechanism, world: Scope, around: Surroundings) -> None:
-    """Add what the systems of a world and its models become. Faults are recorded."""
+    """Add what the systems of a world and its models become. One that is not valid is left out with a warning."""
     to = Plugins(reading, found, around)
     for scope in world.within():
         for plugin in scope.element.all("plugin"):
-            with recording(reading):
-                _add(to, plugin, scope)
+            _add(to, plugin, scope)
         for entry in scope.entries.values():
             for owner in (
                 entry.element,
@@ -623,4 +622,8 @@ def _add(to: Plugins, plugin: Element, scope: Scope) -> None:
     elif system.add is None:
         to.reading.ignore(plugin, system.about)
     else:
-        system.add(to, plugin, scope)
+        try:
+            system.add(to, plugin, scope)
+        except Fault as fault:
+            # As Gazebo runs a world without a plug-in that it cannot configure.
+            to.reading.leave_out(fault.element, f"{fault.message}; the plug-in {quoted(name)} is left out")

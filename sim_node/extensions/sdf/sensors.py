@@ -12,7 +12,7 @@ from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import Reading, child, number, place_of, pose_of, text, text_of
 from sim_node.extensions.sdf.mechanism import Mechanism, recording
 from sim_node.extensions.sdf.scopes import Scope, frame_name, relative, world_pose
-from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
@@ -23,8 +23,6 @@ NO_NOISE = {
     **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
 }
 XYZ = ("x", "y", "z")
-# Angular spans of lidars whose two ends are one direction.
-FULL_TURN = 2.0 * math.pi
 
 
 def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) -> Any:
@@ -260,8 +258,15 @@ def _read(
     parameters = make(reading, element)
     if "rings" in parameters:
         types = (("lidar_3d", ""),)
-    elif "angle_min" in parameters and parameters["angle_max"] - parameters["angle_min"] > FULL_TURN + 1e-3:
-        parameters["angle_max"] = parameters["angle_min"] + FULL_TURN
+    low, high = parameters.get("angle_min", 0.0), parameters.get("angle_max", 0.0)
+    if max(abs(low), abs(high)) > math.pi:
+        reading.approximate(
+            element, "the frame of a lidar is turned to the middle of its rays, which are within half a turn"
+        )
+        half, turn = min((high - low) / 2.0, math.pi), poses.IDENTITY.copy()
+        turn[3:] = quaternions.from_axis_angle([0.0, 0.0, 1.0], (low + high) / 2.0)
+        pose = poses.compose(pose, turn)
+        parameters |= {"angle_min": -half, "angle_max": half}
     rate = number(reading, element, "update_rate", default=0.0)
     if not 0.0 < rate <= most:
         if rate > most:
