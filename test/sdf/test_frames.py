@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs the worlds that
 
 def placed(world: World) -> dict[str, FloatArray]:
     """Return the pose of every frame in the fixed frame."""
-    layout, found = lay_out(world), {}
+    layout = lay_out(world)
+    found: dict[str, FloatArray] = {}
     for row, name in enumerate(layout.frames.names):
         above = layout.frames.parents[row]
         own = layout.poses[row]
@@ -66,7 +68,7 @@ def test_a_world_is_where_libsdformat_has_it(number: int) -> None:
     assert seen == {"model", "link", "inertial", "collision", "visual", "frame", "joint"}
 
 
-def assert_inertial(body: Body, at: FloatArray, asked: dict[str, object]) -> None:
+def assert_inertial(body: Body, at: FloatArray, asked: dict[str, Any]) -> None:
     """Check mass, centre, and the inertia about it along the axes of the world."""
     pose = np.array(asked["pose"])
     xx, yy, zz, xy, xz, yz = np.array(asked["inertia"])
@@ -79,7 +81,7 @@ def assert_inertial(body: Body, at: FloatArray, asked: dict[str, object]) -> Non
     np.testing.assert_allclose(own @ body.inertial.inertia @ own.T, expected, atol=OF_REFERENCE)
 
 
-def assert_joint(bodies: dict[str, Body], frames: dict[str, FloatArray], name: str, asked: dict[str, object]) -> None:
+def assert_joint(bodies: dict[str, Body], frames: dict[str, FloatArray], name: str, asked: dict[str, Any]) -> None:
     """Check what a joint connects, its axes in the world and its limits."""
     scope = name.rpartition("/")[0]
     body = bodies[f"{scope}/{str(asked['child']).replace('::', '/')}"]
@@ -89,7 +91,7 @@ def assert_joint(bodies: dict[str, Body], frames: dict[str, FloatArray], name: s
     for k, axis in enumerate(np.array([asked[key] for key in ("axis0", "axis1") if key in asked])):
         part = k if asked["type"] != SCREW else 1  # which slides before it turns
         np.testing.assert_allclose(quaternions.rotate(frames[body.name][3:], body.axes[part]), axis, atol=OF_REFERENCE)
-        low, high = asked[f"limits{k}"]  # type: ignore[misc]
+        low, high = asked[f"limits{k}"]
         expected = [-np.inf if low <= -NO_LIMIT else low, np.inf if high >= NO_LIMIT else high]
         found = [-np.inf, np.inf] if body.limits is None else body.limits[part].tolist()
         assert found == expected

@@ -97,8 +97,9 @@ class TestIncludes:
         monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
         assert [body.name for body in load(path).bodies] == ["box/l"]
 
-    def test_nothing_is_fetched(self) -> None:
-        address = "https://fuel.gazebosim.org/1.0/OpenRobotics/models/Playground"
+    @pytest.mark.parametrize("end", ["", "/3", "/tip", "/3/files/meshes/swing.dae"])
+    def test_nothing_is_fetched(self, end: str) -> None:
+        address = f"https://fuel.gazebosim.org/1.0/OpenRobotics/models/Playground{end}"
         said = faults(sdf(f"<include><uri>{address}</uri></include>"))
         assert "'Playground' is on the network, which is not asked" in said
         assert len(said.splitlines()) == 1

@@ -133,6 +133,29 @@ class TestLiftDrag:
         assert speed == pytest.approx(math.sqrt(0.2 * 9.8 / (0.5 * 1.2 * 0.5 * 0.8 * 0.5)), rel=1e-3)
 
 
+class TestServos:
+    def test_a_light_elevon_goes_where_its_stiff_servo_wants_it(self) -> None:
+        # As PX4's planes have them: 1e-6 kg m^2, a damping of 1 N m s/rad, and a gain of 10 N m/rad.
+        links = f'<link name="wing">{mass(1.0, 0.1)}</link><link name="elevon">{mass(1e-3, 1e-6)}</link>'
+        axis = (
+            "<axis><xyz>0 1 0</xyz><limit><lower>-0.5</lower><upper>0.5</upper></limit><dynamics><damping>1</damping>"
+        )
+        joint = f'<joint name="j" type="revolute"><parent>wing</parent><child>elevon</child>{axis}</dynamics></axis></joint>'
+        servo = (
+            '<plugin filename="x" name="gz::sim::systems::JointPositionController">'
+            "<joint_name>j</joint_name><p_gain>10</p_gain><i_gain>0</i_gain><d_gain>0</d_gain>"
+            "<initial_position>0.3</initial_position></plugin>"
+        )
+        world = '<joint name="w" type="fixed"><parent>world</parent><child>wing</child></joint>'
+        simulation = Simulation(
+            read(f'<sdf version="1.9"><model name="m">{links}{world}{joint}{servo}</model></sdf>'), seed=0
+        )
+        simulation.run(0.1)
+        pose = simulation.snapshot().poses[simulation.frames.names.index("m/elevon")]
+        # Its inertia is nothing beside its damping: a first-order lag with the time constant damping / gain.
+        assert 2.0 * math.asin(pose[4]) == pytest.approx(0.3 * (1.0 - math.exp(-0.1 * 10.0)), rel=0.02)
+
+
 class TestWheels:
     def test_a_differential_base_drives_as_it_is_commanded(self) -> None:
         wheel = '<collision name="c"><geometry><sphere><radius>0.1</radius></sphere></geometry></collision>'

@@ -97,10 +97,10 @@ def read_joint(reading: Reading, scope: Scope, entry: Entry) -> Joint | None:
     moved = link_of(scope, ends["child"], child_element)
     if parent is None and ends["parent"] != WORLD:
         raise Fault(parent_element, f"{quoted(ends['parent'])} is fixed to no link")
-    if moved is None:
-        if parent is None:
-            raise Fault(element, "a joint of the world with itself")
+    if moved is None:  # a joint of the world with its parent, as one of its parent with the world
         parent, moved = None, parent
+    if moved is None:
+        raise Fault(element, "a joint of the world with itself")
     if parent is not None and parent[1] is moved[1]:
         raise Fault(element, f"its parent and its child are the same link, {quoted(moved[1].name)}")
     joint = Joint(scope, entry, kind, parent, moved, world_pose(scope, entry), np.zeros((0, 3)))

@@ -275,7 +275,8 @@ def _joint_position(to: Plugins, element: Element, scope: Scope) -> None:
         else:
             if number(reading, element, "i_gain", default=0.1):
                 reading.approximate(element, "a joint position controller has no integral gain here")
-            gains = {"stiffness": gain, "damping": max(number(reading, element, "d_gain", default=0.01), 0.0)}
+            damping = max(number(reading, element, "d_gain", default=0.01), 0.0)
+            gains = {"stiffness": gain, "damping": damping, "implicit": True}
             if 0.0 < most < np.inf:
                 gains["force"] = most
         name = _actuate(to, joint, element, type="position", target=target, **gains)

@@ -129,6 +129,8 @@ def frame_name(name: str) -> str:
 
 def find(scope: Scope, name: str, by: Element) -> tuple[Scope, Entry]:
     """Return the entry of a name, which may be that of one in a nested model (a::b), and its scope. Raises Fault."""
+    if (flattened := scope.entries.get(name)) is not None:
+        return scope, flattened
     at, rest = scope, name.removesuffix(f"::{MODEL}")
     while True:
         # Old files have names with :: in them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -18,6 +19,8 @@ from sim_node.world.readers.xml_elements import compose_xml
 # Where Gazebo looks for models, by the names of its releases; their folders are allowed by whoever sets them.
 VARIABLES = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 MANIFEST, MODEL = "model.config", "model.sdf"
+# An address of a model on Fuel, with its version and a file in it.
+_FUEL = re.compile(r"/models/(?P<name>[^/]+)(/(\d+|tip))?(/files)?(/(?P<inside>.+))?/?$")
 FETCHED = ("https://", "http://", "fuel://")
 
 
@@ -41,8 +44,9 @@ def find(uri: str, beside: Path, roots: Roots) -> Path:
 
 def _find(uri: str, beside: Path, roots: Roots) -> Path:
     if uri.startswith(FETCHED):
-        name = unquote(uri.rstrip("/").rpartition("/")[2])
-        known = _in_collections(name, "", beside, roots)
+        of_fuel = _FUEL.search(uri)
+        name = unquote(of_fuel["name"] if of_fuel else uri.rstrip("/").rpartition("/")[2])
+        known = _in_collections(name, unquote(of_fuel["inside"] or "") if of_fuel else "", beside, roots)
         if known is not None and known != beside.resolve().parent:
             return known
         raise LocateError(
