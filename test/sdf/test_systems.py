@@ -16,6 +16,7 @@ from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS, system_name
 from sim_node.world import load, loads
 from sim_node.world.model import World
 from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.writers.yaml import to_yaml
 
 
 def read(text: str) -> World:
@@ -68,6 +69,10 @@ class TestMotors:
         assert world.vehicle_commands[0].vehicle == "quad"
 
 
+WING = (
+    '<plugin filename="gz-sim-lift-drag-system" name="gz::sim::systems::LiftDrag"><link_name>base</link_name>'
+    "<cla>4.7</cla><a0>0.1</a0><cp>0.1 0 0</cp><area>0.6</area></plugin>"
+)
 ANGLE = st.floats(-1.4, 1.4)
 
 
@@ -118,6 +123,10 @@ class TestLiftDrag:
         assert not force.any()
         assert not moment.any()
 
+    def test_a_wing_is_written_in_world_files(self) -> None:
+        world = read(quadrotor().replace("</model>", f"{WING}</model>"))
+        assert loads(to_yaml(world)).forces == world.forces
+
     def test_a_glider_falls_at_the_speed_at_which_its_wing_carries_it(self) -> None:
         wing = (
             '<plugin filename="gz-sim-lift-drag-system" name="gz::sim::systems::LiftDrag"><link_name>l</link_name>'
@@ -137,10 +146,9 @@ class TestServos:
     def test_a_light_elevon_goes_where_its_stiff_servo_wants_it(self) -> None:
         # As PX4's planes have them: 1e-6 kg m^2, a damping of 1 N m s/rad, and a gain of 10 N m/rad.
         links = f'<link name="wing">{mass(1.0, 0.1)}</link><link name="elevon">{mass(1e-3, 1e-6)}</link>'
-        axis = (
-            "<axis><xyz>0 1 0</xyz><limit><lower>-0.5</lower><upper>0.5</upper></limit><dynamics><damping>1</damping>"
-        )
-        joint = f'<joint name="j" type="revolute"><parent>wing</parent><child>elevon</child>{axis}</dynamics></axis></joint>'
+        axis = "<axis><xyz>0 1 0</xyz><limit><lower>-0.5</lower><upper>0.5</upper></limit>"
+        axis += "<dynamics><damping>1</damping></dynamics></axis>"
+        joint = f'<joint name="j" type="revolute"><parent>wing</parent><child>elevon</child>{axis}</joint>'
         servo = (
             '<plugin filename="x" name="gz::sim::systems::JointPositionController">'
             "<joint_name>j</joint_name><p_gain>10</p_gain><i_gain>0</i_gain><d_gain>0</d_gain>"

@@ -180,6 +180,8 @@ def _force_torque(reading: Reading, element: Element) -> dict[str, Any]:
     }
 
 
+# The rate of a sensor that says none, Hz.
+UNSAID = 100.0
 Make = Callable[[Reading, Element], dict[str, Any]]
 # SDF's types: those here, which add to their names, and how their parameters are read.
 TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
@@ -268,10 +270,13 @@ def _read(
         pose = poses.compose(pose, turn)
         parameters |= {"angle_min": -half, "angle_max": half}
     rate = number(reading, element, "update_rate", default=0.0)
-    if not 0.0 < rate <= most:
-        if rate > most:
-            reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
-        rate = most
+    if rate > most:
+        reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
+    elif not rate > 0.0:
+        reading.approximate(
+            element, f"without an update_rate, a sensor measures at {UNSAID:g} Hz here, not in every step"
+        )
+    rate = min(rate if rate > 0.0 else UNSAID, most)
     place = place_of(element)
     for of_type, suffix in types:
         yield Sensor(
