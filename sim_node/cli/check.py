@@ -21,14 +21,17 @@ from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.session.graph_names import clashes
 from sim_node.simulation.programs.processes import shown
 from sim_node.world import WorldError, lay_out, load
+from sim_node.world.audit import Row, audit
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem, Where, WorldWarning, counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare FILE..., --strict, --allow and --randomised."""
+    """Declare FILE..., --strict, --audit, --allow and --randomised."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="world files")
     parser.add_argument("--strict", action="store_true", help="warnings are errors, such as of what has no effect")
+    help_audit = "list each element of SDF, URDF and MJCF files: used, approximated or without effect"
+    parser.add_argument("--audit", action="store_true", help=help_audit)
     add_allow(parser)
     add_network(parser)
     add_randomised(parser)
@@ -60,11 +63,15 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             moving = int(np.count_nonzero(~layout.frames.static))
             counts = {"frames": len(layout.frames), "moving": moving, "sensors": sensors}
-            rows.append({"file": file, "valid": True, "problems": [], **counts})
+            found = audit(file, arguments.allow, fetch=arguments.allow_fetch) if arguments.audit else []
+            listed = {"audit": [{**_placed(row.where), **_said(row)} for row in found]} if arguments.audit else {}
+            rows.append({"file": file, "valid": True, "problems": [], **counts, **listed})
             if arguments.json:
                 continue
             reading = f", {counted(sensors, 'sensor')}" if sensors else ""
             print(f"{file}: valid, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
+            for row in found:
+                print(f"{row.where}: {row.status}: {row.key}{f': {row.message}' if row.message else ''}")
             for process in world.processes:
                 print(f"  process {shown(process)}")
     if arguments.json:
@@ -92,11 +99,12 @@ def _noted(*, strict: bool) -> Iterator[list[str]]:
 
 
 def _as_dict(problem: Problem) -> dict[str, Any]:
-    where = problem.where
-    return {
-        "file": where.file,
-        "line": where.line,
-        "column": where.column,
-        "key": problem.key,
-        "message": problem.message,
-    }
+    return {**_placed(problem.where), "key": problem.key, "message": problem.message}
+
+
+def _placed(where: Where) -> dict[str, Any]:
+    return {"file": where.file, "line": where.line, "column": where.column}
+
+
+def _said(row: Row) -> dict[str, Any]:
+    return {"key": row.key, "status": row.status, "message": row.message}

@@ -85,6 +85,7 @@ def world_of_text(
         report.error(f"the root element is <{root.tag}>; XML worlds need one of {known}{hint}", root.at)
         return None
     errors = len(report.errors)
+    report.roots.append(root)
     world = read(XmlFile(root, path, shown, roots, report, text, balance_inertia))
     if len(report.errors) == errors:
         report_unread(unread(root), report)

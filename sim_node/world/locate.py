@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from sim_node.registry import Registry
 from sim_node.text import did_you_mean, shown
 from sim_node.world.problems import quoted, quoted_path
 from sim_node.world.unsupported import no_such_model
@@ -14,6 +15,10 @@ from sim_node.world.unsupported import no_such_model
 PACKAGE = "sim_node"
 # Suffixes of worlds that run as programs when they are read: only a path that the user gives leads to one.
 PROGRAMS = (".py",)
+# Folders that stand for a world in them: the file by which they are known, and what finds the world's file.
+MANIFESTS: Registry[str, Callable[[Path], Path]] = Registry("manifest of a folder", group="sim_node.readers")
+# Registers a function for the name of a manifest.
+manifest = MANIFESTS.add
 _COMMENTS = (("<!--", "-->"), ("#", ""), ("//", ""))
 _MAX_COMMENT = 1000
 
@@ -61,6 +66,8 @@ def _file_or_example(text: str) -> Path:
     if text in examples:
         return examples[text]
     if path.is_dir():
+        if (inside := world_in(path)) is not None:
+            return inside
         raise LocateError(f"{quoted_path(text)} is a folder; name a world file in it")
     if path.exists():
         raise LocateError(f"{quoted_path(text)} is {special(path)}, not a world file")
@@ -71,6 +78,12 @@ def _file_or_example(text: str) -> Path:
     raise LocateError(
         f"no world {quoted_path(text)}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(examples)})"
     )
+
+
+def world_in(folder: Path) -> Path | None:
+    """Return the world file of a folder, as a manifest in it names it; None without a manifest. Raises LocateError."""
+    found = next((name for name in MANIFESTS if (folder / name).is_file()), None)
+    return None if found is None else MANIFESTS[found](folder)
 
 
 def special(path: Path) -> str:

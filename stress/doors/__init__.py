@@ -14,6 +14,7 @@ DOORS: dict[str, tuple[str, int]] = {
     "x_xy": ("stress.doors.models:XXy", 100_000),
     "mjcf": ("stress.doors.models:Mjcf", 100_000),
     "urdf": ("stress.doors.models:Urdf", 100_000),
+    "sdf": ("stress.doors.models:Sdf", 100_000),
     "openplx": ("stress.doors.openplx:OpenPlx", 100_000),
     "missions": ("stress.doors.missions:Missions", 100_000),
     "tlogs": ("stress.doors.bridge:TelemetryLogs", 100_000),

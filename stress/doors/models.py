@@ -1,4 +1,4 @@
-"""Worlds in XML: x_xy, MJCF and URDF."""
+"""Worlds in XML: x_xy, MJCF, URDF and SDF."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from stress.doors.worlds import SAMPLES, Folders, files_of
 from stress.mutations import broken_bytes, broken_lines, broken_words
 from stress.structures import broken_xml, elements
 
+_XML = (".xml", ".urdf", ".sdf")
 _PUNCTUATION = (
     "<", ">", "/>", "</", "<!--", "-->", "<![CDATA[", "]]>", "<?", '"', "'", "=", "&", "&lt;", "&#0;", "&#x1F600;",
     '<!DOCTYPE a [<!ENTITY b "c">]>', "<!DOCTYPE a>", "&b;", 'xmlns="x"', "xmlns:a=", "a:", "../x.obj", "package://..",
@@ -35,6 +36,17 @@ _URDF = (
     '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/><mass value="0"/><parent link="x"/><child link="x"/>'
     '<material name="m"/><transmission/><gazebo reference="x"/><safety_controller/></x>'
 )
+_SDF = (
+    '<x><joint name="j" type="screw"/><joint name="j" type="ball"/><joint name="j" type="universal"/><axis2/><mimic/>'
+    '<model name="m" placement_frame="f"/><frame name="f" attached_to="g"/><pose relative_to="f" degrees="1"/>'
+    '<pose rotation_format="quat_xyzw"/><include merge="true"/><uri/><static/><self_collide/><gravity/><capsule/>'
+    "<ellipsoid/><radii/><cone/><polyline/><point/><height/><mesh/><heightmap/><scale/><submesh/><transparency/>"
+    '<actor name="a"/><script/><trajectory/><waypoint/><time/><restitution_coefficient/><collide_bitmask/>'
+    '<sensor name="s" type="camera"/><sensor name="s" type="contact"/><sensor name="s" type="force_torque"/>'
+    '<plugin name="gz::sim::systems::MulticopterMotorModel"/><jointName/><linkName/><motorConstant/><motorNumber/>'
+    '<plugin name="gz::sim::systems::LiftDrag"/><link_name/><cp/><plugin name="gz::sim::systems::Buoyancy"/>'
+    '<plugin name="gz::sim::systems::JointPositionController"/><joint_name/><screw_thread_pitch/></x>'
+)
 _X_XY = (
     '<x><body joint="free" name="b"/><body joint="frozen" name="c"/><body joint="spherical" name="d"/><cap/><defaults/>'
     '<geom type="box" dim="1 1 1" mass="1"/><geom type="sphere" dim="1" mass="1"/><geom type="xyz" dim="1"/></x>'
@@ -48,7 +60,7 @@ class Xml(Folders):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        texts = [data.decode() for name, data in self._files.items() if name.endswith((".xml", ".urdf"))]
+        texts = [data.decode() for name, data in self._files.items() if name.endswith(_XML)]
         self._pool = [each for text in (*texts, self.further) for each in elements(text)]
         names = {name for name, _ in self._pool} | {key for _, attributes in self._pool for key in attributes}
         self._words = (*sorted(names), *_PUNCTUATION)
@@ -56,7 +68,7 @@ class Xml(Folders):
     def broken(self, file: str, data: bytes, rng: Random) -> bytes:
         """As a tree, as words, as lines or as bytes."""
         text, what = data.decode(), rng.randrange(10)
-        if what < 6 and file.endswith((".xml", ".urdf")):
+        if what < 6 and file.endswith(_XML):
             return broken_xml(text, rng, self._pool)
         if what < 8:
             return broken_words(text, rng, self._words)
@@ -95,3 +107,13 @@ class Urdf(Xml):
         assert folder is not None
         mesh = (SAMPLES / "mjcf" / "parts" / "part.obj").read_bytes()
         return {"arm": {"w.urdf": (folder / "config" / "models" / "arm.urdf").read_bytes(), "part.obj": mesh}}
+
+
+class Sdf(Xml):
+    """The format of Gazebo."""
+
+    further = _SDF
+
+    def samples(self) -> dict[str, dict[str, bytes]]:
+        """A world with a car, and a model that it includes."""
+        return {"sdf": files_of(SAMPLES / "sdf")}

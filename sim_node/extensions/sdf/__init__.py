@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from sim_node.formats.xml_roots import XmlFile, xml_reader
+from sim_node.world.locate import manifest
 from sim_node.world.model import World
+from sim_node.world.quantities import OrNone
 from sim_node.world.readers.files import Roots
+from sim_node.world.readers.keys import Keys
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.unread import mark
+from sim_node.world.readers.yaml_include import include_reader
+from sim_node.world.readers.yaml_section import Context
+from sim_node.world.readers.yaml_values import Table
+from sim_node.world.vehicles import Autopilot, Pilot
 
-__all__ = ["read_sdf"]
+__all__ = ["read_included", "read_sdf"]
+
+
+@manifest("model.config")
+def model_in(folder: Path) -> Path:
+    """Return the file of the model in a folder that has a model.config. Raises LocateError."""
+    from sim_node.extensions.sdf.uris import model_file
+
+    return model_file(folder, Report(str(folder)))
+
+
+FLOWN = {"pilot": OrNone(Pilot), "autopilot": OrNone(Autopilot)}
+ABOUT = {"pilot": "What flies the model of an SDF file.", "autopilot": "The autopilot of the model of an SDF file."}
+SDF_KEYS = Keys({key: form.form(ABOUT[key]) for key, form in FLOWN.items()})
 
 
 @reader(".sdf", ".world")
@@ -29,4 +52,27 @@ def read_sdf(path: Path, shown: Path, roots: Roots, report: Report, including: t
     # Imported here, so that other worlds are read without it.
     from sim_node.extensions.sdf.reader import read_world
 
-    return read_world(path, shown, roots, report)
+    return read_world(path, shown, roots, report, included=bool(including))
+
+
+@xml_reader("sdf")
+def read_sdf_xml(file: XmlFile) -> World | None:
+    """Return the world of SDF in a file with another suffix, or in a text."""
+    mark(file.root)
+    file.report.roots.remove(file.root)
+    return read_sdf(file.path, file.shown, file.roots, file.report)
+
+
+@include_reader(".sdf", ".world", keys=SDF_KEYS)
+def read_included(path: Path, shown: Path, report: Report, table: Table, context: Context) -> World | None:
+    """Return the world of an included SDF file, with what the include says flies it."""
+    world = read_sdf(path, shown, context.roots.around(path), report, context.including)
+    errors = len(report.errors)
+    given = {key: form.read(value, context) for key, form in FLOWN.items() if (value := table.get(key)) is not None}
+    if world is None or not given or len(report.errors) > errors:
+        return world
+    if len(world.vehicles) != 1:
+        table.value.error(f"{', '.join(given)}: needs one model that flies in {path.name}, found {len(world.vehicles)}")
+        return world
+    # What an autopilot or a pilot commands has no topics for its rotors.
+    return replace(world, vehicles=(replace(world.vehicles[0], **given),), vehicle_commands=())

@@ -89,9 +89,7 @@ def add_children(reading: Reading, element: Element, scope: Scope, file: File) -
 def _entry(reading: Reading, part: Element, kind: str, inner: Scope | None, file: File) -> Entry:
     pose = child(part, "pose")
     attached = part.get("attached_to") if kind == "frame" else text(part, "child") if kind == "joint" else ""
-    return Entry(
-        part.get("name"), kind, part, pose_of(reading, pose), relative_to(pose, file.version), attached, inner
-    )
+    return Entry(part.get("name"), kind, part, pose_of(reading, pose), relative_to(pose, file.version), attached, inner)
 
 
 def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
@@ -104,6 +102,8 @@ def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
 def add(reading: Reading, scope: Scope, entry: Entry) -> None:
     """Add an entry to a scope. Faults of its name are recorded."""
     name, element = entry.name, entry.element
+    if entry.inner is not None:
+        entry.inner.entry = entry
     if not name:
         if entry.inner is None:
             reading.error(element, "name is missing")
@@ -111,7 +111,9 @@ def add(reading: Reading, scope: Scope, entry: Entry) -> None:
         reading.error(element, f"the name {quoted(name)} is reserved", "name")
     elif name in scope.entries and _may_rename(entry, scope.entries[name]):
         new = next(each for each in _numbered(f"{name}_{entry.kind}") if each not in scope.entries)
-        reading.approximate(element, f"{quoted(name)} is also the name of a {scope.entries[name].kind}; the {entry.kind} is {new}")
+        reading.approximate(
+            element, f"{quoted(name)} is also the name of a {scope.entries[name].kind}; the {entry.kind} is {new}"
+        )
         scope.entries[new] = replace(entry, name=new)
     elif name in scope.entries or name in scope.aliases:
         noun = scope.entries[name].kind if name in scope.entries else "part of a merged model"
@@ -176,7 +178,7 @@ def _merge(reading: Reading, scope: Scope, inner: Scope, entry: Entry) -> None:
     """Add the names of a merged model to those of the scope that includes it."""
     hidden = f"{MERGED}{len(scope.entries)}_{inner.name}"
     inner.static = False
-    scope.entries[hidden] = replace(entry, name=hidden)
+    scope.entries[hidden] = inner.entry = replace(entry, name=hidden)
     for name in [*inner.entries, *inner.aliases]:
         if name in scope.entries or name in scope.aliases:
             reading.error(entry.element, f"the merged model has a {quoted(name)}, and so has {quoted(scope.name)}")
@@ -206,7 +208,7 @@ def open_model(reading: Reading, uri: Element, file: File) -> tuple[Element, Fil
     if resolved in file.including:
         reading.error(uri, f"includes itself: {' -> '.join(each.name for each in (*file.including, path))}")
         return None
-    if len(file.including) >= MAX_DEPTH or len(reading.opened) >= MAX_FILES:
+    if len(file.including) >= MAX_DEPTH or len(reading.report.roots) >= MAX_FILES:
         reading.error(uri, f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
         return None
     found = open_file(reading, path, (*file.including, resolved))
@@ -237,7 +239,7 @@ def open_file(
     if root is None:
         return None
     root.read = True
-    reading.opened.append(root)
+    reading.report.roots.append(root)
     version = version_of(reading, root) if root.tag == "sdf" else NEWEST
     return root, File(path, shown, version, including)
 
@@ -274,5 +276,3 @@ def root_of(reading: Reading, root: Element, file: File) -> Scope | None:
     scope = Scope(parts[0].get("name") or file.path.stem, root, file.version)
     add_children(reading, root, scope, file)
     return scope
-
-

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sim_node.extensions.sdf.elements import Effect, Reading
-from sim_node.world.readers.unread import Inner, mark, report_unread, unread
+from sim_node.extensions.sdf.elements import Reading
+from sim_node.world.readers.report import Effect
+from sim_node.world.readers.unread import mark, report_unread, unread
 
 DRAWING = "how Gazebo draws"
 ENGINE = "settings of Gazebo's engines"
@@ -14,13 +15,25 @@ WITHOUT_EFFECT: dict[str, str] = {
     **dict.fromkeys(
         (
             *("visual.cast_shadows", "visual.laser_retro", "visual.meta", "material.specular", "material.emissive"),
-            *("material.shader", "material.lighting", "material.double_sided", "material.render_order", "material.ambient"),
+            *(
+                "material.shader",
+                "material.lighting",
+                "material.double_sided",
+                "material.render_order",
+                "material.ambient",
+            ),
             *("material.diffuse", "material.pbr", "metal.metalness", "metal.normal_map", "metal.roughness_map"),
             *("metal.metalness_map", "metal.environment_map", "metal.ambient_occlusion_map", "metal.emissive_map"),
             *("metal.light_map", "metal.roughness", "specular.specular_map", "specular.glossiness_map"),
             *("specular.glossiness", "specular.normal_map", "light.specular", "light.visualize", "attenuation.range"),
             *("spot.inner_angle", "spot.falloff", "scene.shadows", "scene.grid", "scene.origin_visual", "scene.fog"),
-            *("light.light_on", "collision.laser_retro", "mesh.convex_decomposition", "mesh.optimization", "plane.size"),
+            *(
+                "light.light_on",
+                "collision.laser_retro",
+                "mesh.convex_decomposition",
+                "mesh.optimization",
+                "plane.size",
+            ),
             *("heightmap.sampling", "heightmap.use_terrain_paging", "attenuation.constant", "attenuation.linear"),
             *("attenuation.quadratic", "light.attenuation", "light.direction", "light.cast_shadows", "light.spot"),
         ),
@@ -28,14 +41,45 @@ WITHOUT_EFFECT: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("world.physics", "physics.name", "physics.type", "physics.default", "physics.real_time_factor", "physics.ode"),
-            *("physics.real_time_update_rate", "physics.max_contacts", "physics.dart", "physics.simbody", "physics.bullet"),
-            *("world.atmosphere", "collision.max_contacts", "contact.ode", "contact.bullet", "friction.bullet", "ode.slip1"),
+            *(
+                "world.physics",
+                "physics.name",
+                "physics.type",
+                "physics.default",
+                "physics.real_time_factor",
+                "physics.ode",
+            ),
+            *(
+                "physics.real_time_update_rate",
+                "physics.max_contacts",
+                "physics.dart",
+                "physics.simbody",
+                "physics.bullet",
+            ),
+            *(
+                "world.atmosphere",
+                "collision.max_contacts",
+                "contact.ode",
+                "contact.bullet",
+                "friction.bullet",
+                "ode.slip1",
+            ),
             *("ode.slip2", "ode.fdir1", "ode.mu2", "bounce.threshold", "limit.stiffness", "limit.dissipation"),
-            *("joint.physics", "link.velocity_decay", "model.allow_auto_disable", "surface.soft_contact", "torsional.ode"),
+            *(
+                "joint.physics",
+                "link.velocity_decay",
+                "model.allow_auto_disable",
+                "surface.soft_contact",
+                "torsional.ode",
+            ),
             *("torsional.surface_radius", "contact.collide_without_contact_bitmask", "contact.category_bitmask"),
             *("contact.poissons_ratio", "contact.elastic_modulus", "joint.thread_pitch", "inertial.density"),
-            *("inertial.auto_inertia_params", "collision.auto_inertia_params", "collision.density", "axis.initial_position"),
+            *(
+                "inertial.auto_inertia_params",
+                "collision.auto_inertia_params",
+                "collision.density",
+                "axis.initial_position",
+            ),
         ),
         ENGINE,
     ),
@@ -70,7 +114,7 @@ NAMES = ("name", "xmlns:xacro", "xmlns:gz", "xmlns:ignition", "xmlns:experimenta
 
 def report_effects(reading: Reading) -> None:
     """Mark what is known to have no effect, and warn once of everything else that nobody read."""
-    for root in reading.opened:
+    for root in reading.report.roots:
         left = []
         for inner in unread(root):
             why = WITHOUT_EFFECT.get(inner.key)
@@ -79,11 +123,7 @@ def report_effects(reading: Reading) -> None:
                 continue
             mark(inner.part)
             if why is not None:
-                reading.effects.append(Effect(_element(inner), "no effect", why))
+                reading.report.effects.append(Effect(inner.file, inner.at, inner.key, "no effect", why))
         report_unread(left, reading.report)
         for inner in left:
-            reading.effects.append(Effect(_element(inner), "no effect", "unknown here"))
-
-
-def _element(inner: Inner) -> Inner:
-    return inner
+            reading.report.effects.append(Effect(inner.file, inner.at, inner.key, "no effect", "unknown here"))

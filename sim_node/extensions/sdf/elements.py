@@ -1,11 +1,10 @@
-"""Values of SDF elements, read with their locations: texts, numbers, vectors, flags and poses, and what is said of them."""
+"""Values of SDF elements with their locations: texts, numbers, vectors, flags and poses, and what is said of them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, from_euler
-from sim_node.world.readers.report import Report
+from sim_node.world.readers.report import Effect, Report
 from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
@@ -23,31 +22,20 @@ TRUE, FALSE = ("true", "1"), ("false", "0")
 ANGLES = {3: "x y z", 6: "x y z roll pitch yaw", 7: "x y z qx qy qz qw"}
 
 
-class Effect(NamedTuple):
-    """What an element does here other than what it says: what of it is approximated, or why it has no effect."""
-
-    element: Element
-    status: str
-    message: str
-
-
 @dataclass
 class Reading:
-    """What is being read: the report, the folders, and what was said of elements so far.
+    """What is being read: the report, the folders and the files.
 
     Attributes:
         report: Where faults are recorded.
         roots: The folders that the files may refer to.
-        effects: What elements do here other than what they say.
-        opened: The root elements of all files, in the order of reading.
         paths: The files, by what messages call them.
     """
 
     report: Report
     roots: Roots
-    effects: list[Effect] = field(default_factory=list)
-    opened: list[Element] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
 
     def file_of(self, element: Element) -> Path:
         """Return the file that an element is in."""
@@ -70,13 +58,21 @@ class Reading:
     def ignore(self, element: Element, message: str) -> None:
         """Note that an element has no effect, which everyone expects: it is only in the audit."""
         mark(element)
-        self.effects.append(Effect(element, "no effect", message))
+        self._note(element, "no effect", message)
 
     def _warn(self, element: Element, status: str, message: str) -> None:
-        if all(each.message != message for each in self.effects):
+        if message not in self._said:
+            self._said.add(message)
             name = element.get("name")
-            self.report.about(element.file).warning(message, element.at, f"{element.tag} {name}" if name else element.tag)
-        self.effects.append(Effect(element, status, message))
+            self.report.about(element.file).warning(
+                message, element.at, f"{element.tag} {name}" if name else element.tag
+            )
+        self._note(element, status, message)
+
+    def _note(self, element: Element, status: str, message: str) -> None:
+        name = element.get("name")
+        key = f"{element.tag} {name}" if name else element.tag
+        self.report.effects.append(Effect(element.file, element.at, key, status, message))
 
 
 def place_of(element: Element, name: str = "") -> Place:
@@ -152,7 +148,9 @@ def amount(reading: Reading, element: Element | None, *tags: str, default: float
     if not (0.0 <= value < math.inf) or (positive and value == 0.0):
         assert element is not None
         at = child(element, *tags) or element
-        reading.error(at, f"{value:g} is out of range; it must be finite and {'above zero' if positive else 'zero or more'}")
+        reading.error(
+            at, f"{value:g} is out of range; it must be finite and {'above zero' if positive else 'zero or more'}"
+        )
         return default if default > 0.0 else 1.0
     return value
 
@@ -216,4 +214,4 @@ def colour_of(reading: Reading, element: Element | None, *tags: str) -> FloatArr
     value = None if found is None else numbers_of(reading, found, 3, 4)
     if value is None:
         return None
-    return np.clip(np.append(value, 1.0)[:4], 0.0, 1.0)
+    return np.asarray(np.clip(np.append(value, 1.0)[:4], 0.0, 1.0))

@@ -23,9 +23,7 @@ _ROUNDING = 1e-9
 LEAST = 1e-9
 
 
-def inertial_of(
-    reading: Reading, link: Element, collisions: Iterable[tuple[Element, Geometry, Solid]]
-) -> Inertial:
+def inertial_of(reading: Reading, link: Element, collisions: Iterable[tuple[Element, Geometry, Solid]]) -> Inertial:
     """Return the mass properties of a link in its own axes. Without any, its mass is 1 kg and its moments 1 kg m^2."""
     given = child(link, "inertial")
     if given is not None and truth(reading, given, given.get("auto"), False, "auto"):

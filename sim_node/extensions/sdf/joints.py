@@ -91,15 +91,16 @@ def read_joint(reading: Reading, scope: Scope, entry: Entry) -> Joint | None:
     if not all(ends.values()):
         return None
     parent_element, child_element = child(element, "parent"), child(element, "child")
-    assert parent_element is not None and child_element is not None
+    assert parent_element is not None
+    assert child_element is not None
     parent = link_of(scope, ends["parent"], parent_element)
     moved = link_of(scope, ends["child"], child_element)
     if parent is None and ends["parent"] != WORLD:
         raise Fault(parent_element, f"{quoted(ends['parent'])} is fixed to no link")
+    if moved is None:  # a joint of the world with its parent, as one of its parent with the world
+        parent, moved = None, parent
     if moved is None:
-        if parent is None:
-            raise Fault(element, "a joint of the world with itself")
-        parent, moved = moved, parent
+        raise Fault(element, "a joint of the world with itself")
     if parent is not None and parent[1] is moved[1]:
         raise Fault(element, f"its parent and its child are the same link, {quoted(moved[1].name)}")
     joint = Joint(scope, entry, kind, parent, moved, world_pose(scope, entry), np.zeros((0, 3)))
@@ -164,7 +165,9 @@ def _mimic(reading: Reading, axis: Element) -> tuple[str, int, float, float] | N
     if mimic is None:
         return None
     multiplier = number(reading, mimic, "multiplier", default=1.0)
-    offset = number(reading, mimic, "offset", default=0.0) - multiplier * number(reading, mimic, "reference", default=0.0)
+    offset = number(reading, mimic, "offset", default=0.0) - multiplier * number(
+        reading, mimic, "reference", default=0.0
+    )
     return mimic.get("joint"), int(mimic.get("axis") == "axis2"), multiplier, offset
 
 

@@ -20,6 +20,7 @@ from sim_node.world.forces import Force
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.quantities import Flag, Number, Text, Vector
+from sim_node.world.readers.yaml_forces import declared_force
 
 if TYPE_CHECKING:
     from mujoco import MjData
@@ -40,9 +41,11 @@ class LiftDrag(Force):
         ValueError: An array has the wrong shape.
     """
 
+    type = "lift_drag"
+
     forward: FloatArray = given(Vector(3), "Where it flies, in the body", default=(1.0, 0.0, 0.0))
     upward: FloatArray = given(Vector(3), "Where its lift acts, in the body", default=(0.0, 0.0, 1.0))
-    centre: FloatArray = given(Vector(3), "Centre of pressure in the body", "m", default=(0.0, 0.0, 0.0))
+    centre: FloatArray = given(Vector(3), "Centre of pressure in the body", "m", default=(0.0, 0.0, 0.0), key="center")
     area: float = given(_POSITIVE, "Area", "m^2", default=1.0)
     density: float = given(_POSITIVE, "Density of the air", "kg/m^3", default=AIR_DENSITY)
     a0: float = given(_ANY, "Angle of attack of the body's axes", "rad", default=0.0)
@@ -58,6 +61,9 @@ class LiftDrag(Force):
     control_cl: float = given(_ANY, "Coefficient of lift per angle of the control joint", "1/rad", default=4.0)
     radial_symmetry: bool = given(Flag(), "Whether up is where the air comes from", default=False)
     reversible: bool = given(Flag(), "Whether it also works backwards", default=False)
+
+
+declared_force(LiftDrag.type, LiftDrag)
 
 
 @dataclass(frozen=True)
@@ -88,9 +94,9 @@ def wrenches(surfaces: Surfaces, air: Air) -> tuple[FloatArray, FloatArray]:
     in_plane = velocity - _dot(velocity, span)[:, None] * span
     drag_along = -_unit(in_plane)
     lift_along = _unit(np.cross(span, in_plane))
-    cosine = np.clip(_dot(lift_along, upward), -1.0, 1.0)
+    between = np.arctan2(np.linalg.norm(np.cross(lift_along, upward), axis=1), _dot(lift_along, upward))
     sign = np.where(_dot(lift_along, air.forward) >= 0.0, 1.0, -1.0)
-    alpha = of.a0 + sign * np.arccos(cosine)
+    alpha = of.a0 + sign * between
     alpha = alpha - np.pi * np.round(alpha / np.pi)
     pressure = 0.5 * of.density * np.einsum("ij,ij->i", in_plane, in_plane)
     cl = _stalled(alpha, of.stall, of.cla, of.cla_stall) * cos2 + of.control_cl * air.control

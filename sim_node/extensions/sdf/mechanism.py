@@ -185,7 +185,9 @@ def _add_body(reading: Reading, found: Mechanism, link: Link, shapes: Shapes, gr
         fields["mimic"] = mimic_of(joint, 0, _followed(found, joint.scope))
     found.add("bodies", Body(link.frame, **fields))
     if not flag(reading, element, "gravity", default=True) and gravity.any():
-        found.add("forces", ConstantForce(link.frame, force=-inertial.mass * gravity, place=place_of(element, link.frame)))
+        found.add(
+            "forces", ConstantForce(link.frame, force=-inertial.mass * gravity, place=place_of(element, link.frame))
+        )
 
 
 def _followed(found: Mechanism, scope: Scope) -> dict[str, str]:
@@ -209,7 +211,8 @@ def _close(reading: Reading, found: Mechanism, joint: Joint) -> None:
     kind = CLOSURES.get(joint.kind)
     if kind is None:
         reading.leave_out(
-            joint.entry.element, f"a {joint.kind} joint closes a loop of joints, which only {', '.join(CLOSURES)} do here"
+            joint.entry.element,
+            f"a {joint.kind} joint closes a loop of joints, which only {', '.join(CLOSURES)} do here",
         )
         return
     below = found.links[joint.child[1]]
@@ -217,9 +220,13 @@ def _close(reading: Reading, found: Mechanism, joint: Joint) -> None:
     at = joint.origin
     if kind == "hinge":
         at = np.concatenate([at[:3], _z_along(joint.axes[0])])
-    ends = [(FIXED_FRAME, at) if each is None else (each.frame, poses.relative(each.pose, at)) for each in (above, below)]
+    ends = [
+        (FIXED_FRAME, at) if each is None else (each.frame, poses.relative(each.pose, at)) for each in (above, below)
+    ]
     frames, places = zip(*ends, strict=True)
-    found.add("loop_closures", LoopClosure(joint.name, kind, frames, np.array(places), place=place_of(joint.entry.element)))
+    found.add(
+        "loop_closures", LoopClosure(joint.name, kind, frames, np.array(places), place=place_of(joint.entry.element))
+    )
     if any(np.isfinite(pair).any() for pair in joint.limits) or any(joint.damping + joint.friction + joint.stiffness):
         reading.approximate(joint.entry.element, "a joint that closes a loop has no limits, damping or spring here")
 
@@ -228,7 +235,7 @@ def _z_along(axis: FloatArray) -> FloatArray:
     if axis[2] < -1.0 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
     turn = np.array([-axis[1], axis[0], 0.0, 1.0 + axis[2]])
-    return turn / np.linalg.norm(turn)
+    return np.asarray(turn / np.linalg.norm(turn))
 
 
 def _add_frames(reading: Reading, found: Mechanism, scope: Scope) -> None:
@@ -236,7 +243,9 @@ def _add_frames(reading: Reading, found: Mechanism, scope: Scope) -> None:
     if not scope.is_world and not scope.merged:
         with recording(reading):
             link = canonical_link(scope, scope.element)
-            _fix(found, scope.path, None if link is None else found.links.get(link[1]), scope_pose(scope), scope.element)
+            _fix(
+                found, scope.path, None if link is None else found.links.get(link[1]), scope_pose(scope), scope.element
+            )
     for entry in scope.entries.values():
         if entry.kind not in ("frame", "joint") or entry.name.startswith(MERGED):
             continue
@@ -265,9 +274,7 @@ def _exclude_contacts(reading: Reading, world: Scope, found: Mechanism) -> None:
             for entry in scope.of_kind("link"):
                 itself = flag(reading, entry.element, "self_collide", default=own)
                 link = found.links.get(entry)
-                if link is not None and any(
-                    shape.only != "visual" for shape in found.body(link.frame).geometry
-                ):
+                if link is not None and any(shape.only != "visual" for shape in found.body(link.frame).geometry):
                     touching.append((link, itself))
         for (first, alone), (second, too) in combinations(touching, 2):
             if not (alone and too) and second.parent is not first and first.parent is not second:

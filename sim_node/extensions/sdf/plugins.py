@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.extensions.sdf.elements import Reading, child, flag, number, place_of, text, text_of, vector
 from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.lift_drag import AIR_DENSITY, LiftDrag
-from sim_node.extensions.sdf.mechanism import Link, Mechanism, recording
+from sim_node.extensions.sdf.mechanism import Link, Mechanism
 from sim_node.extensions.sdf.scopes import Fault, Scope, canonical_link, find
 from sim_node.extensions.sdf.surroundings import Surroundings
 from sim_node.spatial.geometry import poses, quaternions
@@ -76,7 +76,9 @@ class Plugins:
         owner, entry = find(scope, name, named)
         found = self.found.joints.get((owner, entry.name))
         if found is None:
-            raise Fault(named, f"{quoted(name)} is no joint here{did_you_mean(name, (n for _, n in self.found.joints))}")
+            raise Fault(
+                named, f"{quoted(name)} is no joint here{did_you_mean(name, (n for _, n in self.found.joints))}"
+            )
         return found
 
     def link(self, scope: Scope, element: Element, key: str) -> Link:
@@ -107,7 +109,7 @@ class Plugins:
 
 def _motor(to: Plugins, element: Element, scope: Scope) -> None:
     reading = to.reading
-    joint = to.joint(scope, element, "jointName")
+    to.joint(scope, element, "jointName")
     rotor = to.link(scope, element, "linkName")
     kind = text(element, "motorType", default="velocity")
     if kind != "velocity":
@@ -115,18 +117,42 @@ def _motor(to: Plugins, element: Element, scope: Scope) -> None:
         return
     base = to.base_of(rotor)
     if to.found.body(base.frame).joint != "free":
-        reading.leave_out(element, f"a rotor needs a model that flies; {base.frame} is on a {base_kind(to, base)} joint")
+        reading.leave_out(
+            element, f"a rotor needs a model that flies; {base.frame} is on a {base_kind(to, base)} joint"
+        )
         return
-    for key in ("commandSubTopic", "motorSpeedPubTopic", "robotNamespace", "rotorVelocitySlowdownSim", "actuator_number"):
+    for key in (
+        "commandSubTopic",
+        "motorSpeedPubTopic",
+        "robotNamespace",
+        "rotorVelocitySlowdownSim",
+        "actuator_number",
+    ):
         text(element, key)
     if number(reading, element, "rollingMomentCoefficient", default=0.0):
         reading.approximate(element, "a rotor has no rolling moment here, and its joint does not turn")
     # A rotor stands still against its arm: it is its thrust, its torque and its mass.
     body = to.found.body(rotor.frame)
-    to.found.put(replace(body, joint="frozen", axes=np.zeros((0, 3)), limits=None, damping=None, friction_loss=None,
-                         spring_stiff=None, spring_zero=None, q=None, anchor=np.zeros(3), mimic=None))
+    to.found.put(
+        replace(
+            body,
+            joint="frozen",
+            axes=np.zeros((0, 3)),
+            limits=None,
+            damping=None,
+            friction_loss=None,
+            spring_stiff=None,
+            spring_zero=None,
+            q=None,
+            anchor=np.zeros(3),
+            mimic=None,
+        )
+    )
     pose = poses.relative(base.pose, rotor.pose)
-    up, down = (number(reading, element, f"timeConstant{way}", default=default) for way, default in (("Up", 1 / 80), ("Down", 1 / 40)))
+    up, down = (
+        number(reading, element, f"timeConstant{way}", default=default)
+        for way, default in (("Up", 1 / 80), ("Down", 1 / 40))
+    )
     spin = text(element, "turningDirection", default="cw")
     if spin not in ("cw", "ccw"):
         raise Fault(element, f"turningDirection {quoted(spin)}; allowed: cw, ccw")
@@ -205,7 +231,9 @@ def _actuate(to: Plugins, joint: Joint, element: Element, **fields: Any) -> str 
     """Drive a joint, unless something does already; return its name, or None if it does not move."""
     name, body = to.moved(joint), to.found.body(to.moved(joint))
     if body.type.qd_size != 1:
-        to.reading.leave_out(element, f"only joints with one degree of freedom are driven; {name} has {body.type.qd_size}")
+        to.reading.leave_out(
+            element, f"only joints with one degree of freedom are driven; {name} has {body.type.qd_size}"
+        )
         return None
     if joint.effort[0] < np.inf and fields.get("force") is None:
         fields["force"] = joint.effort[0]
@@ -227,7 +255,9 @@ def _command(to: Plugins, name: str, scope: Scope, element: Element) -> None:
         if group.name == called:
             groups[k] = replace(group, joints=tuple(dict.fromkeys((*group.joints, name))))
             return
-    groups.append(JointCommands(called, (name,), accept=("joint_state", "float64"), timeout=0.0, place=place_of(element)))
+    groups.append(
+        JointCommands(called, (name,), accept=("joint_state", "float64"), timeout=0.0, place=place_of(element))
+    )
 
 
 def _joint_position(to: Plugins, element: Element, scope: Scope) -> None:
@@ -245,7 +275,8 @@ def _joint_position(to: Plugins, element: Element, scope: Scope) -> None:
         else:
             if number(reading, element, "i_gain", default=0.1):
                 reading.approximate(element, "a joint position controller has no integral gain here")
-            gains = {"stiffness": gain, "damping": max(number(reading, element, "d_gain", default=0.01), 0.0)}
+            damping = max(number(reading, element, "d_gain", default=0.01), 0.0)
+            gains = {"stiffness": gain, "damping": damping, "implicit": True}
             if 0.0 < most < np.inf:
                 gains["force"] = most
         name = _actuate(to, joint, element, type="position", target=target, **gains)
@@ -276,7 +307,9 @@ def _joint_force(to: Plugins, element: Element, scope: Scope) -> None:
         _command(to, name, scope, element)
 
 
-def _wheels(to: Plugins, element: Element, scope: Scope, roles: dict[str, str], kind: str) -> dict[str, tuple[str, ...]]:
+def _wheels(
+    to: Plugins, element: Element, scope: Scope, roles: dict[str, str], kind: str
+) -> dict[str, tuple[str, ...]]:
     """Return the wheels of a base by their roles, each with a drive. roles: by the keys that name their joints."""
     found = {}
     for key, role in roles.items():
@@ -306,8 +339,18 @@ def _base(to: Plugins, element: Element, scope: Scope, shape: Any, joints: dict[
     for key in ("topic", "odom_topic", "tf_topic", "frame_id", "child_frame_id", "odom_publish_frequency"):
         text(element, key)
     base = to.base_of(body)
-    to.found.add("bases", Base(base.frame, base.frame, shape, joints, limits=DriveLimits(**limits), timeout=0.0,
-                               place=place_of(element, base.frame)))
+    to.found.add(
+        "bases",
+        Base(
+            base.frame,
+            base.frame,
+            shape,
+            joints,
+            limits=DriveLimits(**limits),
+            timeout=0.0,
+            place=place_of(element, base.frame),
+        ),
+    )
 
 
 def _diff_drive(to: Plugins, element: Element, scope: Scope) -> None:
@@ -390,12 +433,18 @@ def _link_wrench(to: Plugins, element: Element, scope: Scope) -> None:
         name = text(wrench, "entity_name")
         kind = text(wrench, "entity_type", default="link")
         named = child(wrench, "entity_name") or wrench
-        owner, entry = find(scope, name, named)
-        link = to.link(entry.inner, wrench, "") if kind == "model" and entry.inner is not None else to.found.links.get(entry)
+        _, entry = find(scope, name, named)
+        link = (
+            to.link(entry.inner, wrench, "")
+            if kind == "model" and entry.inner is not None
+            else to.found.links.get(entry)
+        )
         if link is None:
             raise Fault(named, f"{quoted(name)} is no link")
         force, torque = (vector(to.reading, wrench, key, default=(0.0, 0.0, 0.0)) for key in ("force", "torque"))
-        to.found.add("forces", ConstantForce(link.frame, force=force, torque=torque, place=place_of(wrench, link.frame)))
+        to.found.add(
+            "forces", ConstantForce(link.frame, force=force, torque=torque, place=place_of(wrench, link.frame))
+        )
     text(element, "verbose")
     bodies = [body for body in to.found.parts.get("bodies", ()) if body.joint == "free"]
     known = {each.body for each in to.found.parts.get("body_commands", ())}
@@ -419,7 +468,12 @@ def _buoyancy(to: Plugins, element: Element, scope: Scope) -> None:
     chosen = [text_of(each) for each in element.all("enable")]
     for link in to.found.links.values():
         name = link.frame
-        if link.is_static or (chosen and not any(name == each.replace("::", "/") or name.startswith(each.replace("::", "/") + "/") for each in chosen)):
+        if link.is_static or (
+            chosen
+            and not any(
+                name == each.replace("::", "/") or name.startswith(each.replace("::", "/") + "/") for each in chosen
+            )
+        ):
             continue
         volume, centre, span = 0.0, np.zeros(3), []
         for shape in to.found.body(name).geometry:
@@ -432,8 +486,18 @@ def _buoyancy(to: Plugins, element: Element, scope: Scope) -> None:
             volume, centre = volume + own, centre + own * shape.pose[:3]
             span.append(own ** (1.0 / 3.0))
         if volume > 0.0:
-            to.found.add("forces", Buoyancy(name, volume=volume, height=max(sum(span), 1e-3), density=density,
-                                            surface=surface, center=centre / volume, place=place_of(element, name)))
+            to.found.add(
+                "forces",
+                Buoyancy(
+                    name,
+                    volume=volume,
+                    height=max(sum(span), 1e-3),
+                    density=density,
+                    surface=surface,
+                    center=centre / volume,
+                    place=place_of(element, name),
+                ),
+            )
 
 
 def _hydrodynamics(to: Plugins, element: Element, scope: Scope) -> None:
@@ -495,8 +559,22 @@ SYSTEMS: dict[str, System] = {
 # Systems that move something and have no equivalent here.
 MISSING = (
     *("AdvancedLiftDrag", "MulticopterVelocityControl", "VelocityControl", "TrajectoryFollower", "TriggeredPublisher"),
-    *("DetachableJoint", "TouchPlugin", "LinearBatteryPlugin", "WindEffects", "Thruster", "BuoyancyEngine", "TrackedVehicle"),
-    *("TrackController", "JointTrajectoryController", "ArduPilotPlugin", "MotorFailureSystem", "DopplerVelocityLogSystem"),
+    *(
+        "DetachableJoint",
+        "TouchPlugin",
+        "LinearBatteryPlugin",
+        "WindEffects",
+        "Thruster",
+        "BuoyancyEngine",
+        "TrackedVehicle",
+    ),
+    *(
+        "TrackController",
+        "JointTrajectoryController",
+        "ArduPilotPlugin",
+        "MotorFailureSystem",
+        "DopplerVelocityLogSystem",
+    ),
     *("KineticEnergyMonitor", "ElevatorSystem", "LensFlare", "HydrodynamicsPlugin", "WheelSlip", "ParachutePlugin"),
     *("CameraZoomPlugin", "GstCameraPlugin", "CopterPlugin", "SpacecraftThrusterModel", "GimbalController"),
 )
@@ -520,14 +598,16 @@ def system_name(plugin: Element) -> str:
 
 
 def add_plugins(reading: Reading, found: Mechanism, world: Scope, around: Surroundings) -> None:
-    """Add what the systems of a world and its models become. Faults are recorded."""
+    """Add what the systems of a world and its models become. One that is not valid is left out with a warning."""
     to = Plugins(reading, found, around)
     for scope in world.within():
         for plugin in scope.element.all("plugin"):
-            with recording(reading):
-                _add(to, plugin, scope)
+            _add(to, plugin, scope)
         for entry in scope.entries.values():
-            for owner in (entry.element, *(part for part in entry.element.children if part.tag in ("sensor", "visual"))):
+            for owner in (
+                entry.element,
+                *(part for part in entry.element.children if part.tag in ("sensor", "visual")),
+            ):
                 for plugin in owner.children if entry.kind in ("link", "joint") else ():
                     if plugin.tag == "plugin":
                         _add(to, plugin, scope)
@@ -543,4 +623,8 @@ def _add(to: Plugins, plugin: Element, scope: Scope) -> None:
     elif system.add is None:
         to.reading.ignore(plugin, system.about)
     else:
-        system.add(to, plugin, scope)
+        try:
+            system.add(to, plugin, scope)
+        except Fault as fault:
+            # As Gazebo runs a world without a plug-in that it cannot configure.
+            to.reading.leave_out(fault.element, f"{fault.message}; the plug-in {quoted(name)} is left out")

@@ -5,21 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sim_node.extensions.sdf.document import open_file, root_of
+from sim_node.extensions.sdf.document import File, open_file, root_of
 from sim_node.extensions.sdf.effects import report_effects
 from sim_node.extensions.sdf.elements import Reading
 from sim_node.extensions.sdf.mechanism import FIXED_FRAME, mechanism_of
 from sim_node.extensions.sdf.plugins import add_plugins
 from sim_node.extensions.sdf.sensors import add_sensors
 from sim_node.extensions.sdf.surroundings import surroundings_of
-from sim_node.world.model import World
+from sim_node.world.model import Origin, World
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.xml_elements import Element
 
+# Sensors that need to know where on Earth they are.
+PLACED = ("magnetometer", "gps")
 MAX_NESTING = "its frames depend on each other too deeply"
 
 
-def read_world(path: Path, shown: Path, roots: Roots, report: Report) -> World | None:
+def read_world(path: Path, shown: Path, roots: Roots, report: Report, *, included: bool) -> World | None:
     """Return the world of an SDF file; see read_sdf."""
     reading = Reading(report, roots.around(path))
     errors = len(report.errors)
@@ -27,7 +30,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report) -> World |
     if opened is None:
         return None
     try:
-        world = _world(reading, *opened)
+        world = _world(reading, *opened, included=included)
     except RecursionError:
         report.error(MAX_NESTING)
         return None
@@ -37,7 +40,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report) -> World |
     return world
 
 
-def _world(reading: Reading, root: Any, file: Any) -> World | None:
+def _world(reading: Reading, root: Element, file: File, *, included: bool) -> World | None:
     scope = root_of(reading, root, file)
     if scope is None:
         return None
@@ -45,7 +48,16 @@ def _world(reading: Reading, root: Any, file: Any) -> World | None:
     found = mechanism_of(reading, scope, around.physics.gravity)
     add_sensors(reading, found, scope, around.time.step_ns)
     add_plugins(reading, found, scope, around)
-    parts = {**around.parts, **found.parts}
+    on_earth = [sensor for sensor in found.parts.get("sensors", ()) if sensor.type in PLACED]
+    if on_earth and around.origin is None and not included:
+        around.origin = Origin(0.0, 0.0, 0.0)
+        where = on_earth[0].place.where
+        reading.report.about(where.file).warning(
+            "without <spherical_coordinates> of a world, its place is 0 N, 0 E",
+            (where.line, where.column),
+            on_earth[0].name,
+        )
+    parts: dict[str, Any] = {**around.parts, **found.parts}
     return World(
         name="_".join(scope.name.split()),
         fixed_frame=FIXED_FRAME,

@@ -72,6 +72,8 @@ class Scope:
         canonical: The link that the model's frame is fixed to; empty for the first.
         entries: What it names, in the order of the file.
         aliases: Names of merged models: the name of the model that has them.
+        entry: The entry of the model in the scope above.
+        found: The pose (7,) of its frame in the world, when it is known.
     """
 
     name: str
@@ -84,6 +86,8 @@ class Scope:
     canonical: str = ""
     entries: dict[str, Entry] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    entry: Entry | None = None
+    found: FloatArray | None = None
 
     @property
     def is_world(self) -> bool:
@@ -125,6 +129,8 @@ def frame_name(name: str) -> str:
 
 def find(scope: Scope, name: str, by: Element) -> tuple[Scope, Entry]:
     """Return the entry of a name, which may be that of one in a nested model (a::b), and its scope. Raises Fault."""
+    if (flattened := scope.entries.get(name)) is not None:
+        return scope, flattened
     at, rest = scope, name.removesuffix(f"::{MODEL}")
     while True:
         # Old files have names with :: in them.
@@ -152,17 +158,11 @@ def pose_in(scope: Scope, name: str, by: Element) -> FloatArray:
     owner, entry = find(scope, name, by)
     pose = own_pose(owner, entry)
     while owner is not scope:
-        outer = owner.above
-        assert outer is not None
-        pose = poses.compose(own_pose(outer, entry_of(owner)), pose)
-        owner = outer
+        assert owner.above is not None
+        assert owner.entry is not None
+        pose = poses.compose(own_pose(owner.above, owner.entry), pose)
+        owner = owner.above
     return pose
-
-
-def entry_of(scope: Scope) -> Entry:
-    """Return the entry of a model in the scope above it."""
-    assert scope.above is not None
-    return next(entry for entry in scope.above.entries.values() if entry.inner is scope)
 
 
 def own_pose(scope: Scope, entry: Entry) -> FloatArray:
@@ -192,9 +192,11 @@ def world_pose(scope: Scope, entry: Entry) -> FloatArray:
 
 def scope_pose(scope: Scope) -> FloatArray:
     """Return the pose (7,) of a scope's own frame in the world. Raises Fault."""
-    if scope.above is None:
+    if scope.above is None or scope.entry is None:
         return poses.IDENTITY
-    return world_pose(scope.above, entry_of(scope))
+    if scope.found is None:
+        scope.found = world_pose(scope.above, scope.entry)
+    return scope.found
 
 
 def link_of(scope: Scope, name: str, by: Element, depth: int = 0) -> tuple[Scope, Entry] | None:

@@ -12,7 +12,7 @@ from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import Reading, child, number, place_of, pose_of, text, text_of
 from sim_node.extensions.sdf.mechanism import Mechanism, recording
 from sim_node.extensions.sdf.scopes import Scope, frame_name, relative, world_pose
-from sim_node.spatial.geometry import poses
+from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
 from sim_node.world.readers.xml_elements import Element
@@ -23,8 +23,6 @@ NO_NOISE = {
     **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
 }
 XYZ = ("x", "y", "z")
-# Angular spans of lidars whose two ends are one direction.
-FULL_TURN = 2.0 * math.pi
 
 
 def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) -> Any:
@@ -59,7 +57,9 @@ def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) ->
     if not np.isfinite(table).all() or not table.any():
         return "none"
     if np.ptp(table, axis=0).max() > 1e-9 and owners[0] is not None:
-        reading.approximate(owners[0], "the noise of a sensor is the same along all axes here: the root of its mean square")
+        reading.approximate(
+            owners[0], "the noise of a sensor is the same along all axes here: the root of its mean square"
+        )
     white, turn_on, drift, time, precision = np.sqrt((table**2).mean(axis=0)).tolist()
     if ranges:
         return {"deviation": white, "turn_on_bias": turn_on, "resolution": precision, "dropout": 0.0}
@@ -141,8 +141,12 @@ def _lidar(reading: Reading, element: Element) -> dict[str, Any]:
         "noise": noise_of(reading, of, ranges=True),
     }
     if reach is not None and number(reading, reach, "resolution", default=0.0) and found["noise"] == "none":
-        found["noise"] = {"deviation": 0.0, "turn_on_bias": 0.0, "dropout": 0.0,
-                          "resolution": number(reading, reach, "resolution", default=0.0)}
+        found["noise"] = {
+            "deviation": 0.0,
+            "turn_on_bias": 0.0,
+            "dropout": 0.0,
+            "resolution": number(reading, reach, "resolution", default=0.0),
+        }
     if samples["vertical"] > 1:
         up = [number(reading, fan["vertical"], key, default=0.0) for key in ("min_angle", "max_angle")]
         found |= {"rings": samples["vertical"], "vertical_min": up[0], "vertical_max": up[1]}
@@ -167,13 +171,17 @@ def _force_torque(reading: Reading, element: Element) -> dict[str, Any]:
         reading.approximate(of, "the wrench is along the axes of the child's sensor here")
     direction = "child_to_parent" if of is None else text(of, "measure_direction", default="child_to_parent")
     if direction != "parent_to_child":
-        reading.approximate(element, "a force_torque measures what its child feels here: the opposite of child_to_parent")
+        reading.approximate(
+            element, "a force_torque measures what its child feels here: the opposite of child_to_parent"
+        )
     return {
         "force": _of_axes(reading, None if of is None else child(of, "force")),
         "torque": _of_axes(reading, None if of is None else child(of, "torque")),
     }
 
 
+# The rate of a sensor that says none, Hz.
+UNSAID = 100.0
 Make = Callable[[Reading, Element], dict[str, Any]]
 # SDF's types: those here, which add to their names, and how their parameters are read.
 TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
@@ -198,7 +206,9 @@ MISSING = {
     "altimeter": "ground_truth has its height and speed",
     "logical_camera": "ground_truth has the poses of bodies",
     **dict.fromkeys(("thermal_camera", "thermal", "segmentation_camera", "segmentation", "boundingbox_camera"), ""),
-    **dict.fromkeys(("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag", "anemometer"), ""),
+    **dict.fromkeys(
+        ("wide_angle_camera", "wideanglecamera", "multicamera", "sonar", "rfid", "rfidtag", "anemometer"), ""
+    ),
     **dict.fromkeys(("wireless_receiver", "wireless_transmitter", "dvl", "custom"), ""),
 }
 
@@ -250,13 +260,23 @@ def _read(
     parameters = make(reading, element)
     if "rings" in parameters:
         types = (("lidar_3d", ""),)
-    elif "angle_min" in parameters and parameters["angle_max"] - parameters["angle_min"] > FULL_TURN + 1e-3:
-        parameters["angle_max"] = parameters["angle_min"] + FULL_TURN
+    low, high = parameters.get("angle_min", 0.0), parameters.get("angle_max", 0.0)
+    if max(abs(low), abs(high)) > math.pi:
+        reading.approximate(
+            element, "the frame of a lidar is turned to the middle of its rays, which are within half a turn"
+        )
+        half, turn = min((high - low) / 2.0, math.pi), poses.IDENTITY.copy()
+        turn[3:] = quaternions.from_axis_angle([0.0, 0.0, 1.0], (low + high) / 2.0)
+        pose = poses.compose(pose, turn)
+        parameters |= {"angle_min": -half, "angle_max": half}
     rate = number(reading, element, "update_rate", default=0.0)
-    if not 0.0 < rate <= most:
-        if rate > most:
-            reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
-        rate = most
+    if rate > most:
+        reading.approximate(element, f"a sensor measures at most once in a step here, {most:g} Hz")
+    elif not rate > 0.0:
+        reading.approximate(
+            element, f"without an update_rate, a sensor measures at {UNSAID:g} Hz here, not in every step"
+        )
+    rate = min(rate if rate > 0.0 else UNSAID, most)
     place = place_of(element)
     for of_type, suffix in types:
         yield Sensor(

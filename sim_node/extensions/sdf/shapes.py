@@ -153,10 +153,12 @@ class Shapes:
     # Geometries
 
     def _sizes(self, element: Element, *keys: str, scales: tuple[float, ...] = (1.0, 1.0)) -> FloatArray:
-        return np.array([
-            amount(self.reading, element, key, default=default, positive=True)
-            for key, default in zip(keys, scales, strict=False)
-        ])
+        return np.array(
+            [
+                amount(self.reading, element, key, default=default, positive=True)
+                for key, default in zip(keys, scales, strict=False)
+            ]
+        )
 
     def _box(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
         size = vector(self.reading, element, "size", default=(1.0, 1.0, 1.0))
@@ -272,7 +274,9 @@ class Shapes:
         else:
             one = stl_part(path.read_bytes()) if suffix == ".stl" else None
             if one is None:
-                raise ValueError(mesh_fault(path) or f"{quoted(path.name)} cannot be mirrored; use STL in text, or COLLADA")
+                raise ValueError(
+                    mesh_fault(path) or f"{quoted(path.name)} cannot be mirrored; use STL in text, or COLLADA"
+                )
             parts = [one]
         self.reading.report.read.append(path)
         solids = []
@@ -293,8 +297,31 @@ class Shapes:
         reading, surface = self.reading, child(element, "surface")
         if surface is None:
             return None, True
+        given = self._friction(surface)
+        bounce = child(surface, "bounce")
+        if bounce is not None:
+            restitution = number(reading, bounce, "restitution_coefficient", default=0.0)
+            if restitution > 0.0:
+                if restitution > 0.95:
+                    reading.approximate(bounce, "a bounce keeps at most 0.95 of the speed here")
+                given["restitution"] = min(restitution, 0.95)
+        contact = child(surface, "contact")
+        touching = True
+        if contact is not None:
+            touching = not flag(reading, contact, "collide_without_contact")
+            mask = child(contact, "collide_bitmask")
+            if mask is not None:
+                bits = int(as_number(text_of(mask))) if text_of(mask).isdecimal() else _hexadecimal(text_of(mask))
+                if bits is None:
+                    reading.error(mask, f"a whole number is needed, found {quoted(text_of(mask))}")
+                elif bits & ALL_BITS != ALL_BITS:
+                    given["layer"] = self._masks.setdefault(bits & ALL_BITS, f"bits_{bits & ALL_BITS:04x}")
+        return (Surface(**given) if given else None), touching
+
+    def _friction(self, surface: Element) -> dict[str, Any]:
+        """Return the friction of a surface, by the names of fields of a Surface."""
+        reading, friction = self.reading, child(surface, "friction")
         given: dict[str, Any] = {}
-        friction = child(surface, "friction")
         # Gazebo's engines read these under the name of ODE, whichever they are.
         for engine in ("ode", "bullet"):
             of = None if friction is None else child(friction, engine)
@@ -318,25 +345,7 @@ class Shapes:
                 # friction.
                 radius = number(reading, twist, "patch_radius", default=0.0)
                 given["torsional"] = 3.0 * math.pi / 16.0 * radius * coefficient
-        bounce = child(surface, "bounce")
-        if bounce is not None:
-            restitution = number(reading, bounce, "restitution_coefficient", default=0.0)
-            if restitution > 0.0:
-                if restitution > 0.95:
-                    reading.approximate(bounce, "a bounce keeps at most 0.95 of the speed here")
-                given["restitution"] = min(restitution, 0.95)
-        contact = child(surface, "contact")
-        touching = True
-        if contact is not None:
-            touching = not flag(reading, contact, "collide_without_contact")
-            mask = child(contact, "collide_bitmask")
-            if mask is not None:
-                bits = int(as_number(text_of(mask))) if text_of(mask).isdecimal() else _hexadecimal(text_of(mask))
-                if bits is None:
-                    reading.error(mask, f"a whole number is needed, found {quoted(text_of(mask))}")
-                elif bits & ALL_BITS != ALL_BITS:
-                    given["layer"] = self._masks.setdefault(bits & ALL_BITS, f"bits_{bits & ALL_BITS:04x}")
-        return (Surface(**given) if given else None), touching
+        return given
 
     @property
     def masked(self) -> bool:
@@ -385,7 +394,9 @@ class Shapes:
             for uri in script.all("uri"):
                 text_of(uri)
             if known is None:
-                reading.leave_out(script, f"the material script {quoted(name)} is Ogre's; give <diffuse> or a PBR texture")
+                reading.leave_out(
+                    script, f"the material script {quoted(name)} is Ogre's; give <diffuse> or a PBR texture"
+                )
             else:
                 colour = np.array([*known, 1.0])
         elif script is not None:
@@ -396,7 +407,7 @@ class Shapes:
         sizes = [s for g in element.all("geometry") for p in g.all("plane") + g.all("box") for s in p.all("size")]
         if sizes and texture is not None and (found := numbers_of(reading, sizes[0], 2, 3)) is not None:
             edge = max(float(found[:2].max()), 1e-6)
-        look = {} if texture is None else {"texture": texture, "texture_size": edge}
+        look: dict[str, Any] = {} if texture is None else {"texture": texture, "texture_size": edge}
         return colour, Material(**look, roughness=roughness)
 
 
@@ -421,7 +432,7 @@ def _towards(normal: FloatArray) -> FloatArray:
     if normal[2] < -1.0 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
     turn = np.array([-normal[1], normal[0], 0.0, 1.0 + normal[2]])
-    return turn / np.linalg.norm(turn)
+    return np.asarray(turn / np.linalg.norm(turn))
 
 
 GEOMETRIES: dict[str, Callable[[Shapes, Element, bool, bool], list[Solid]]] = {

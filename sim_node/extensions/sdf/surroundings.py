@@ -1,4 +1,4 @@
-"""What surrounds the models of an SDF world: physics, gravity, place on Earth, wind, scene, lights, ground and actors."""
+"""What surrounds the models of an SDF world: physics, gravity, origin, wind, scene, lights, ground and actors."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ from sim_node.world.scene import MAX_LIGHTS, Ground, Heightmap, Light, Sky
 GRAVITY = (0.0, 0.0, -9.8)
 # Of SDF's <max_step_size>.
 STEP_S = 1e-3
+# As Gazebo's engines, it takes the damping of light links at the end of a timestep; rk4 would need a shorter one.
+INTEGRATOR = "implicitfast"
 LIGHTS = {"directional": "directional", "point": "point", "spot": "spot"}
 
 
@@ -47,7 +49,7 @@ class Surroundings:
     """What is of a world as a whole: its time, physics, place on Earth, and parts by kind."""
 
     time: TimeGrid = field(default_factory=lambda: TimeGrid(step_ns=round(STEP_S * 1e9)))
-    physics: Physics = field(default_factory=lambda: Physics(gravity=np.array(GRAVITY)))
+    physics: Physics = field(default_factory=lambda: Physics(gravity=np.array(GRAVITY), integrator=INTEGRATOR))
     origin: Origin | None = None
     parts: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -72,7 +74,7 @@ def surroundings_of(reading: Reading, scope: Scope) -> Surroundings:
             gravity = vector(reading, physics, "gravity", default=GRAVITY)
         place = place_of(physics or element, "physics")
         found.time = TimeGrid(step_ns=step_ns)
-        found.physics = Physics(gravity=gravity, place=place)
+        found.physics = Physics(gravity=gravity, integrator=INTEGRATOR, place=place)
         report.settings.append(Setting(place_of(element, "gravity"), ("physics", "gravity"), gravity))
         found.origin = _origin(reading, element)
         wind = vector(reading, element, "wind", "linear_velocity", default=(0.0, 0.0, 0.0))
@@ -135,9 +137,7 @@ def _sky(reading: Reading, element: Element) -> Sky | None:
     if ambient is None and background is None:
         return None
     seen = None if background is None else background[:3]
-    return Sky(
-        seen, seen, None if ambient is None else float(ambient[:3].mean()), place=place_of(scene, "sky")
-    )
+    return Sky(seen, seen, None if ambient is None else float(ambient[:3].mean()), place=place_of(scene, "sky"))
 
 
 def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[Element, Light]]:
@@ -160,8 +160,10 @@ def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[
         if kind != "directional":
             given["position"] = pose[:3]
             fade = child(light, "attenuation")
-            terms = [number(reading, fade, key, default=default) for key, default in
-                     (("constant", 1.0), ("linear", 1.0), ("quadratic", 0.0))]
+            terms = [
+                number(reading, fade, key, default=default)
+                for key, default in (("constant", 1.0), ("linear", 1.0), ("quadratic", 0.0))
+            ]
             if any(terms) and min(terms) >= 0.0:
                 given["attenuation"] = np.array(terms)
         if kind != "point":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -18,6 +19,8 @@ from sim_node.world.readers.xml_elements import compose_xml
 # Where Gazebo looks for models, by the names of its releases; their folders are allowed by whoever sets them.
 VARIABLES = ("GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 MANIFEST, MODEL = "model.config", "model.sdf"
+# An address of a model on Fuel, with its version and a file in it.
+_FUEL = re.compile(r"/models/(?P<name>[^/]+)(/(\d+|tip))?(/files)?(/(?P<inside>.+))?/?$")
 FETCHED = ("https://", "http://", "fuel://")
 
 
@@ -41,8 +44,9 @@ def find(uri: str, beside: Path, roots: Roots) -> Path:
 
 def _find(uri: str, beside: Path, roots: Roots) -> Path:
     if uri.startswith(FETCHED):
-        name = unquote(uri.rstrip("/").rpartition("/")[2])
-        known = _in_collections(name, "", beside, roots)
+        of_fuel = _FUEL.search(uri)
+        name = unquote(of_fuel["name"] if of_fuel else uri.rstrip("/").rpartition("/")[2])
+        known = _in_collections(name, unquote(of_fuel["inside"] or "") if of_fuel else "", beside, roots)
         if known is not None and known != beside.resolve().parent:
             return known
         raise LocateError(
@@ -63,7 +67,9 @@ def _find(uri: str, beside: Path, roots: Roots) -> Path:
     elif scheme == "file":
         path = (beside.resolve().parent / unquote(rest)).resolve()
         if not roots.allows(path) and not any(path.is_relative_to(folder) for folder in _variable_folders()):
-            raise LocateError(f"{quoted(uri)} is outside the world's folder {roots.folders[0]}; allow its (--allow DIR)")
+            raise LocateError(
+                f"{quoted(uri)} is outside the world's folder {roots.folders[0]}; allow its (--allow DIR)"
+            )
     else:
         raise LocateError(f"{quoted(uri)} is no address that is read; allowed: model://, package://, file://, a path")
     if not path.exists():
@@ -94,7 +100,9 @@ def _no(uri: str) -> str:
 def _near(name: str, beside: Path, roots: Roots) -> str:
     known = {each.name for folder in _collections(beside, roots) if is_folder(folder) for each in folder.iterdir()}
     looked = ", ".join(f"{each} ({'set' if os.environ.get(each) else 'not set'})" for each in VARIABLES[:2])
-    return f"{did_you_mean(name, known)}; models are looked for beside that of this file, in --allow DIR, and in {looked}"
+    return (
+        f"{did_you_mean(name, known)}; models are looked for beside that of this file, in --allow DIR, and in {looked}"
+    )
 
 
 def _variable_folders() -> Iterator[Path]:
@@ -156,7 +164,9 @@ def model_file(folder: Path, report: Report) -> Path:
         content = read_text(folder / MANIFEST, about)
         root = None if content is None else compose_xml(content, about)
         if root is not None:
-            rows = [(_version(each.get("version")), each.text.text) for each in root.all("sdf") if each.text is not None]
+            rows = [
+                (_version(each.get("version")), each.text.text) for each in root.all("sdf") if each.text is not None
+            ]
             named = Path(max(rows, default=((), MODEL))[1])
     path = folder / named
     if ".." in named.parts or named.is_absolute() or not is_file(path):

@@ -18,7 +18,8 @@ class Report:
 
     errors make the world invalid, warnings do not; files: each world file that was opened, in order; missing: includes
     that could not be read, without which the tree cannot be checked; read: every file whose content is in the world;
-    settings: what any of the files sets for the world as a whole.
+    settings: what any of the files sets for the world as a whole; roots: what marks which of its parts were read, of
+    each file that does; effects: what parts do other than what they say.
     """
 
     file: str
@@ -28,6 +29,8 @@ class Report:
     missing: list[str] = field(default_factory=list)
     read: list[Path] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
+    roots: list[Any] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
 
     def about(self, file: str) -> Report:
         """Return the same report for another file."""
@@ -40,6 +43,16 @@ class Report:
     def warning(self, message: str, at: LineColumn, key: str = "") -> None:
         """Record something that was corrected."""
         self.warnings.append(Problem(Where(self.file, *at), key, message))
+
+
+class Effect(NamedTuple):
+    """What a part of a file does other than what it says: what of it is approximated, or why it has no effect."""
+
+    file: str
+    at: LineColumn
+    key: str
+    status: str
+    message: str
 
 
 class Setting(NamedTuple):

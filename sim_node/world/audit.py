@@ -1,0 +1,72 @@
+"""What each part of a file does in a world: used, approximated, or without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sim_node.world.locate import LocateError, locate
+from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.registry import read_file
+from sim_node.world.readers.report import Effect, Report
+from sim_node.world.readers.unread import Part
+
+USED, NO_EFFECT = "used", "no effect"
+
+
+class Row(NamedTuple):
+    """A part of a file: where it is, its key, what it does, and what there is to say of that."""
+
+    where: Where
+    key: str
+    status: str
+    message: str
+
+
+def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = False) -> list[Row]:
+    """Return every element of a file and of those that it includes, in their order, with what it does here.
+
+    Attributes are listed if they have no effect. Of what has none, what is in it is not listed.
+
+    Args:
+        path: A file, a package:// URI, or the name of a shipped world.
+        allow: Folders that it may refer to, in addition to its own.
+        fetch: Whether models that its schematic names by URLs may be fetched, once.
+
+    Returns:
+        The rows; none for formats whose readers refuse what they do not use, as world files are.
+
+    Raises:
+        WorldError: It cannot be read.
+    """
+    try:
+        file = locate(path)
+    except LocateError as error:
+        raise WorldError([Problem(NOWHERE, "", str(error))]) from None
+    report = Report(str(file))
+    world = read_file(file, file, Roots.of(file, map(Path, allow), fetch=fetch), report)
+    if world is None or report.errors:
+        raise WorldError(report.errors)
+    said: dict[tuple[str, tuple[int, int]], Effect] = {}
+    for effect in report.effects:
+        said.setdefault((effect.file, effect.at), effect)
+    return [row for root in report.roots for row in _rows(root, getattr(root, "file", report.file), said)]
+
+
+def _rows(part: Part, file: str, said: dict[tuple[str, tuple[int, int]], Effect]) -> Iterator[Row]:
+    for inner in part.within(""):
+        within = inner.file or file
+        effect = said.get((within, inner.at))
+        is_element = hasattr(inner.part, "tag")
+        if effect is not None and (is_element or not inner.part.read):
+            yield Row(Where(within, *inner.at), effect.key, effect.status, effect.message)
+            if effect.status == NO_EFFECT:
+                continue
+        elif not inner.part.read:
+            yield Row(Where(within, *inner.at), inner.key, NO_EFFECT, "")
+            continue
+        elif is_element:
+            yield Row(Where(within, *inner.at), inner.key, USED, "")
+        yield from _rows(inner.part, within, said)

@@ -1,0 +1,213 @@
+"""What is read of SDF files: includes, formats, faults with their places, and what has no effect."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sim_node.spatial.geometry import poses
+from sim_node.world import WorldError, load, loads
+from sim_node.world.audit import audit
+from sim_node.world.layout import lay_out
+from sim_node.world.model import World
+
+MASS = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+
+
+def sdf(inside: str, version: str = "1.9") -> str:
+    """Return the text of a world."""
+    return f'<sdf version="{version}"><world name="w">{inside}</world></sdf>'
+
+
+def model(inside: str, name: str = "m", attributes: str = "") -> str:
+    """Return the text of a model."""
+    return f'<model name="{name}" {attributes}>{inside}</model>'
+
+
+def link(name: str, inside: str = "") -> str:
+    """Return the text of a link."""
+    return f'<link name="{name}">{inside}{MASS}</link>'
+
+
+def start(world: World, name: str) -> np.ndarray:
+    """Return the pose of a frame in the world at the start."""
+    layout = lay_out(world)
+    row, pose = list(layout.frames.names).index(name), poses.IDENTITY
+    while row >= 0:
+        pose, row = poses.compose(layout.poses[row], pose), layout.frames.parents[row]
+    return pose
+
+
+def faults(text: str) -> str:
+    """Return what is said of an invalid text."""
+    with pytest.raises(WorldError) as raised:
+        loads(text, ".sdf")
+    return str(raised.value)
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Write files, and return the first."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder / next(iter(files))
+
+
+CONFIG = '<model><sdf version="1.5">old.sdf</sdf><sdf version="1.9">model.sdf</sdf></model>'
+
+
+class TestIncludes:
+    def test_a_merged_model_keeps_its_own_frame(self, tmp_path: Path) -> None:
+        arm = model(link("a", "<pose>1 0 0 0 0 0</pose>") + '<frame name="f" attached_to="__model__"/>', "arm")
+        include = '<include merge="true"><uri>model://arm</uri><pose>0 0 2 0 0 1.5707963267948966</pose></include>'
+        outer = model(link("base") + include + '<frame name="tip" attached_to="a"/>')
+        path = write(
+            tmp_path,
+            {"w.sdf": sdf(outer), "arm/model.sdf": f'<sdf version="1.9">{arm}</sdf>', "arm/model.config": CONFIG},
+        )
+        world = load(path)
+        np.testing.assert_allclose(start(world, "m/a")[:3], [0.0, 1.0, 2.0], atol=1e-12)
+        np.testing.assert_allclose(start(world, "m/tip")[:3], [0.0, 1.0, 2.0], atol=1e-12)
+        np.testing.assert_allclose(start(world, "m/f")[:3], [0.0, 0.0, 2.0], atol=1e-12)
+
+    def test_a_placement_frame_is_where_the_include_puts_it(self, tmp_path: Path) -> None:
+        box = model(link("l") + '<frame name="top"><pose>0 0 3 0 0 0</pose></frame>', "box")
+        include = (
+            "<include><uri>box/model.sdf</uri><name>b</name><pose>5 0 3 0 0 0</pose>"
+            "<placement_frame>top</placement_frame></include>"
+        )
+        path = write(tmp_path, {"w.sdf": sdf(include), "box/model.sdf": f'<sdf version="1.9">{box}</sdf>'})
+        np.testing.assert_allclose(start(load(path), "b/l")[:3], [5.0, 0.0, 0.0], atol=1e-12)
+
+    def test_a_folder_with_a_manifest_is_its_newest_model(self, tmp_path: Path) -> None:
+        new, old = (f'<sdf version="1.9">{model(link(name))}</sdf>' for name in ("new", "old"))
+        write(tmp_path, {"box/model.sdf": new, "box/old.sdf": old, "box/model.config": CONFIG})
+        assert [body.name for body in load(tmp_path / "box").bodies] == ["m/new"]
+        (tmp_path / "w.yaml").write_text("world: w\ninclude: [box]\n")
+        assert [body.name for body in load(tmp_path / "w.yaml").bodies] == ["m/new"]
+
+    def test_models_are_found_where_gazebo_looks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        write(tmp_path, {"models/box/model.sdf": f'<sdf version="1.9">{model(link("l"), "box")}</sdf>'})
+        path = write(tmp_path / "worlds", {"w.sdf": sdf("<include><uri>model://box</uri></include>")})
+        with pytest.raises(WorldError, match=r"w.sdf:1:\d+: uri: no model 'box'"):
+            load(path)
+        monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(tmp_path / "models"))
+        assert [body.name for body in load(path).bodies] == ["box/l"]
+
+    @pytest.mark.parametrize("end", ["", "/3", "/tip", "/3/files/meshes/swing.dae"])
+    def test_nothing_is_fetched(self, end: str) -> None:
+        address = f"https://fuel.gazebosim.org/1.0/OpenRobotics/models/Playground{end}"
+        said = faults(sdf(f"<include><uri>{address}</uri></include>"))
+        assert "'Playground' is on the network, which is not asked" in said
+        assert len(said.splitlines()) == 1
+
+    @pytest.mark.parametrize("uri", ["../secret.sdf", "/etc/passwd", "file:///etc/passwd", "model://../secret"])
+    def test_nothing_outside_of_the_folders_is_read(self, tmp_path: Path, uri: str) -> None:
+        write(tmp_path, {"secret.sdf": f'<sdf version="1.9">{model(link("l"))}</sdf>'})
+        path = write(tmp_path / "inner", {"w.sdf": sdf(f"<include><uri>{uri}</uri></include>")})
+        with pytest.raises(WorldError, match=r"w\.sdf:1:\d+: uri: "):
+            load(path)
+
+    def test_a_file_that_includes_itself_is_refused(self, tmp_path: Path) -> None:
+        inside = model("<include><uri>w.sdf</uri></include>")
+        with pytest.raises(WorldError, match=r"includes itself: w\.sdf -> w\.sdf"):
+            load(write(tmp_path, {"w.sdf": f'<sdf version="1.9">{inside}</sdf>'}))
+
+
+class TestFormats:
+    @pytest.mark.parametrize(
+        ("version", "flag", "expected"),
+        [
+            # Before 1.5 axes are along the model's frame, from 1.5 to 1.6 if they say so, from 1.7 along the joint's.
+            ("1.4", "", [1.0, 0.0, 0.0]),
+            ("1.6", "", [0.0, 1.0, 0.0]),
+            ("1.6", "<use_parent_model_frame>1</use_parent_model_frame>", [1.0, 0.0, 0.0]),
+            ("1.7", "", [0.0, 1.0, 0.0]),
+        ],
+    )
+    def test_axes_are_in_the_frame_of_the_format(self, version: str, flag: str, expected: list[float]) -> None:
+        quarter = "<pose>0 0 0 0 0 1.5707963267948966</pose>"
+        axis = f"<axis><xyz>1 0 0</xyz>{flag}</axis>"
+        joint = f'<joint name="j" type="revolute"><parent>a</parent><child>b</child>{axis}</joint>'
+        world = loads(sdf(model(link("a") + link("b", quarter) + joint), version), ".sdf")
+        body = next(body for body in world.bodies if body.name == "m/b")
+        turn = poses.compose(start(world, "m/b"), [*body.axes[0], 0.0, 0.0, 0.0, 1.0]) - start(world, "m/b")
+        np.testing.assert_allclose(turn[:3], expected, atol=1e-12)
+
+    def test_comments_may_have_two_dashes(self) -> None:
+        assert loads(sdf(f"<!-- a -- b -->{model(link('l'))}"), ".sdf").bodies
+
+    def test_texts_may_have_several_lines(self) -> None:
+        world = loads(
+            sdf(model(link("l"), attributes="").replace("<link", "<pose>1 2\n3\n0 0 0</pose><link", 1)), ".sdf"
+        )
+        np.testing.assert_allclose(start(world, "m/l")[:3], [1.0, 2.0, 3.0])
+
+    def test_a_joint_may_have_the_name_of_a_link(self) -> None:
+        joint = '<joint name="b" type="fixed"><parent>a</parent><child>b</child></joint>'
+        with pytest.warns(match="'b' is also the name of a link; the joint is b_joint"):
+            world = loads(sdf(model(link("a") + link("b") + joint)), ".sdf")
+        assert "m/b_joint" in [frame.name for frame in world.frames]
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("inside", "said"),
+        [
+            (model(link("l", '<pose relative_to="k"/>')), "no frame 'k' in the model 'm'"),
+            (model(link("l", "<pose>1 2 three 0 0 0</pose>")), "a number is needed, found 'three'"),
+            (model(link("l", "<pose>1 2 3</pose>")), "6 numbers are needed, found 3"),
+            (model(link("l") + link("l")), "the name 'l' is that of a link already"),
+            (model('<frame name="f"><pose relative_to="f"/></frame>'), "the pose of 'f' depends on itself"),
+            (model('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>'), "'g' is attached to itself"),
+            (model(link("l") + '<joint name="j" type="hinge"/>'), "no joint type 'hinge'"),
+            (model(link("__l__")), "the name '__l__' is reserved"),
+            (model("<static>maybe</static>"), "true or false is needed, found 'maybe'"),
+            (model(f'<link name="l">{MASS.replace(">1</mass", ">-1</mass")}</link>'), "a mass above zero"),
+        ],
+    )
+    def test_a_fault_is_told_with_its_place(self, inside: str, said: str) -> None:
+        lines = faults(sdf(f"\n{inside}")).splitlines()
+        assert any(line.startswith("<text>:2:") and said in line for line in lines), lines
+
+    def test_entities_are_refused(self) -> None:
+        bomb = '<!DOCTYPE sdf [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><sdf version="1.9">&b;</sdf>'
+        assert "document types and entities are not allowed" in faults(bomb)
+
+    def test_frames_on_frames_on_frames_end(self) -> None:
+        chain = "".join(f'<frame name="f{k}"><pose relative_to="f{k + 1}"/></frame>' for k in range(3000))
+        assert "depend on each other too deeply" in faults(sdf(model(chain + '<frame name="f3000"/>')))
+
+
+class TestNothingInSilence:
+    def test_what_nobody_reads_is_told_once(self) -> None:
+        text = sdf(model(link("a", "\n<colour>red</colour>") + link("b", "<colour>red</colour>")))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            loads(text, ".sdf")
+        assert [str(each.message) for each in caught] == [
+            "<text>:2:1: link.colour: has no effect here (1 more like it)"
+        ]
+
+    def test_an_audit_lists_what_each_element_does(self, tmp_path: Path) -> None:
+        plugins = '<plugin name="gz::sim::systems::Physics" filename="x"/>\n<plugin name="a::Thing" filename="y"/>'
+        friction = "<surface><friction><ode><mu>0.5</mu><mu2>0.4</mu2></ode></friction></surface>"
+        collision = (
+            f'<collision name="c">{friction}<geometry><sphere><radius>1</radius></sphere></geometry></collision>'
+        )
+        path = write(tmp_path, {"w.sdf": sdf(f"{plugins}\n{model(link('l', collision))}")})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows = {(row.where.line, row.key): row.status for row in audit(path)}
+        assert rows[1, "plugin gz::sim::systems::Physics"] == "no effect"
+        assert rows[2, "plugin a::Thing"] == "no effect"
+        assert rows[3, "ode"] == "approximated"
+        assert rows[3, "sphere.radius"] == "used"
+
+    def test_an_audit_of_urdf_lists_what_has_no_effect(self, tmp_path: Path) -> None:
+        path = write(tmp_path, {"r.urdf": '<robot name="r"><link name="l"/>\n<transmission name="t"/></robot>'})
+        rows = {(row.where.line, row.key): row.status for row in audit(path)}
+        assert rows == {(1, "robot.link"): "used", (2, "robot.transmission"): "no effect"}
