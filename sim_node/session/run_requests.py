@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
@@ -164,7 +164,7 @@ class RunRequests:
 
         self._loop.call(act)
 
-    def stepping(self, steps: int) -> Iterator[Callable[[], int]]:
+    def stepping(self, steps: int) -> Generator[Callable[[], int], None, None]:
         """Yield calls that step a paused simulation, to be made one after the other from the loop's thread.
 
         Args:

@@ -43,7 +43,11 @@ KEYS = {
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "pygeomag"} | {"jax", "polars", "typing_extensions"} | {"gymnasium", "ray"}
 OPTIONAL |= {"foxglove", "rerun"} | {"shtab", "termcolor"} | {"mcp", "anyio", "pydantic", "starlette", "uvicorn"}
-OPTIONAL |= {"mavros_msgs", "pytest"} | {"lz4", "mcap", "pyarrow", "re2", "zstandard"} | {"av", "msgspec", "rich", "viser", "websockets"}
+OPTIONAL |= (
+    {"mavros_msgs", "pytest"}
+    | {"lz4", "mcap", "pyarrow", "re2", "zstandard"}
+    | {"av", "msgspec", "rich", "viser", "websockets"}
+)
 
 
 def loaded(path: Path) -> ModuleType:
