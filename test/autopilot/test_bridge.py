@@ -89,12 +89,12 @@ def test_a_mission_takes_ardupilot_off_from_the_ground() -> None:
     port, url = udpin()
     with running(url) as bridge, peer(port) as autopilot:
         refused = bridge.ask(lambda vehicle: commands.start_mission(vehicle.telemetry))
-        assert refused == (False, "failed: ArduPilot starts a mission when it has one and is armed", None)
+        assert refused == (False, "failed: ArduPilot starts a mission when it has one and is armed", 4)
         plan = read_plan("frame: enu\nitems: [{type: takeoff, height: 3}, {type: return}]", "m")
         home = bridge.wait_for(lambda: bridge.vehicle().telemetry.home)
         assert bridge.ask(lambda vehicle: Upload(as_messages(plan, home, 3))).ok
         assert bridge.ask(lambda vehicle: commands.arm(True)).ok
-        assert bridge.ask(lambda vehicle: commands.start_mission(vehicle.telemetry)) == (True, "accepted", None)
+        assert bridge.ask(lambda vehicle: commands.start_mission(vehicle.telemetry)) == (True, "accepted", 0)
         autopilot.wait_for(lambda: autopilot.position[2] == pytest.approx(-3.0), what="takeoff")
         [*_, start] = [each for each in autopilot.of("COMMAND_LONG") if each.command == 300]
         assert (start.param1, start.param2) == (0.0, 0.0), "ArduPilot refuses a first or last item"
@@ -116,13 +116,13 @@ def test_a_long_reason_is_joined_from_its_chunks() -> None:
     with running(url) as bridge, peer(port, autopilot=PX4) as autopilot:
         autopilot.refuse[400] = (1, reason)
         refused = bridge.ask(lambda vehicle: commands.arm(True))
-        assert refused == (False, f"temporarily rejected: {reason.strip()}", None)
+        assert refused == (False, f"temporarily rejected: {reason.strip()}", 1)
 
 
 def test_arming_modes_and_takeoff() -> None:
     port, url = udpin()
     with running(url) as bridge, peer(port) as autopilot:
-        assert bridge.ask(lambda vehicle: commands.arm(True)) == (True, "accepted", None)
+        assert bridge.ask(lambda vehicle: commands.arm(True)) == (True, "accepted", 0)
         assert autopilot.armed
         assert bridge.ask(lambda vehicle: commands.set_mode("guided", vehicle.telemetry)).ok
         assert autopilot.mode == COPTER_MODES["GUIDED"]
@@ -154,9 +154,9 @@ def test_a_refusal_has_the_autopilots_own_words() -> None:
         bridge.vehicle()
         autopilot.refuse[400] = (4, "PreArm: Compass not healthy")
         result = bridge.ask(lambda vehicle: commands.arm(True))
-        assert result == (False, "failed: PreArm: Compass not healthy", None)
+        assert result == (False, "failed: PreArm: Compass not healthy", 4)
         autopilot.refuse[400] = (2, "")
-        assert bridge.ask(lambda vehicle: commands.arm(True)) == (False, "denied", None)
+        assert bridge.ask(lambda vehicle: commands.arm(True)) == (False, "denied", 2)
         unknown = bridge.ask(lambda vehicle: commands.set_mode("GIUDED", vehicle.telemetry))
         assert unknown.text.startswith("no mode 'GIUDED'; did you mean GUIDED?")
 
