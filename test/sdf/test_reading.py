@@ -194,6 +194,16 @@ class TestNothingInSilence:
             "<text>:2:1: link.colour: has no effect here (1 more like it)"
         ]
 
+    def test_a_model_that_is_included_twice_is_told_of_once(self, tmp_path: Path) -> None:
+        twice = "".join(f"<include><uri>b.sdf</uri><name>b{k}</name></include>" for k in range(2))
+        text = f'<sdf version="1.9">{model(link("l", "<colour>red</colour>"))}</sdf>'
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load(write(tmp_path, {"w.sdf": sdf(twice), "b.sdf": text}))
+        assert [str(each.message).rpartition("b.sdf:")[2] for each in caught] == [
+            "1:52: link.colour: has no effect here"
+        ]
+
     def test_an_audit_lists_what_each_element_does(self, tmp_path: Path) -> None:
         plugins = '<plugin name="gz::sim::systems::Physics" filename="x"/>\n<plugin name="a::Thing" filename="y"/>'
         friction = "<surface><friction><ode><mu>0.5</mu><mu2>0.4</mu2></ode></friction></surface>"
