@@ -33,7 +33,7 @@ from sim_node.world.readers.registry import READERS
 from sim_node.world.readers.yaml_models import set_floating
 
 # As simulation_interfaces names formats, and further ones of ours.
-FORMATS = ("yaml", "mjcf", "urdf", "x_xy", "openplx")
+FORMATS = ("yaml", "mjcf", "urdf", "sdf", "x_xy", "openplx")
 MAX_TEXT = 16 * 1024 * 1024
 MAX_LISTED = 1000
 AUTOPILOTED = "worlds with autopilots are run from the start; name it to `run`"

@@ -52,7 +52,9 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     said: dict[tuple[str, tuple[int, int]], Effect] = {}
     for effect in report.effects:
         said.setdefault((effect.file, effect.at), effect)
-    return [row for root in report.roots for row in _rows(root, getattr(root, "file", report.file), said)]
+    # A model that is included again is read again.
+    rows = (row for root in report.roots for row in _rows(root, getattr(root, "file", report.file), said))
+    return list(dict.fromkeys(rows))
 
 
 def _rows(part: Part, file: str, said: dict[tuple[str, tuple[int, int]], Effect]) -> Iterator[Row]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sim_node.cli.main import main
 from sim_node.spatial.geometry import poses
 from sim_node.world import WorldError, load, loads
 from sim_node.world.audit import audit
@@ -192,6 +194,16 @@ class TestNothingInSilence:
             "<text>:2:1: link.colour: has no effect here (1 more like it)"
         ]
 
+    def test_a_model_that_is_included_twice_is_told_of_once(self, tmp_path: Path) -> None:
+        twice = "".join(f"<include><uri>b.sdf</uri><name>b{k}</name></include>" for k in range(2))
+        text = f'<sdf version="1.9">{model(link("l", "<colour>red</colour>"))}</sdf>'
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load(write(tmp_path, {"w.sdf": sdf(twice), "b.sdf": text}))
+        assert [str(each.message).rpartition("b.sdf:")[2] for each in caught] == [
+            "1:52: link.colour: has no effect here"
+        ]
+
     def test_an_audit_lists_what_each_element_does(self, tmp_path: Path) -> None:
         plugins = '<plugin name="gz::sim::systems::Physics" filename="x"/>\n<plugin name="a::Thing" filename="y"/>'
         friction = "<surface><friction><ode><mu>0.5</mu><mu2>0.4</mu2></ode></friction></surface>"
@@ -206,6 +218,15 @@ class TestNothingInSilence:
         assert rows[2, "plugin a::Thing"] == "no effect"
         assert rows[3, "ode"] == "approximated"
         assert rows[3, "sphere.radius"] == "used"
+
+    def test_the_command_lists_it(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = write(tmp_path, {"w.sdf": sdf(f"\n{model(link('l', '<velocity_decay/>'))}")})
+        assert main(["check", "--audit", str(path)]) == 0
+        listed = capsys.readouterr().out
+        assert "w.sdf:2:33: no effect: link.velocity_decay: settings of Gazebo's engines" in listed, listed
+        assert main(["check", "--audit", "--json", str(path)]) == 0
+        rows = json.loads(capsys.readouterr().out)[0]["audit"]
+        assert {row["status"] for row in rows} == {"used", "no effect"}
 
     def test_an_audit_of_urdf_lists_what_has_no_effect(self, tmp_path: Path) -> None:
         path = write(tmp_path, {"r.urdf": '<robot name="r"><link name="l"/>\n<transmission name="t"/></robot>'})

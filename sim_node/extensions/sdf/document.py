@@ -208,7 +208,7 @@ def open_model(reading: Reading, uri: Element, file: File) -> tuple[Element, Fil
     if resolved in file.including:
         reading.error(uri, f"includes itself: {' -> '.join(each.name for each in (*file.including, path))}")
         return None
-    if len(file.including) >= MAX_DEPTH or len(reading.report.roots) >= MAX_FILES:
+    if len(file.including) >= MAX_DEPTH or len(reading.opened) >= MAX_FILES:
         reading.error(uri, f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
         return None
     found = open_file(reading, path, (*file.including, resolved))
@@ -239,6 +239,7 @@ def open_file(
     if root is None:
         return None
     root.read = True
+    reading.opened.append(root)
     reading.report.roots.append(root)
     version = version_of(reading, root) if root.tag == "sdf" else NEWEST
     return root, File(path, shown, version, including)

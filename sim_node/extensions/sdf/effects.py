@@ -114,8 +114,8 @@ NAMES = ("name", "xmlns:xacro", "xmlns:gz", "xmlns:ignition", "xmlns:experimenta
 
 def report_effects(reading: Reading) -> None:
     """Mark what is known to have no effect, and warn once of everything else that nobody read."""
-    for root in reading.report.roots:
-        left = []
+    left = []
+    for root in reading.opened:
         for inner in unread(root):
             why = WITHOUT_EFFECT.get(inner.key)
             if why is None and inner.key.rpartition(".")[2] not in NAMES:
@@ -124,6 +124,7 @@ def report_effects(reading: Reading) -> None:
             mark(inner.part)
             if why is not None:
                 reading.report.effects.append(Effect(inner.file, inner.at, inner.key, "no effect", why))
-        report_unread(left, reading.report)
-        for inner in left:
-            reading.report.effects.append(Effect(inner.file, inner.at, inner.key, "no effect", "unknown here"))
+    # A model that is included again is read again.
+    report_unread({(inner.file, inner.at, inner.key): inner for inner in left}.values(), reading.report)
+    unknown = (Effect(each.file, each.at, each.key, "no effect", "unknown here") for each in left)
+    reading.report.effects.extend(unknown)

@@ -29,11 +29,13 @@ class Reading:
     Attributes:
         report: Where faults are recorded.
         roots: The folders that the files may refer to.
+        opened: The root elements of the files.
         paths: The files, by what messages call them.
     """
 
     report: Report
     roots: Roots
+    opened: list[Element] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
 
