@@ -138,7 +138,7 @@ window.simFoot = (() => {
     if (late > LATE) return ["slow", `this page is ${late.toFixed(1)} s late`];
     if (!state.playing) return ["paused", state.live === false ? "looking back, paused" : "paused"];
     const rate = pictures.length / 2;
-    if (rate < FEW && pictures.length > 1 && !document.hidden) return ["slow", `${rate.toFixed(0)} pictures a second`];
+    if (rate < FEW && pictures.length > 1 && !document.hidden) return ["slow", `slow page: ${rate.toFixed(1)} pictures/s`];
     if (state.live === false) return ["running", "looking back"];
     if (state.why) return ["slow", `${state.speed.toFixed(2)} ×: ${state.why}`];
     return ["running", `running, ${state.speed.toFixed(2)} ×`];

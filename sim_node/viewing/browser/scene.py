@@ -138,10 +138,14 @@ class Scene:
         return found
 
     def _around(self, rows: list[int]) -> FloatArray:
-        """Return points (P, 3) around the shapes of frames in the fixed frame, m; without shapes, their origins."""
+        """Return points (P, 3) around the shapes of frames in the fixed frame, m; without shapes, around their axes."""
         shown = points_of(self.in_root, [shape for shape in self.shapes if shape.row in rows], NO_PLACES)
         solid = shown[len(self.in_root) :]
-        return solid if len(solid) else self.in_root[rows, :3]
+        if len(solid) or not rows:
+            return solid
+        origins = self.in_root[rows, :3]
+        reach = _AXES * around(origins).radius
+        return np.concatenate([origins - reach, origins + reach])
 
     def change(
         self,
