@@ -30,7 +30,7 @@ from sim_node.messages.telemetry_messages import plain
 from sim_node.messages.topic import Qos, Topic
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 COUNT, PER_TICK, TICK_NS = 50_000, 50, 10_000_000
@@ -74,7 +74,7 @@ def _contestants(folder: Path, compression: str, data: list[bytes]) -> dict[str,
         return path
 
     def ours() -> None:
-        recorder = Recorder(fresh(), Settings(compression=compression, spare_bytes=0), warn=sys.exit)
+        recorder = Recorder(fresh(), RecordingSettings(compression=compression, spare_bytes=0), warn=sys.exit)
         send = recorder.advertise(Topic("/pose", TYPE, Qos()))
         recorder.open()
         for tick in range(COUNT // PER_TICK):

@@ -36,7 +36,7 @@ import numpy as np
 from mujoco import rollout
 
 from sim_node.extensions.sweep.about import describe
-from sim_node.extensions.sweep.dataset import Dataset
+from sim_node.extensions.sweep.dataset import RowWriter
 from sim_node.extensions.sweep.driver import Driver
 from sim_node.extensions.sweep.engine import SweepEngine
 from sim_node.extensions.sweep.job import Case, Cases, Outcome
@@ -114,7 +114,7 @@ def sweep_once(pool: SweepEngine, prepared: Prepared) -> None:
     study_of_it = Study("cart_pole", 1.0)
     with tempfile.TemporaryDirectory() as folder:
         about = describe(study_of_it, prepared)
-        with closing(Dataset(Path(folder), about, len(prepared.cases))) as dataset:
+        with closing(RowWriter(Path(folder), about, len(prepared.cases))) as dataset:
             assert Driver(prepared, pool, dataset).run()
 
 
@@ -230,7 +230,7 @@ def overhead(rows: list[dict[str, Any]]) -> None:
     list(runner.run(prepared.cases.part(slice(0, 100))))
     with tempfile.TemporaryDirectory() as folder:
         about = describe(Study("cart_pole", 1.0), prepared)
-        with closing(Dataset(Path(folder), about, len(prepared.cases))) as dataset:
+        with closing(RowWriter(Path(folder), about, len(prepared.cases))) as dataset:
             began = time.process_time()
             for start in range(0, 2000, 100):
                 dataset.add(runner.run(prepared.cases.part(slice(start, start + 100))))
@@ -253,7 +253,7 @@ def memory(rows: list[dict[str, Any]], count: int = 100_000) -> None:
         prepared = study(1, 1.0)
         about = describe(Study("cart_pole", 1.0), prepared)
         peak_mb = 0.0
-        with closing(Dataset(Path(folder), about, count)) as dataset:
+        with closing(RowWriter(Path(folder), about, count)) as dataset:
             for start in range(0, count, 200):
                 batch: list[Case] = list(cases.part(slice(start, start + 200)))
                 dataset.add([Outcome(case, "ok", "", {"x": 1.0, "y": 2.0}, 0.1) for case in batch])

@@ -21,7 +21,7 @@ from sim_node.world.systems import RigidBody
 ROUNDING = 1e-7
 
 
-class Link(NamedTuple):
+class CarriedMate(NamedTuple):
     """A mate between two carriers: rows of bodies, or of the roots that represent the world; its ends in them."""
 
     mate: int
@@ -33,7 +33,7 @@ class Hung(NamedTuple):
     """A body's joint: the carrier's row, and a link that has the body at `side`."""
 
     on: int
-    link: Link
+    link: CarriedMate
     side: int
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.assembly.configurations import Configuration, Configurations
 from sim_node.assembly.loop_solvers import Mask, newton, relaxed, within_limits
-from sim_node.assembly.mechanism import Mechanism
+from sim_node.assembly.mechanism import LoopMechanism
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Random starts, by default and when all assemblies are asked for.
@@ -42,7 +42,7 @@ class Way:
 
 
 def ways(
-    of: Mechanism, configurations: Configurations, loops: list[int], free: Mask, first: FloatArray, *, starts: int
+    of: LoopMechanism, configurations: Configurations, loops: list[int], free: Mask, first: FloatArray, *, starts: int
 ) -> list[Way]:
     """Return the ways to close loops that were found, the best first.
 
@@ -87,7 +87,7 @@ class _Ways:
     """
 
     def __init__(
-        self, of: Mechanism, configurations: Configurations, loops: list[int], free: Mask, first: FloatArray
+        self, of: LoopMechanism, configurations: Configurations, loops: list[int], free: Mask, first: FloatArray
     ) -> None:
         self._of, self._configurations, self._loops, self._free, self._first = of, configurations, loops, free, first
         self._spare = of.spare(loops, free) > 0
@@ -110,7 +110,7 @@ class _Ways:
         return None if any(found.is_same(other, self._same) for _, other in self.different) else found
 
 
-def _guided(of: Mechanism, loops: list[int], free: Mask, first: FloatArray) -> FloatArray | None:
+def _guided(of: LoopMechanism, loops: list[int], free: Mask, first: FloatArray) -> FloatArray | None:
     """Return the solution that is found from the values of `near`, or None."""
     if not of.near.any():
         return None

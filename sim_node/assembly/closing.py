@@ -11,7 +11,7 @@ from sim_node.assembly.assembly_log import Alternative, Step
 from sim_node.assembly.choice import STARTS, STARTS_FOR_ALL, ways
 from sim_node.assembly.configurations import Configurations
 from sim_node.assembly.loop_solvers import Mask, approach, solve
-from sim_node.assembly.mechanism import Mechanism, rank
+from sim_node.assembly.mechanism import LoopMechanism, rank
 from sim_node.assembly.mobility import freedoms
 
 # Mechanisms with more positions are searched for other assemblies on demand only.
@@ -35,7 +35,7 @@ class Closed:
     others: list[Alternative] = field(default_factory=list)
 
 
-def close(of: Mechanism, configurations: Configurations, *, searched: bool, every: bool) -> Closed:
+def close(of: LoopMechanism, configurations: Configurations, *, searched: bool, every: bool) -> Closed:
     """Close what can be closed.
 
     Args:
@@ -62,7 +62,7 @@ def close(of: Mechanism, configurations: Configurations, *, searched: bool, ever
     return done
 
 
-def _solve_all(of: Mechanism) -> list[int]:
+def _solve_all(of: LoopMechanism) -> list[int]:
     """Close all loops at once or, if that is impossible, one after the other as far as possible."""
     x = solve(of, of.loops, of.free, of.start)
     if x is not None:
@@ -79,7 +79,7 @@ def _solve_all(of: Mechanism) -> list[int]:
     return closed
 
 
-def _determine(of: Mechanism, loops: list[int], free: Mask, done: Closed) -> None:
+def _determine(of: LoopMechanism, loops: list[int], free: Mask, done: Closed) -> None:
     """If the loops leave freedom, hold free motions at rest, as long as loops close: they are no longer `free` then.
 
     First those with `near`, whatever mate they are of, then those of mates that placed frames, in their order.
@@ -108,7 +108,7 @@ def _determine(of: Mechanism, loops: list[int], free: Mask, done: Closed) -> Non
 
 
 def _choose(
-    of: Mechanism,
+    of: LoopMechanism,
     configurations: Configurations,
     loops: list[int],
     free: Mask,
@@ -134,7 +134,7 @@ def _choose(
         done.steps.append(Step("others", of.name(loops[0]), value=(float(len(found) - 1), float(inside))))
 
 
-def _count(of: Mechanism, closed: list[int], done: Closed, *, thorough: bool) -> None:
+def _count(of: LoopMechanism, closed: list[int], done: Closed, *, thorough: bool) -> None:
     if not closed:
         return
     own = sum(1 for m, _ in of.unknowns if m in closed)
@@ -145,7 +145,7 @@ def _count(of: Mechanism, closed: list[int], done: Closed, *, thorough: bool) ->
         done.steps.append(Step("singular", of.name(closed[0]), value=(float(instant), float(real))))
 
 
-def _log(of: Mechanism, closed: list[int], done: Closed) -> None:
+def _log(of: LoopMechanism, closed: list[int], done: Closed) -> None:
     done.steps += of.moved_steps()
     for m in of.loops:
         distance, turn = of.residual(m)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.assembly.loop_solvers import Mask
-from sim_node.assembly.mechanism import RANK, Mechanism
+from sim_node.assembly.mechanism import RANK, LoopMechanism
 from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -30,7 +30,7 @@ class Configurations:
         in_roots: Places its frames.
     """
 
-    def __init__(self, of: Mechanism, table: AssemblyTable, in_roots: InRoots) -> None:
+    def __init__(self, of: LoopMechanism, table: AssemblyTable, in_roots: InRoots) -> None:
         self._of, self._in_roots = of, in_roots
         ends = sorted({end for m in of.mates for end in table.ends[m]})
         self._owners, self._connectors = [table.owners[end] for end in ends], table.connectors[ends]

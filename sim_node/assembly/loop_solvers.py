@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.assembly.mechanism import AT_LIMIT, RANK, Mechanism
+from sim_node.assembly.mechanism import AT_LIMIT, RANK, LoopMechanism
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # Newton's method continues to machine precision.
@@ -22,7 +22,7 @@ STARTS, SPREAD, STARTS_TO_APPROACH = 40, 1.5, 8
 Mask = npt.NDArray[np.bool_]
 
 
-def solve(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+def solve(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
     """Return positions (U,) at which loops are closed, from a start or from others about it, or None."""
     for each in starts(of, free, start):
         x = newton(of, loops, free, each)
@@ -35,7 +35,7 @@ def solve(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> Flo
     return None
 
 
-def starts(of: Mechanism, free: Mask, start: FloatArray) -> Iterator[FloatArray]:
+def starts(of: LoopMechanism, free: Mask, start: FloatArray) -> Iterator[FloatArray]:
     """Yield a start, and others ever further from it; the same each time."""
     yield np.array(start)
     random = np.random.default_rng(len(of.unknowns))
@@ -45,7 +45,7 @@ def starts(of: Mechanism, free: Mask, start: FloatArray) -> Iterator[FloatArray]
         yield other
 
 
-def newton(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+def newton(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
     """Gauss-Newton with the shortest step each time, which finds the nearest of several solutions."""
     x = np.array(start)
     residual, matrix = of.evaluate(loops, x)
@@ -66,13 +66,13 @@ def newton(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> Fl
     return x if worst <= of.tolerance else None
 
 
-def trust_region(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+def trust_region(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
     """Solve with scipy's least squares, and refine by Newton's method."""
     x = least_squares(of, loops, free, start)
     return newton(of, loops, free, x) if x is not None and of.worst(loops, x) < 1e-3 else None
 
 
-def within_limits(of: Mechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
+def within_limits(of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray) -> FloatArray | None:
     """Return positions within limits at which loops are closed, or None."""
     limited = np.isfinite(of.low) | np.isfinite(of.high)
     for each in itertools.islice(starts(of, free, start), STARTS_TO_APPROACH):
@@ -88,7 +88,7 @@ def within_limits(of: Mechanism, loops: list[int], free: Mask, start: FloatArray
 
 
 def least_squares(
-    of: Mechanism, loops: list[int], free: Mask, start: FloatArray, *, bounded: bool = False
+    of: LoopMechanism, loops: list[int], free: Mask, start: FloatArray, *, bounded: bool = False
 ) -> FloatArray | None:
     """Return the positions at which the residual of loops is least, near a start; None if nothing is free."""
     if not free.any():
@@ -115,7 +115,7 @@ def least_squares(
     return np.array(at(found.x))
 
 
-def approach(of: Mechanism, loops: list[int]) -> FloatArray | None:
+def approach(of: LoopMechanism, loops: list[int]) -> FloatArray | None:
     """Return where the residual of loops that cannot be closed is least."""
     best, least = None, math.inf
     for start in itertools.islice(starts(of, of.free, of.start), STARTS_TO_APPROACH):
@@ -125,7 +125,7 @@ def approach(of: Mechanism, loops: list[int]) -> FloatArray | None:
     return best
 
 
-def relaxed(of: Mechanism, loops: list[int], free: Mask, x: FloatArray, goal: FloatArray) -> FloatArray:
+def relaxed(of: LoopMechanism, loops: list[int], free: Mask, x: FloatArray, goal: FloatArray) -> FloatArray:
     """Return the closed positions nearest to a goal that x leads to without opening the loops."""
     for _ in range(MAX_RELAXING_STEPS):
         matrix = of.evaluate(loops, x)[1][:, free]

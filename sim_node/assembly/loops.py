@@ -9,7 +9,7 @@ from sim_node.assembly.assembly_log import Alternative, Step
 from sim_node.assembly.closing import close
 from sim_node.assembly.configurations import Configurations, InRoots
 from sim_node.assembly.cycles import Path
-from sim_node.assembly.mechanism import Mechanism
+from sim_node.assembly.mechanism import LoopMechanism
 from sim_node.assembly.table import AssemblyTable
 from sim_node.spatial.geometry.arrays import FloatArray
 
@@ -58,7 +58,7 @@ def close_loops(
         order = {m: rank for rank, m in enumerate(solved_by.values())}
         groups = _groups(loops, paths)
         for group in groups:
-            mechanism = Mechanism(table, poses, values, {m: paths[m] for m in group}, order)
+            mechanism = LoopMechanism(table, poses, values, {m: paths[m] for m in group}, order)
             configurations = Configurations(mechanism, table, in_roots)
             done = close(mechanism, configurations, searched=len(groups) <= MAX_SEARCHED, every=every)
             moved |= done.moved

@@ -35,7 +35,7 @@ class _Ball:
     first: int
 
 
-class Mechanism:
+class LoopMechanism:
     """Loops with common mates, and the positions (U,) that their mates leave free, in rad and parts of the size.
 
     Attributes:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from sim_node.assembly.loop_solvers import newton
-from sim_node.assembly.mechanism import RANK, Mechanism, rank
+from sim_node.assembly.mechanism import RANK, LoopMechanism, rank
 
 # Directions that are tried, how far (rad, parts of the size), and how much of that a real motion keeps.
 TRIALS, STEP, KEPT = 8, 0.05, 0.3
 
 
-def freedoms(of: Mechanism, loops: list[int], *, thorough: bool) -> tuple[int, int]:
+def freedoms(of: LoopMechanism, loops: list[int], *, thorough: bool) -> tuple[int, int]:
     """Count the freedoms of closed loops: of infinitesimal motions, and of motions.
 
     They differ at a singular configuration, as of a parallelogram that lies flat. There, steps along the infinitesimal

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
-from sim_node.assembly.carried import Hung, Link, floating, jointed, owner_of
+from sim_node.assembly.carried import Hung, CarriedMate, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
 from sim_node.spatial.geometry import poses as pose_math
@@ -67,7 +67,7 @@ def _roots(parents: list[int]) -> list[int]:
     return roots
 
 
-def _links(assembly: Assembly, roots: list[int]) -> Iterator[Link]:
+def _links(assembly: Assembly, roots: list[int]) -> Iterator[CarriedMate]:
     """Return the mates that hold bodies: a fixed connector is on the root, a redirected one on its body."""
     table = assembly.table
     for m in range(len(table.mates)):
@@ -81,12 +81,12 @@ def _links(assembly: Assembly, roots: list[int]) -> Iterator[Link]:
             ends[side] = pose_math.relative(assembly.in_roots[carrier], in_root)
             carriers.append(carrier)
         if carriers[0] != carriers[1]:
-            yield Link(m, (carriers[0], carriers[1]), ends)
+            yield CarriedMate(m, (carriers[0], carriers[1]), ends)
 
 
 def _spanning_tree(
-    assembly: Assembly, links: list[Link], roots: list[int], driven: frozenset[str]
-) -> tuple[list[Link], list[Link]]:
+    assembly: Assembly, links: list[CarriedMate], roots: list[int], driven: frozenset[str]
+) -> tuple[list[CarriedMate], list[CarriedMate]]:
     """Return the links that carry bodies, and those that close loops.
 
     Locks come first, so that no loop is within one rigid part; then links with slides, which equality constraints hold
@@ -105,7 +105,7 @@ def _spanning_tree(
             group[find(row)] = find(roots[row])
     placed = set(assembly.tree)
 
-    def rank(link: Link) -> tuple[int, bool, bool]:
+    def rank(link: CarriedMate) -> tuple[int, bool, bool]:
         of = assembly.table.mates[link.mate]
         mate = of.type
         if mate.distance:
@@ -114,8 +114,8 @@ def _spanning_tree(
         free = not (of.is_driven or assembly.table.mate_names[link.mate] in driven)
         return (0 if not mate.parts else 1 if slides else 2), free, link.mate not in placed
 
-    tree: list[Link] = []
-    rest: list[Link] = []
+    tree: list[CarriedMate] = []
+    rest: list[CarriedMate] = []
     for link in sorted(links, key=rank):
         first, second = find(link.carriers[0]), find(link.carriers[1])
         if first == second or assembly.table.mates[link.mate].type.distance:
@@ -126,9 +126,9 @@ def _spanning_tree(
     return tree, rest
 
 
-def _hanging(assembly: Assembly, tree: list[Link], roots: list[int]) -> dict[int, Hung]:
+def _hanging(assembly: Assembly, tree: list[CarriedMate], roots: list[int]) -> dict[int, Hung]:
     """Return the carrier of each body that a mate carries: first what is fixed or moves by itself, then outwards."""
-    links_of: dict[int, list[Link]] = {}
+    links_of: dict[int, list[CarriedMate]] = {}
     for link in tree:
         for row in link.carriers:
             links_of.setdefault(row, []).append(link)
@@ -221,7 +221,7 @@ def _joint_names(assembly: Assembly, hangs: dict[int, Hung]) -> dict[str, str]:
 
 
 def _loop_closures(
-    assembly: Assembly, rest: list[Link], tree: list[Link], roots: list[int], bodies: list[Body]
+    assembly: Assembly, rest: list[CarriedMate], tree: list[CarriedMate], roots: list[int], bodies: list[Body]
 ) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
     """Return the constraints of the links beside the tree, without those within one rigid part.
 
@@ -264,7 +264,7 @@ def _loop_closures(
     return tuple(closures), problems
 
 
-def _slider(assembly: Assembly, link: Link, roots: list[int], bodies: list[Body]) -> tuple[Body, LoopClosure]:
+def _slider(assembly: Assembly, link: CarriedMate, roots: list[int], bodies: list[Body]) -> tuple[Body, LoopClosure]:
     """Return a body on a mate's joint, and the lock that holds it to the body that the mate holds."""
     table, mate = assembly.table, assembly.table.mates[link.mate]
     names = {body.name: body for body in bodies}
@@ -285,7 +285,7 @@ def _moves(assembly: Assembly, row: int) -> bool:
     return isinstance(of, RigidBody) and not of.held
 
 
-def _contact_exclusions(assembly: Assembly, links: list[Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
+def _contact_exclusions(assembly: Assembly, links: list[CarriedMate], bodies: list[Body]) -> Iterator[tuple[str, str]]:
     """Yield mated pairs, which overlap where they meet: of bodies, and of a body and the system of its connector."""
     table = assembly.table
     shaped = {body.name for body in bodies}

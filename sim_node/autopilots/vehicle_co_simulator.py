@@ -10,7 +10,7 @@ from sim_node.simulation import Simulation
 from sim_node.simulation.columns import Columns
 from sim_node.world import Multirotor, World, WorldError
 from sim_node.world.autopilots import Vehicle, autopiloted
-from sim_node.world.base_types.channels import Channels
+from sim_node.world.base_types.channels import BaseChannels
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
 
@@ -190,7 +190,7 @@ class VehicleCoSimulator:
                 handle.command[:] = commands
 
             return turn_rotors
-        channels = Channels(vehicle.channels, vehicle.shape, vehicle.limits.linear, vehicle.limits.angular)
+        channels = BaseChannels(vehicle.channels, vehicle.shape, vehicle.limits.linear, vehicle.limits.angular)
 
         # In lockstep: they act until others come, and an autopilot that is lost commands zeros.
         return lambda commands: handle.cmd_vel(*channels.twist(commands), timeout=0.0)

@@ -25,7 +25,7 @@ from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
-from sim_node.world.readers.xml_elements import MAX_DEPTH, Attribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import MAX_DEPTH, XmlAttribute, Element, compose_xml
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
@@ -209,7 +209,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
                 and element.tag in NAMED_BY_FILE
                 and not element.get("name")
             ):
-                element.attributes["name"] = Attribute(stem(reference), element.at)
+                element.attributes["name"] = XmlAttribute(stem(reference), element.at)
 
 
 def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], depth: int) -> None:
@@ -277,7 +277,7 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
     element.stated += root.stated
     element.attributes["file"].text = name
     if not element.get("name"):
-        element.attributes["name"] = Attribute(root.get("model") or stem(reference), element.at)
+        element.attributes["name"] = XmlAttribute(root.get("model") or stem(reference), element.at)
 
 
 def _replace_blanks(root: Element, file: XmlFile) -> None:
@@ -314,7 +314,7 @@ def _name_plugins(root: Element, file: XmlFile) -> None:
             kind = plugin.attributes.get("plugin")
             if plugin.tag != "plugin" or kind is None or "instance" in plugin.attributes:
                 continue
-            name = Attribute(_unused(f"{kind.text}#", used), plugin.at)
+            name = XmlAttribute(_unused(f"{kind.text}#", used), plugin.at)
             instance = Element("instance", plugin.at, {"name": name}, plugin.children, file=plugin.file)
             of_kind = Element("plugin", plugin.at, {"plugin": kind}, [instance], file=plugin.file)
             root.children.insert(0, Element("extension", plugin.at, {}, [of_kind], file=plugin.file))

@@ -26,7 +26,7 @@ from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, to_euler
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml, escape, unescape
+from sim_node.world.readers.xml_elements import XmlAttribute, Element, compose_xml, escape, unescape
 
 _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
 
@@ -159,7 +159,7 @@ def _compiler(root: Element) -> Element:
     given = {key: a for part in root.all("mujoco") for c in part.all("compiler") for key, a in c.attributes.items()}
     for key in ("meshdir", "texturedir", "assetdir", "strippath"):
         given.pop(key, None)
-    wanted = {key: Attribute(text, root.at) for key, text in COMPILER.items()}
+    wanted = {key: XmlAttribute(text, root.at) for key, text in COMPILER.items()}
     wanted.update({key: value for key, value in given.items() if key != "fusestatic"})
     return Element("mujoco", root.at, {}, [Element("compiler", root.at, wanted, file=root.file)], file=root.file)
 
@@ -182,7 +182,7 @@ def _turn_origins(root: Element, file: XmlFile) -> None:
             report.error(message, given.at, "origin.quat_xyzw")
         else:
             angles = to_euler(quaternions.normalise(np.array(numbers)))
-            origin.attributes["rpy"] = Attribute(" ".join(map(repr, angles)), given.at)
+            origin.attributes["rpy"] = XmlAttribute(" ".join(map(repr, angles)), given.at)
 
 
 def _refuse_ambiguous(root: Element, file: XmlFile) -> None:

@@ -12,7 +12,7 @@ from sim_node.world.mujoco_source import ModelSource
 from sim_node.world.problems import Problem, WorldError
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import XmlAttribute, Element
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
@@ -109,13 +109,13 @@ def _is_of_a_body(matrix: FloatArray) -> bool:
 def _set_moments(inertia: Element, moment: float) -> None:
     for key in (*MOMENTS, *PRODUCTS):
         at = inertia.attributes[key].at if key in inertia.attributes else inertia.at
-        inertia.attributes[key] = Attribute(repr(moment) if key in MOMENTS else "0", at)
+        inertia.attributes[key] = XmlAttribute(repr(moment) if key in MOMENTS else "0", at)
 
 
 def _carrier(link: Element) -> Element:
     def element(tag: str, **attributes: str) -> Element:
         return Element(
-            tag, link.at, {key: Attribute(text, link.at) for key, text in attributes.items()}, file=link.file
+            tag, link.at, {key: XmlAttribute(text, link.at) for key, text in attributes.items()}, file=link.file
         )
 
     moments = {**dict.fromkeys(MOMENTS, repr(CARRIER_MASS)), **dict.fromkeys(PRODUCTS, "0")}

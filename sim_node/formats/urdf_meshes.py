@@ -20,7 +20,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.unread import mark
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import XmlAttribute, Element
 from sim_node.world.shapes import Geometry
 
 COLLADA = ".dae"
@@ -136,7 +136,9 @@ class MeshReader:
 
 def _copy(part: Element, mesh: Element, name: str, colour: Colour | None, material: str) -> Element:
     """Return a visual or collision with another file for its mesh, and the colour of that, if any."""
-    renamed = replace(mesh, attributes={**mesh.attributes, "filename": Attribute(name, mesh.attributes["filename"].at)})
+    renamed = replace(
+        mesh, attributes={**mesh.attributes, "filename": XmlAttribute(name, mesh.attributes["filename"].at)}
+    )
     children = [
         replace(child, children=[renamed if each is mesh else each for each in child.children])
         for child in part.children

@@ -12,7 +12,7 @@ from sim_node.world.image_textures import TEXTURED
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers.unread import mark
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import XmlAttribute, Element
 
 
 class TextureReader:
@@ -55,7 +55,7 @@ class TextureReader:
             name = self._assets.add(path, "", path.suffix.lower(), data)
         if name is not None:
             self._count += 1
-            part.attributes["name"] = Attribute(f"{TEXTURED}{self._count}/{name}", part.at)
+            part.attributes["name"] = XmlAttribute(f"{TEXTURED}{self._count}/{name}", part.at)
 
     def find(self, reference: str, beside: Path, folder: str = "") -> Path | str:
         """Return the file of an image, or why there is none."""
@@ -102,9 +102,9 @@ class TextureReader:
 
 def material_of(part: Element, colour: Colour, name: str) -> Element:
     """Return a material for a visual, of a name that no other has."""
-    rgba = Attribute(" ".join(f"{value:.6g}" for value in colour), part.at)
+    rgba = XmlAttribute(" ".join(f"{value:.6g}" for value in colour), part.at)
     drawn = Element("color", part.at, {"rgba": rgba}, file=part.file)
-    return Element("material", part.at, {"name": Attribute(name, part.at)}, [drawn], file=part.file)
+    return Element("material", part.at, {"name": XmlAttribute(name, part.at)}, [drawn], file=part.file)
 
 
 def _looks(material: Element) -> bool:

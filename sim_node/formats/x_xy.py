@@ -17,7 +17,7 @@ from sim_node.world.joints import JOINTS
 from sim_node.world.model import MIN_STEP_NS, TimeGrid, World
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report, Setting
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import XmlAttribute, Element
 from sim_node.world.shapes import Geometry
 
 BODY = (
@@ -110,7 +110,7 @@ class _Model:
             source=str(shown),
         )
 
-    def _of(self, element: Element, owner: str, defaults: Mapping[str, Attribute] | None = None) -> Attributes:
+    def _of(self, element: Element, owner: str, defaults: Mapping[str, XmlAttribute] | None = None) -> Attributes:
         return Attributes(element, owner, self._report, defaults or {})
 
     def _options(self) -> tuple[TimeGrid, Physics]:

@@ -19,7 +19,7 @@ from sim_node.world.problems import Where, quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import XmlAttribute, Element
 from sim_node.world.readers.yaml_poses import NORMALISED, SILENT
 
 _ROTATIONS = ("euler", "quat")
@@ -28,7 +28,7 @@ _ROTATIONS = ("euler", "quat")
 class Attributes:
     """An element's attributes, with the file's defaults. owner: the body in messages."""
 
-    def __init__(self, element: Element, owner: str, report: Report, defaults: Mapping[str, Attribute]) -> None:
+    def __init__(self, element: Element, owner: str, report: Report, defaults: Mapping[str, XmlAttribute]) -> None:
         self._element = element
         self._owner = owner
         self._report = report

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.mavlink.bridge_settings import BridgeListener, BridgeSettings
-from sim_node.mavlink.codec import EncodeError, Message
+from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.discovery import NO_AUTOPILOT, Discovery, description, standing
 from sim_node.mavlink.links import Address
@@ -21,7 +21,7 @@ from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.tlog import TlogPlayback
-from sim_node.mavlink.vehicle import Route, Vehicle
+from sim_node.mavlink.vehicle import VehicleRoute, Vehicle
 from sim_node.rate_limit import PERIOD_NS, RateLimit
 from sim_node.text import MAX_LINE, shown
 
@@ -216,7 +216,9 @@ class Bridge:
                 return
             self._process(message, connection, address, now_ns, graph_ns)
 
-    def _process(self, message: Message, route: Route, address: Address, now_ns: int, graph_ns: int) -> None:
+    def _process(
+        self, message: MavlinkMessage, route: VehicleRoute, address: Address, now_ns: int, graph_ns: int
+    ) -> None:
         vehicle = self.vehicles.get(message.system)
         if message.name == "HEARTBEAT" and (vehicle is None or message.component != vehicle.component):
             vehicle = self._discovered(vehicle, message, route, address, now_ns)
@@ -243,7 +245,7 @@ class Bridge:
             self._rebooted(vehicle, now_ns)
 
     def _discovered(
-        self, vehicle: Vehicle | None, message: Message, route: Route, address: Address, now_ns: int
+        self, vehicle: Vehicle | None, message: MavlinkMessage, route: VehicleRoute, address: Address, now_ns: int
     ) -> Vehicle | None:
         """Return the vehicle of a heartbeat that is not its autopilot's: a new one, or one with a better autopilot.
 
@@ -271,7 +273,7 @@ class Bridge:
             self._report(f"component {system} {component}", text, now_ns)
         return vehicle
 
-    def _found(self, message: Message, route: Route, address: Address) -> Vehicle | None:
+    def _found(self, message: MavlinkMessage, route: VehicleRoute, address: Address) -> Vehicle | None:
         """Return a new vehicle for the heartbeat of its autopilot; None if there are too many."""
         system = message.system
         if len(self.vehicles) >= self._settings.max_vehicles:
@@ -304,7 +306,9 @@ class Bridge:
         self._listener.vehicle_found(vehicle)
         return vehicle
 
-    def _moved(self, vehicle: Vehicle, message: Message, route: Route, address: Address, now_ns: int) -> bool:
+    def _moved(
+        self, vehicle: Vehicle, message: MavlinkMessage, route: VehicleRoute, address: Address, now_ns: int
+    ) -> bool:
         """Return whether a vehicle that is received from elsewhere has moved: only if its old address is silent."""
         if vehicle.silent(now_ns):
             text = f"system {vehicle.system} is now at {_place(route, address)}"
@@ -418,5 +422,5 @@ class Bridge:
             self._selector.modify(number, events, connection)
 
 
-def _place(route: Route, address: Address) -> str:
+def _place(route: VehicleRoute, address: Address) -> str:
     return f"{route.name} ({address[0]}:{address[1]})" if address else route.name

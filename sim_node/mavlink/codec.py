@@ -27,7 +27,7 @@ HEADER = struct.Struct("<BBBBBBBHB")
 _new_tuple: Any = tuple.__new__
 
 
-class Message(NamedTuple):
+class MavlinkMessage(NamedTuple):
     """A complete message: its sender, its name, and its fields under MAVLink's own names.
 
     Arrays are tuples, texts are str. raw: the frame; the signature, if any, is not checked here.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim_node.mavlink.codec import Message, enum_name
+from sim_node.mavlink.codec import MavlinkMessage, enum_name
 from sim_node.mavlink.modes import guided_name, mode, mode_names, purpose
 from sim_node.mavlink.status_texts import PATIENCE_NS, StatusText, StatusTexts
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Telemetry
@@ -51,7 +51,7 @@ class CommandLong(Transaction):
         self._sent += 1
         return [("COMMAND_LONG", fields)]
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """Handle acknowledgements, which end the command, and warnings, which may be the reason for a refusal."""
         if message.name == "STATUSTEXT":
             self._keep(self._joined.add(message.fields, now_ns))

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sim_node.mavlink.codec import V1, Message, first_frame_bytes, frame_bytes
+from sim_node.mavlink.codec import V1, MavlinkMessage, first_frame_bytes, frame_bytes
 from sim_node.mavlink.links import Address, Endpoint
 from sim_node.mavlink.parser import Parser, Reception
 from sim_node.mavlink.ports import is_in_use
-from sim_node.mavlink.sequences import Losses, Sequences
+from sim_node.mavlink.sequences import LossCounters, Sequences
 from sim_node.mavlink.signing import Signing
 
 FIRST_PAUSE_NS, MAX_PAUSE_NS = 100_000_000, 5_000_000_000
@@ -80,7 +80,7 @@ class Connection:
         return self._parser.reception
 
     @property
-    def losses(self) -> Losses:
+    def losses(self) -> LossCounters:
         """Counters of what was lost, late or repeated of the messages that are accepted."""
         return self._sequences.losses
 
@@ -160,7 +160,7 @@ class Connection:
         self._parser.reception = reception
         self._sequences.restart()
 
-    def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
+    def receive(self, now_ns: int) -> Iterator[tuple[MavlinkMessage, Address]]:
         """Iterate over the received messages that are accepted. Each packet is parsed on demand.
 
         Args:
@@ -230,7 +230,7 @@ class Connection:
             self._sequence = (self._sequence + 1) & 0xFF
             yield frame if signing is None else signing.signed(frame)
 
-    def _learn_version(self, address: Address, messages: list[Message]) -> None:
+    def _learn_version(self, address: Address, messages: list[MavlinkMessage]) -> None:
         new = messages[-1].raw[0] != V1
         if new:
             self._first.discard(address)

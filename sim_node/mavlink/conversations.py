@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from sim_node.mavlink.codec import EncodeError, Message
+from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.transaction import Outgoing, Result, Transaction
 
 MAX_WAITING = 32
@@ -50,7 +50,7 @@ class Conversations:
             found[0].end(False, why)
             self._settle(now_ns)
 
-    def receive(self, message: Message, now_ns: int) -> None:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> None:
         """Pass a message of the vehicle to all transactions."""
         for transaction, _ in list(self._active.values()):
             self._advance(transaction, partial(transaction.receive, message), now_ns)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim_node.mavlink.codec import Message, enum_name, enum_values
+from sim_node.mavlink.codec import MavlinkMessage, enum_name, enum_values
 from sim_node.mavlink.links import Address
-from sim_node.mavlink.vehicle import Route
+from sim_node.mavlink.vehicle import VehicleRoute
 
 AUTOPILOT_COMPONENT = 1  # MAV_COMP_ID_AUTOPILOT1
 GENERIC, RESERVED, NO_AUTOPILOT = 0, 1, 8  # MAV_AUTOPILOT
@@ -53,10 +53,17 @@ class Discovery:
 
     def __init__(self) -> None:
         # The standing of each sender, and when it was received last (ns): a single packet makes no vehicle's topics.
-        self._senders: dict[tuple[int, int, Route, Address], tuple[int, int]] = {}
+        self._senders: dict[tuple[int, int, VehicleRoute, Address], tuple[int, int]] = {}
 
     def elects(
-        self, message: Message, route: Route, address: Address, now_ns: int, *, above: int, heard: bool = False
+        self,
+        message: MavlinkMessage,
+        route: VehicleRoute,
+        address: Address,
+        now_ns: int,
+        *,
+        above: int,
+        heard: bool = False,
     ) -> bool:
         """Return whether the sender of a heartbeat is the autopilot of its system from now on.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.commands import CommandLong, set_mode_for
 from sim_node.mavlink.modes import ROVERS, guided_name, mode_name
 from sim_node.mavlink.setpoints import Setpoint
@@ -39,7 +39,7 @@ class Goto(Transaction):
         self._since_ns = now_ns
         return []
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """Handle positions, modes, and the answer to the change of mode."""
         if self._mode is not None and self._mode.result is None:
             return self._mode.receive(message, now_ns)

@@ -26,7 +26,7 @@ _PLANES, ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 
 
-class Mode(NamedTuple):
+class ModeArguments(NamedTuple):
     """Arguments of MAV_CMD_DO_SET_MODE: base mode, custom main mode, custom sub mode."""
 
     base: int
@@ -47,14 +47,14 @@ def mode_names(autopilot: int, type: int) -> list[str]:
     return list(_customs(autopilot, type))
 
 
-def mode(name: str, autopilot: int, type: int) -> Mode | None:
+def mode(name: str, autopilot: int, type: int) -> ModeArguments | None:
     """Return the mode with this name, in any case, or None."""
     custom = _customs(autopilot, type).get(name.upper())
     if custom is None:
         return None
     if autopilot == PX4:
-        return Mode(CUSTOM, custom >> 16 & 0xFF, custom >> 24)
-    return Mode(CUSTOM, custom, 0)
+        return ModeArguments(CUSTOM, custom >> 16 & 0xFF, custom >> 24)
+    return ModeArguments(CUSTOM, custom, 0)
 
 
 def guided_name(autopilot: int) -> str:

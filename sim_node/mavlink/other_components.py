@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.translation import TRANSLATIONS
@@ -41,7 +41,7 @@ class OtherComponents:
         self._autopilot, self._silent_ns = telemetry, silent_ns
         self._components: dict[int, _Component] = {}
 
-    def receive(self, message: Message, route: object, address: Address, now_ns: int, graph_ns: int) -> None:
+    def receive(self, message: MavlinkMessage, route: object, address: Address, now_ns: int, graph_ns: int) -> None:
         """Handle a message of a component.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.telemetry import ARDUPILOT
 from sim_node.mavlink.transaction import Outgoing, Transaction
 
@@ -84,7 +84,7 @@ class ParamList(Transaction):
         self._heard_ns, self._tries = now_ns, self._tries + 1
         return [("PARAM_REQUEST_LIST", {})]
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """Count what comes.
 
         Args:
@@ -154,7 +154,7 @@ class ParamSet(Transaction):
         self._tries, self._sent_ns = self._tries + 1, now_ns
         return [("PARAM_SET", {"param_id": self._param, **self._fields})]
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """End with the value that the autopilot has now.
 
         Args:

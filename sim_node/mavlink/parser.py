@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fastcrc import crc16
 
-from sim_node.mavlink.codec import HEADER, SIGNATURE_SIZE, SIGNED, V1, V2, Message, kind_of
+from sim_node.mavlink.codec import HEADER, SIGNATURE_SIZE, SIGNED, V1, V2, MavlinkMessage, kind_of
 
 _START = re.compile(rb"[\xfd\xfe]")
 _mcrf4xx = crc16.mcrf4xx
@@ -37,11 +37,11 @@ class Parser:
         self._datagrams = datagrams
         self._pending = b""
 
-    def feed(self, data: bytes) -> list[Message]:
+    def feed(self, data: bytes) -> list[MavlinkMessage]:
         """Return the messages that these bytes complete."""
         if self._pending:
             data = self._pending + data
-        messages: list[Message] = []
+        messages: list[MavlinkMessage] = []
         at, end = 0, len(data)
         while at < end:
             if data[at] != V2 and data[at] != V1:
@@ -61,7 +61,7 @@ class Parser:
         self._pending = data[at:]
         return messages
 
-    def _read_frame(self, data: bytes, at: int, size: int, messages: list[Message]) -> int:
+    def _read_frame(self, data: bytes, at: int, size: int, messages: list[MavlinkMessage]) -> int:
         """Read the frame of `size` bytes that may begin at `at`. Return how many bytes were consumed."""
         if data[at] == V2:
             _, length, flags, _, sequence, system, component, low, high = HEADER.unpack_from(data, at)
@@ -86,7 +86,7 @@ class Parser:
             return 1
         self.reception.messages += 1
         fields = kind.unpack(data[payload_at:payload_end])
-        messages.append(Message(system, component, sequence, kind.name, fields, data[at : at + size]))
+        messages.append(MavlinkMessage(system, component, sequence, kind.name, fields, data[at : at + size]))
         return size
 
 

@@ -31,7 +31,7 @@ def is_in_use(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE
 
 
-class Instances:
+class AutopilotInstances:
     """The instances of a run's autopilots, which no other run on this machine chooses until it is closed.
 
     Their ports are opened later, so whether these are free does not tell what another run has just chosen. On Linux

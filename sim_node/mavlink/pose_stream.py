@@ -13,7 +13,7 @@ HISTORY_NS = 5_000_000_000
 MAX_GAP_NS = 1_000_000_000
 
 
-class Track:
+class StampedTrack:
     """Values in the order of their stamps (ns), the last HISTORY_NS of them."""
 
     def __init__(self) -> None:
@@ -60,8 +60,8 @@ class PoseStream:
     """Receives positions (m, ENU) and attitudes [x, y, z, w], and interpolates poses."""
 
     def __init__(self) -> None:
-        self.positions = Track()
-        self.attitudes = Track()
+        self.positions = StampedTrack()
+        self.attitudes = StampedTrack()
 
     def add_position(self, stamp_ns: int, position: Enu) -> None:
         """Add a position in the map."""

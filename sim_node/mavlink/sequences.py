@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 
 # A message may be overtaken by this many others.
@@ -23,7 +23,7 @@ _AVERAGED = 1000
 
 
 @dataclass
-class Losses:
+class LossCounters:
     """Counters of a link.
 
     Attributes:
@@ -91,11 +91,11 @@ class Sequences:
         lost: The messages that were lost, by the system that sent them.
     """
 
-    losses: Losses = field(default_factory=Losses)
+    losses: LossCounters = field(default_factory=LossCounters)
     lost: Counter[int] = field(default_factory=Counter)
     _senders: dict[tuple[Address, int, int], _Sender] = field(default_factory=dict)
 
-    def note(self, message: Message, address: Address) -> None:
+    def note(self, message: MavlinkMessage, address: Address) -> None:
         """Note a message that was accepted, in the order of arrival.
 
         Args:
@@ -107,7 +107,7 @@ class Sequences:
         if change := self.losses.lost - before:
             self.lost[message.system] += change
 
-    def _count(self, message: Message, address: Address) -> None:
+    def _count(self, message: MavlinkMessage, address: Address) -> None:
         losses, sequence = self.losses, message.sequence
         key = address, message.system, message.component
         sender = self._senders.get(key)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim_node.mavlink.codec import SIGNATURE_SIZE, SIGNED, V2, Message
+from sim_node.mavlink.codec import SIGNATURE_SIZE, SIGNED, V2, MavlinkMessage
 
 KEY_SIZE = 32
 EPOCH_S = 1_420_070_400  # 2015-01-01 00:00:00 UTC
@@ -40,7 +40,7 @@ class SigningFault(ValueError):
 
 
 @dataclass
-class Refused:
+class RefusedCounters:
     """Counters of refused frames by reason."""
 
     unsigned: int = 0
@@ -68,7 +68,7 @@ class Signing:
             raise SigningFault(f"signing key: has {len(key)} bytes, needs {KEY_SIZE}")
         if mode not in MODES:
             raise SigningFault(f"signing mode: found {mode!r}; allowed: {', '.join(MODES)}")
-        self.refused = Refused()
+        self.refused = RefusedCounters()
         self._key, self._mode, self._link_id = key, mode, link_id
         self._clock, self._file = clock, file
         # The newest timestamp of each stream.
@@ -82,7 +82,7 @@ class Signing:
             except OSError as error:
                 raise SigningFault(f"signing timestamps {str(file)!r}: {error.strerror}") from None
 
-    def accepts(self, message: Message) -> bool:
+    def accepts(self, message: MavlinkMessage) -> bool:
         """Return whether a frame is accepted, and count it if it is not."""
         raw = message.raw
         if raw[0] != V2 or not raw[2] & SIGNED:

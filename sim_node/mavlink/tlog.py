@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.parser import Parser
 
 STAMP_SIZE = 8
 
 
-class Record(NamedTuple):
+class TlogRecord(NamedTuple):
     """A message, and when it was recorded (ns, Unix time)."""
 
     time_ns: int
-    message: Message
+    message: MavlinkMessage
 
 
-def read_tlog(path: Path | str) -> Iterator[Record]:
+def read_tlog(path: Path | str) -> Iterator[TlogRecord]:
     """Return the records of a log in order. Incomplete records are skipped. Raises OSError.
 
     A frame is found by its checksum, not by the end of the last one: a log that was cut off in a record, or that lost
@@ -29,14 +29,14 @@ def read_tlog(path: Path | str) -> Iterator[Record]:
     return records(Path(path).read_bytes())
 
 
-def records(data: bytes) -> Iterator[Record]:
+def records(data: bytes) -> Iterator[TlogRecord]:
     """Yield the records in the bytes of a log."""
     at = 0
     while at + STAMP_SIZE < len(data):
         size = _frame_size(data, at + STAMP_SIZE)
         parsed = Parser(datagrams=True).feed(data[at + STAMP_SIZE : at + STAMP_SIZE + size]) if size else []
         if len(parsed) == 1 and len(parsed[0].raw) == size:
-            yield Record(int.from_bytes(data[at : at + STAMP_SIZE], "big") * 1000, parsed[0])
+            yield TlogRecord(int.from_bytes(data[at : at + STAMP_SIZE], "big") * 1000, parsed[0])
             at += STAMP_SIZE + size
         else:
             at += 1
@@ -65,7 +65,7 @@ class TlogPlayback:
         self.speed = speed
         self.played = 0
         self.ended = False
-        self._records: Iterator[Record] = read_tlog(path)
+        self._records: Iterator[TlogRecord] = read_tlog(path)
         self._next = next(self._records, None)
         self._due_ns: int | None = None
 
@@ -84,9 +84,9 @@ class TlogPlayback:
             return None
         return 0 if self._due_ns is None else max(0, self._due_ns - now_ns)
 
-    def receive(self, now_ns: int, limit: int = 200) -> list[Message]:
+    def receive(self, now_ns: int, limit: int = 200) -> list[MavlinkMessage]:
         """Return the messages that are due by now."""
-        messages: list[Message] = []
+        messages: list[MavlinkMessage] = []
         if self._due_ns is None:
             self._due_ns = now_ns
         while self._next is not None and self._due_ns <= now_ns and len(messages) < limit:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 
 # A message to the vehicle: its name and fields. Target system and component are set when it is sent.
 Outgoing = tuple[str, Mapping[str, Any]]
@@ -36,7 +36,7 @@ class Transaction:
         """Return the first messages."""
         return []
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """Return the answers to a message of the vehicle."""
         return []
 

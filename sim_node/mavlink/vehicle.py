@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from sim_node.mavlink.codec import Message, kind_named
+from sim_node.mavlink.codec import MavlinkMessage, kind_named
 from sim_node.mavlink.commands import request_message, set_message_interval
 from sim_node.mavlink.conversations import Conversations, Ended, Fault
 from sim_node.mavlink.links import Address
@@ -55,7 +55,7 @@ class Names(Protocol):
         """Publish that nothing is received any more."""
 
 
-class Route(Protocol):
+class VehicleRoute(Protocol):
     """How a vehicle is reached: a connection, or a recording, which accepts no commands."""
 
     accepts_commands: bool
@@ -82,7 +82,7 @@ class ClockReading(NamedTuple):
         return max(now_ns - self.steady_ns, abs(graph_ns - self.graph_ns))
 
 
-class Stream:
+class SetpointStream:
     """A setpoint that is sent repeatedly: until it is stopped, or while the message that it came with is young.
 
     MAVROS forwards each message once. Autopilots rely on that: they take over when setpoints stop to arrive (PX4's
@@ -150,7 +150,7 @@ class Vehicle:
         self,
         telemetry: Telemetry,
         component: int,
-        route: Route,
+        route: VehicleRoute,
         address: Address,
         *,
         setpoint_rate: float,
@@ -165,7 +165,7 @@ class Vehicle:
         self.received_ns = 0
         # Messages of its autopilot.
         self.received = 0
-        self.stream = Stream(setpoint_rate, setpoint_timeout)
+        self.stream = SetpointStream(setpoint_rate, setpoint_timeout)
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
@@ -187,7 +187,7 @@ class Vehicle:
         """Return whether nothing was received for the timeout. Then another peer may use the system id."""
         return now_ns - self.received_ns > self._silent_ns
 
-    def take_autopilot(self, component: int, standing: int, route: Route, address: Address) -> None:
+    def take_autopilot(self, component: int, standing: int, route: VehicleRoute, address: Address) -> None:
         """Take another component as the autopilot: the present one only looked like it."""
         self.others.listed.pop(component, None)
         self.forget_clocks()
@@ -198,7 +198,7 @@ class Vehicle:
         self.telemetry.clock.forget()
         self.others.forget_clocks()
 
-    def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
+    def receive(self, message: MavlinkMessage, now_ns: int, graph_ns: int) -> None:
         """Handle a message of its autopilot."""
         self.received_ns = now_ns
         self.received += 1

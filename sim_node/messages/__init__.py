@@ -8,7 +8,7 @@ with public(__name__):
     from sim_node.messages.encoding import LayoutFault as LayoutFault
     from sim_node.messages.encoding import encode as encode
     from sim_node.messages.layout import MessageLayout as MessageLayout
-    from sim_node.messages.marker_messages import Marker as Marker
+    from sim_node.messages.marker_messages import FrameMarker as FrameMarker
     from sim_node.messages.marker_messages import MarkerType as MarkerType
     from sim_node.messages.sensor_topics import SensorSink as SensorSink
     from sim_node.messages.tf_message_reader import TfMessageReader as TfMessageReader

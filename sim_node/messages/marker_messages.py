@@ -35,7 +35,7 @@ class MarkerType(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Marker:
+class FrameMarker:
     """One marker, fixed to a frame and moving with it.
 
     Attributes:
@@ -79,7 +79,7 @@ class MarkerArrays:
         self._rows: list[dict[str, Any]] = []
         self._fixed_frame = ""
 
-    def renew(self, fixed_frame: str, markers: Iterable[Marker]) -> None:
+    def renew(self, fixed_frame: str, markers: Iterable[FrameMarker]) -> None:
         """Replace the markers.
 
         Args:
@@ -125,10 +125,10 @@ class MarkerArrays:
         return encode("visualization_msgs/msg/MarkerArray", {"markers": [*first, *self._rows]})
 
     def _deletion(self, group: str, number: int, action: int) -> dict[str, Any]:
-        return _fields(Marker(self._fixed_frame, group, MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), number, action)
+        return _fields(FrameMarker(self._fixed_frame, group, MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), number, action)
 
 
-def marker_array(fixed_frame: str, markers: Iterable[Marker]) -> bytes:
+def marker_array(fixed_frame: str, markers: Iterable[FrameMarker]) -> bytes:
     """Return the CDR of markers that replace all earlier ones.
 
     Args:
@@ -143,7 +143,7 @@ def marker_array(fixed_frame: str, markers: Iterable[Marker]) -> bytes:
     return arrays.all()
 
 
-def _keyed(markers: Iterable[Marker]) -> Iterator[tuple[_Key, Marker]]:
+def _keyed(markers: Iterable[FrameMarker]) -> Iterator[tuple[_Key, FrameMarker]]:
     counts: dict[tuple[str, str], int] = {}
     for marker in markers:
         both = marker.group, marker.frame
@@ -155,7 +155,7 @@ def _free(used: set[int]) -> Iterator[int]:
     return (number for number in count() if number not in used)
 
 
-def _fields(marker: Marker, number: int, action: int) -> dict[str, Any]:
+def _fields(marker: FrameMarker, number: int, action: int) -> dict[str, Any]:
     """Return the fields of a visualization_msgs/Marker; a lifetime of zero means forever."""
     return {
         "header.frame_id": marker.frame,

@@ -14,7 +14,7 @@ with public(__name__):
     from sim_node.recording.opening import is_bag as is_bag
     from sim_node.recording.opening import open_bag as open_bag
     from sim_node.recording.recorder import Recorder as Recorder
-    from sim_node.recording.settings import Settings as Settings
+    from sim_node.recording.settings import RecordingSettings as RecordingSettings
     from sim_node.recording.settings import SettingsFault as SettingsFault
     from sim_node.recording.split_bag import SplitBag as SplitBag
     from sim_node.recording.transforms import BagTransforms as BagTransforms

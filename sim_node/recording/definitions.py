@@ -20,7 +20,7 @@ _INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
 _BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 
 
-class UnknownType(Exception):
+class UnknownMessageType(Exception):
     """The definition of a message type is not known; the message names the type."""
 
 
@@ -39,7 +39,7 @@ def definition_of(type: str) -> MessageDefinition:
         installed = installed_definition(type)
         if installed is not None:
             return installed
-        raise UnknownType(f"the definition of {type} is not known")
+        raise UnknownMessageType(f"the definition of {type} is not known")
     text, _ = store.generate_msgdef(type, ros_version=2)
     return MessageDefinition(text, store.hash_rihs01(type))
 

@@ -17,7 +17,7 @@ from sim_node.recording.definitions import MessageDefinition
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
 from sim_node.recording.recent_batches import RecentBatches
-from sim_node.recording.settings import Settings, is_name, unmatched
+from sim_node.recording.settings import RecordingSettings, is_name, unmatched
 from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, WriteBatch, size_of
 from sim_node.text import MAX_LINE, did_you_mean, shown
@@ -67,7 +67,7 @@ class Recorder:
     def __init__(
         self,
         folder: Path,
-        settings: Settings | None = None,
+        settings: RecordingSettings | None = None,
         attached: Sequence[Attached] = (),
         custom: Mapping[str, str] | None = None,
         *,
@@ -76,7 +76,7 @@ class Recorder:
         patient: bool = True,
     ) -> None:
         self.folder = folder
-        self.settings = settings or Settings()
+        self.settings = settings or RecordingSettings()
         self.dropped = 0
         self.kept = 0
         self._writer = BagWriter(folder, self.settings, attached, custom)

@@ -24,7 +24,7 @@ class SettingsFault(Exception):
 
 
 @dataclass(frozen=True)
-class Settings:
+class RecordingSettings:
     """Settings of a recording.
 
     Attributes:
@@ -86,23 +86,23 @@ class Settings:
         return not self.topics or any(_expression(pattern).fullmatch(topic) for pattern in self.topics)
 
 
-def from_options(options: Mapping[str, Any]) -> Settings:
+def from_options(options: Mapping[str, Any]) -> RecordingSettings:
     """Return settings from user options: times in seconds, sizes in MB, topics in one text separated by spaces.
 
     Options that are missing or None keep the defaults. Raises SettingsFault.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    return Settings(
+    return RecordingSettings(
         topics=tuple(given.get("topics", "").split()),
         exclude=tuple(given.get("exclude", "").split()),
-        compression=given.get("compression", Settings.compression),
+        compression=given.get("compression", RecordingSettings.compression),
         split_bytes=round(given.get("split_size", 0.0) * 1e6),
         split_ns=round(given.get("split_duration", 0.0) * 1e9),
         snapshot_ns=round(given.get("snapshot", 0.0) * 1e9),
         max_bytes=round(given.get("max_disk", 0.0) * 1e6),
         spare_bytes=round(given["min_free"] * 1e6) if "min_free" in given else SPARE_BYTES,
-        when_full=given.get("when_full", Settings.when_full),
-        durable=given.get("durable", Settings.durable),
+        when_full=given.get("when_full", RecordingSettings.when_full),
+        durable=given.get("durable", RecordingSettings.durable),
     )
 
 

@@ -16,7 +16,7 @@ from sim_node.recording.channels import RecordedTopic, RecordingChannels
 from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.mcap_rows import MessageRecords
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.worlds import Attached, library
 
 # Approximate memory overhead of a message.
@@ -67,7 +67,7 @@ class BagWriter:
     def __init__(
         self,
         folder: Path,
-        settings: Settings,
+        settings: RecordingSettings,
         attached: Sequence[Attached] = (),
         custom: Mapping[str, str] | None = None,
         compression: str = "",
@@ -329,5 +329,5 @@ def _information(file: McapFile) -> FileInformation:
     return FileInformation(file.path.name, file.start_ns, file.end_ns, file.count)
 
 
-def _too_little(free: int, settings: Settings) -> str:
+def _too_little(free: int, settings: RecordingSettings) -> str:
     return f"{free // 1_000_000} MB are free on the disk; {settings.spare_bytes // 1_000_000} MB must stay free"

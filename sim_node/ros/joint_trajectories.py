@@ -17,7 +17,7 @@ from sim_node.messages.topic import Qos
 from sim_node.ros.command_subscriptions import CommandSubscriptions
 from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.publishers import message_class
-from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
+from sim_node.simulation.joint_commander import Following, JointCommander, TrajectoryOutcome, Tolerances
 from sim_node.simulation.joint_setpoints import Code, JointCommandRefused, Point, trajectory_of
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import JointCommands
@@ -58,7 +58,7 @@ def serve_trajectories(
     topic = namespace + TOPIC
 
     def follow(message: Any) -> None:
-        def ended(outcome: Outcome) -> None:
+        def ended(outcome: TrajectoryOutcome) -> None:
             if outcome.code is not Code.SUCCESSFUL and not outcome.cancelled:
                 node.get_logger().warning(f"{topic}: {outcome.code.name}: {outcome.message}")
 
@@ -151,7 +151,7 @@ class FollowJointTrajectoryServer:
             return result
         done = Future()
 
-        def ended(outcome: Outcome) -> None:
+        def ended(outcome: TrajectoryOutcome) -> None:
             done.set_result(outcome)
             if self._node.executor is not None:
                 self._node.executor.wake()
@@ -161,7 +161,7 @@ class FollowJointTrajectoryServer:
         self._following[key] = following
         self._commander.follow(following)
         self._subscriptions.wake()
-        outcome: Outcome = await done
+        outcome: TrajectoryOutcome = await done
         del self._following[key]
         result.error_code, result.error_string = int(outcome.code), outcome.message
         if outcome.cancelled and handle.is_cancel_requested:

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.definitions import UnknownType, definition_here
+from sim_node.recording.definitions import UnknownMessageType, definition_here
 from sim_node.ros.publishers import message_class, offered_on, profile, subscription_qos
 from sim_node.session.message_text import MessageReader
 
@@ -69,7 +69,7 @@ class LiveMessages:
         try:
             message = message_class(kind)
             definition = definition_here(kind)
-        except (ImportError, AttributeError, UnknownType):
+        except (ImportError, AttributeError, UnknownMessageType):
             with self._lock:
                 self._fault = f"{kind} is not installed"
             return

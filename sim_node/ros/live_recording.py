@@ -15,9 +15,9 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from sim_node.messages.topic import Qos, Send, Topic
 from sim_node.recording.bag import RecordingStopped
-from sim_node.recording.definitions import UnknownType, definition_here
+from sim_node.recording.definitions import UnknownMessageType, definition_here
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.ros.graph_clock import GraphClock
 from sim_node.ros.parameters import refuse_unknown
 from sim_node.ros.publishers import message_class, profile, qos_of, subscription_qos
@@ -41,7 +41,7 @@ class LiveRecordingNode(LoopNode):
     BagError.
     """
 
-    def __init__(self, folder: Path, settings: Settings, *, simulated: bool = False) -> None:
+    def __init__(self, folder: Path, settings: RecordingSettings, *, simulated: bool = False) -> None:
         super().__init__(
             "sim_node_record",
             start_parameter_services=False,
@@ -80,7 +80,7 @@ class LiveRecordingNode(LoopNode):
             self._counted[name] = len(publishers)
             try:
                 self._subscribe_to(name, types[0], publishers)
-            except (UnknownType, ImportError, AttributeError) as error:
+            except (UnknownMessageType, ImportError, AttributeError) as error:
                 self._leave_out(name, f"{types[0]}: {error}")
 
     def _subscribe_to(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo]) -> None:

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.recording.settings import Settings, SettingsFault, from_options
+from sim_node.recording.settings import RecordingSettings, SettingsFault, from_options
 from sim_node.ros.parameters import RECORD, ParameterFault
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SNAPSHOT = "~/snapshot"
 
 
-def recording_settings(values: Mapping[str, Any]) -> Settings:
+def recording_settings(values: Mapping[str, Any]) -> RecordingSettings:
     """Return the settings of a recording from parameters. Raises ParameterFault."""
     with recording_faults():
         return from_options({name.removeprefix("record_"): values[name] for name in RECORD if name != "record"})

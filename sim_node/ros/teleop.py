@@ -16,7 +16,7 @@ ALL_KEYS = (*KEYS, "+", "-", " ", *"123456789")
 RATE_HZ = 20.0
 
 
-class Driver(Protocol):
+class KeyDriver(Protocol):
     """What keys drive.
 
     Attributes:
@@ -32,7 +32,7 @@ class Driver(Protocol):
         """Publish until an interrupt, and stop what moves then."""
 
 
-def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> Driver:
+def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> KeyDriver:
     """Wait for the command topics of something and return what drives it.
 
     Args:
@@ -67,7 +67,7 @@ def driver_of(graph: ToolGraph, name: str, timeout_s: float) -> Driver:
     if message is None:
         types = {info.topic_type for info in graph.node.get_subscriptions_info_by_topic(topic)}
         message = TwistStamped if "geometry_msgs/msg/TwistStamped" in types else Twist
-    made: Driver = driver(graph, name, topic, message)
+    made: KeyDriver = driver(graph, name, topic, message)
     return made
 
 

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from sim_node.messages.topic import Qos
-from sim_node.recording.definitions import UnknownType
+from sim_node.recording.definitions import UnknownMessageType
 from sim_node.ros.publishers import message_class, offered_on, profile, subscription_qos
 from sim_node.text import shown
 
@@ -54,7 +54,7 @@ class TopicSubscriptions:
             self._node.destroy_subscription(before[1])
         try:
             message, receive = message_class(kind), receiver()
-        except (ImportError, AttributeError, UnknownType):
+        except (ImportError, AttributeError, UnknownMessageType):
             self.refused.add(topic)
             self._node.get_logger().warning(f"{shown(topic)}: is not shown: {shown(kind)} is not installed")
             return

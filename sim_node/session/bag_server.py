@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sim_node.recording.bag import BagError
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.definitions import UnknownType, definition_of
+from sim_node.recording.definitions import UnknownMessageType, definition_of
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
@@ -49,7 +49,7 @@ class BagServer(Playhead):
                 continue
             try:
                 served[row] = topic.definition or definition_of(topic.type).text
-            except UnknownType as fault:
+            except UnknownMessageType as fault:
                 report(shown(f"{topic.name}: is not served: {fault}", MAX_LINE))
         if not served:
             raise BagError("none of the bag's topics can be served")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.topic import Outlet, Tee
-from sim_node.session.run_parts import RUN_PARTS, Target
+from sim_node.session.run_parts import RUN_PARTS, RunTarget
 from sim_node.simulation import Sink
 from sim_node.world import World
 
@@ -93,7 +93,7 @@ def published(
     if how.transforms is not None:
         transforms = to_all(how.transforms, *(serialised(each) for each in (served, recorder) if each is not None))
     clock = ClockSink(outlet, enabled=how.clock)
-    target = Target(outlet, how.prefix, how.stamp, how.scene_graph_rate)
+    target = RunTarget(outlet, how.prefix, how.stamp, how.scene_graph_rate)
     sinks: list[Sink] = [
         clock,
         *how.after_clock,

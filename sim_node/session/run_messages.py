@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sim_node.messages.sensor_topics import Write, writers_of
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.definitions import UnknownType, definition_of
+from sim_node.recording.definitions import UnknownMessageType, definition_of
 from sim_node.recording.recorder import absolute
 from sim_node.session.message_text import MessageReader
 from sim_node.simulation import Snapshot
@@ -78,7 +78,7 @@ class RunMessages:
                 return
             try:
                 definition = definition_of(source.type).text
-            except UnknownType:  # the reader says so
+            except UnknownMessageType:  # the reader says so
                 definition = ""
             self._reader.choose(BagTopic(topic, source.type, 0, definition=definition))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class RunTarget:
     """Where the sinks of a run send, and how they name and stamp.
 
     Attributes:
@@ -83,7 +83,7 @@ class RunPart:
 
     noun = ""
 
-    def sinks(self, target: Target) -> Iterable[Sink]:
+    def sinks(self, target: RunTarget) -> Iterable[Sink]:
         """Return the sinks that publish what it has; they are opened with the world."""
         return ()
 

@@ -26,7 +26,7 @@ class RunState(IntEnum):
     LOADING_WORLD = 5
 
 
-class Scope(IntEnum):
+class ResetScope(IntEnum):
     """What a reset resets, as simulation_interfaces numbers it."""
 
     DEFAULT = 0
@@ -36,7 +36,7 @@ class Scope(IntEnum):
     ALL = 255
 
 
-_EVERYTHING = Scope.TIME | Scope.STATE | Scope.SPAWNED
+_EVERYTHING = ResetScope.TIME | ResetScope.STATE | ResetScope.SPAWNED
 
 
 class RunRequests:
@@ -64,9 +64,9 @@ class RunRequests:
         self._loop, self._entities = loop, entities
         self._despawn, self._seed, self._quit = despawn, seed, quit
         self._again = {
-            Scope.TIME | Scope.STATE: lambda: loop.restart(seed()),
-            Scope.TIME: loop.reset_time,
-            Scope.STATE: loop.reset_state,
+            ResetScope.TIME | ResetScope.STATE: lambda: loop.restart(seed()),
+            ResetScope.TIME: loop.reset_time,
+            ResetScope.STATE: loop.reset_state,
         }
         self._paused_at_start = self._quitting = False
         self._loading = self._goals = 0
@@ -141,7 +141,7 @@ class RunRequests:
             Rejected: The scope is not defined (FEATURE_UNSUPPORTED), there is no world (INCORRECT_STATE), or the world
                 cannot be reset in part (OPERATION_FAILED).
         """
-        wanted = _EVERYTHING if scope in (Scope.DEFAULT, Scope.ALL) else scope
+        wanted = _EVERYTHING if scope in (ResetScope.DEFAULT, ResetScope.ALL) else scope
         if wanted & ~_EVERYTHING:
             defined = "time (1), state (2), what was spawned (4), their sums, everything (0 or 255)"
             raise Rejected("FEATURE_UNSUPPORTED", f"scope {scope} is not defined; defined: {defined}")
@@ -151,11 +151,11 @@ class RunRequests:
             if wanted == _EVERYTHING:
                 self._restart()
                 return
-            if wanted & Scope.SPAWNED:
+            if wanted & ResetScope.SPAWNED:
                 self._despawn()
-            if wanted & Scope.TIME:
+            if wanted & ResetScope.TIME:
                 self._paused_at_start = False
-            moment = wanted & (Scope.TIME | Scope.STATE)
+            moment = wanted & (ResetScope.TIME | ResetScope.STATE)
             if moment:
                 try:
                     self._again[moment]()

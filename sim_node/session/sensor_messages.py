@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sim_node.messages.sensor_topics import Write, writers_of
 from sim_node.recording.bag import BagTopic
 from sim_node.recording.decoding import Decoder
-from sim_node.recording.definitions import UnknownType, definition_of
+from sim_node.recording.definitions import UnknownMessageType, definition_of
 from sim_node.simulation import Simulation
 
 
@@ -69,6 +69,6 @@ class _Written(NamedTuple):
 def _decoder(topic: str, type: str) -> Decoder:
     try:
         known = definition_of(type)
-    except UnknownType:
+    except UnknownMessageType:
         return Decoder(BagTopic(topic, type, 0))
     return Decoder(BagTopic(topic, type, 0, definition=known.text, type_hash=known.type_hash))

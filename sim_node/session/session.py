@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sim_node.autopilots.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
-from sim_node.mavlink.ports import Instances
+from sim_node.mavlink.ports import AutopilotInstances
 from sim_node.messages.topic import Outlet, Tee
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
@@ -88,7 +88,7 @@ class Session:
         paused: bool = False,
         duration_ns: int | None = None,
         record: str | Path | None = None,
-        recording: Settings | None = None,
+        recording: RecordingSettings | None = None,
         view: bool | int = False,
         look_back: int = 256_000_000,
         foxglove: bool | int = False,
@@ -111,10 +111,10 @@ class Session:
         self._given, self._randomised = world, randomised
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
-        self._record, self._recording = record, recording or Settings()
+        self._record, self._recording = record, recording or RecordingSettings()
         self._view, self._look_back = view, look_back
         self._foxglove, self._processes = foxglove, processes
-        self._instances, self._network = Instances(report, bridged=bridged), network
+        self._instances, self._network = AutopilotInstances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._report, self._warn = report, warn

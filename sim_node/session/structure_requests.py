@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy.typing as npt
 
-from sim_node.mavlink.ports import Instances, PortInUse
+from sim_node.mavlink.ports import AutopilotInstances, PortInUse
 from sim_node.session.entities import Rejected, find_entity
 from sim_node.session.entity_requests import EntityRequests
 from sim_node.session.joined import joined
@@ -44,7 +44,9 @@ class StructureRequests:
         resources: What may be spawned and loaded.
     """
 
-    def __init__(self, loop: Loop, entities: EntityRequests, resources: Resources, instances: Instances) -> None:
+    def __init__(
+        self, loop: Loop, entities: EntityRequests, resources: Resources, instances: AutopilotInstances
+    ) -> None:
         self.resources = resources
         self._loop, self._entities, self._instances = loop, entities, instances
 

@@ -11,7 +11,7 @@ from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.messages.topic import Send, Topic
 from sim_node.recording.bag import BagError, BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage, value_at
-from sim_node.recording.definitions import UnknownType, definition_of
+from sim_node.recording.definitions import UnknownMessageType, definition_of
 from sim_node.recording.message_fields import NumericFields, numbers_in
 from sim_node.recording.recorder import absolute
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -76,7 +76,7 @@ class TopicFields:
             return lambda time_ns, data: None
         try:
             definition = definition_of(topic.type).text
-        except UnknownType:  # told where a formula names its field
+        except UnknownMessageType:  # told where a formula names its field
             definition = ""
         self.add(BagTopic(name, topic.type, 0, definition=definition))
         return lambda time_ns, data: self.receive(name, data)

@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from sim_node.simulation.physics import BodyHandle, Engine, JointHandles, VehicleHandle
 from sim_node.simulation.physics.engine import Signalled, records_of
-from sim_node.simulation.physics.handles import Handle, Handles
+from sim_node.simulation.physics.handles import NamedHandle, Handles
 from sim_node.simulation.physics.signal_handles import SignalHandle
 from sim_node.simulation.sensors import SensorType
 from sim_node.simulation.sensors.suite import SensorRecord, Suite
 
 
-class SensorHandle(Handle[SensorRecord]):
+class SensorHandle(NamedHandle[SensorRecord]):
     """Handle of a sensor of a run: its newest measurement, as of the end of the last step.
 
     A measurement is new from its publication on, which is after its latency. A reset forgets it; a restore brings back

@@ -23,7 +23,7 @@ from sim_node.world.joint_commands import JointCommands
 from sim_node.world.problems import quoted
 
 
-class Outcome(NamedTuple):
+class TrajectoryOutcome(NamedTuple):
     """The end of a trajectory.
 
     Attributes:
@@ -77,7 +77,7 @@ class Following:
     trajectory: JointTrajectory
     tolerances: Tolerances
     start_ns: int | None = None
-    ended: Callable[[Outcome], None] = lambda outcome: None
+    ended: Callable[[TrajectoryOutcome], None] = lambda outcome: None
     progress: Callable[[float, FloatArray], None] = lambda time, states: None
 
 
@@ -131,7 +131,7 @@ class JointCommander:
 
     def cancel(self, following: Following) -> None:
         """End a trajectory, if it has not ended: its joints hold their positions."""
-        self._enqueue(lambda: self._abort(following, Outcome(Code.SUCCESSFUL, "cancelled", cancelled=True)))
+        self._enqueue(lambda: self._abort(following, TrajectoryOutcome(Code.SUCCESSFUL, "cancelled", cancelled=True)))
 
     # For the loop's thread
 
@@ -143,7 +143,7 @@ class JointCommander:
         known = self.simulation.joints
         self._expires = {key: expiry_ns for key, expiry_ns in self._expires.items() if key[0] in known}
         for following in [each for each in self._following if not all(joint in known for joint in each.joints)]:
-            self._end(following, Outcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
+            self._end(following, TrajectoryOutcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
         return True
 
     def _find_joints(self) -> None:
@@ -174,7 +174,7 @@ class JointCommander:
         if step < self._last_step:
             self._expires.clear()
             for following in list(self._following):
-                self._end(following, Outcome(Code.INVALID_GOAL, "the run went back in time", cancelled=True))
+                self._end(following, TrajectoryOutcome(Code.INVALID_GOAL, "the run went back in time", cancelled=True))
         self._last_step = step
         self.drain()
         now_ns = self.simulation.time_ns
@@ -194,7 +194,7 @@ class JointCommander:
     def close(self) -> None:
         """End all trajectories: the run is over."""
         for following in list(self._following):
-            self._end(following, Outcome(Code.INVALID_GOAL, "the run has ended", cancelled=True))
+            self._end(following, TrajectoryOutcome(Code.INVALID_GOAL, "the run has ended", cancelled=True))
 
     def _enqueue(self, act: Callable[[], None]) -> None:
         with self._lock:
@@ -204,7 +204,7 @@ class JointCommander:
         setpoints = [setpoint for setpoint in setpoints if setpoint.joint in self.simulation.joints]
         joints = {setpoint.joint for setpoint in setpoints}
         for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
-            self._end(following, Outcome(Code.SUCCESSFUL, "another command came", cancelled=True))
+            self._end(following, TrajectoryOutcome(Code.SUCCESSFUL, "another command came", cancelled=True))
         for setpoint in setpoints:
             target = f"the {setpoint.type} of {quoted(setpoint.joint)}"
             if self._trials.apply(target, abs(setpoint.value), partial(self._set, *setpoint)):
@@ -222,10 +222,10 @@ class JointCommander:
 
     def _begin(self, following: Following) -> None:
         if not all(joint in self.simulation.joints for joint in following.joints):
-            following.ended(Outcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
+            following.ended(TrajectoryOutcome(Code.INVALID_GOAL, "a joint was removed", cancelled=True))
             return
         for other in [each for each in self._following if not set(following.joints).isdisjoint(each.joints)]:
-            self._end(other, Outcome(Code.SUCCESSFUL, "replaced by another trajectory", cancelled=True))
+            self._end(other, TrajectoryOutcome(Code.SUCCESSFUL, "replaced by another trajectory", cancelled=True))
         now_ns = self.simulation.time_ns
         if following.start_ns is None:
             following.start_ns = now_ns
@@ -245,28 +245,32 @@ class JointCommander:
         errors = np.abs(np.subtract(wanted, actual))
         if time < trajectory.end - 0.5e-9:
             if (errors > limits.path).any():
-                self._abort(following, Outcome(Code.PATH_TOLERANCE_VIOLATED, _worst(following, errors, limits.path)))
+                self._abort(
+                    following, TrajectoryOutcome(Code.PATH_TOLERANCE_VIOLATED, _worst(following, errors, limits.path))
+                )
                 return
         elif (errors <= limits.goal).all():
             self._target(following.joints, trajectory.positions[-1])
-            self._end(following, Outcome(Code.SUCCESSFUL))
+            self._end(following, TrajectoryOutcome(Code.SUCCESSFUL))
             return
         elif time > trajectory.end + limits.goal_time:
-            self._abort(following, Outcome(Code.GOAL_TOLERANCE_VIOLATED, _worst(following, errors, limits.goal)))
+            self._abort(
+                following, TrajectoryOutcome(Code.GOAL_TOLERANCE_VIOLATED, _worst(following, errors, limits.goal))
+            )
             return
         # Targets are held for a step: those of its middle follow without a lag.
         wanted = trajectory.at(time + 0.5 * self._step)
         target, size = f"a trajectory of {', '.join(following.joints)}", float(np.abs(wanted).max())
         if reason := self._trials.apply(target, size, lambda: self._target(following.joints, *wanted)):
-            self._abort(following, Outcome(Code.INVALID_GOAL, reason))
+            self._abort(following, TrajectoryOutcome(Code.INVALID_GOAL, reason))
 
-    def _abort(self, following: Following, outcome: Outcome) -> None:
+    def _abort(self, following: Following, outcome: TrajectoryOutcome) -> None:
         """End a trajectory with its joints held where they are."""
         if following in self._following:
             self._target(following.joints, self._states(following.joints)[0])
         self._end(following, outcome)
 
-    def _end(self, following: Following, outcome: Outcome) -> None:
+    def _end(self, following: Following, outcome: TrajectoryOutcome) -> None:
         if following in self._following:
             self._following.remove(following)
             following.ended(outcome)

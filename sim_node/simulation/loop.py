@@ -12,7 +12,7 @@ from sim_node.assembly import assemble
 from sim_node.simulation.generation import Generation
 from sim_node.simulation.pacing import Pace, Pacer, Ticks, last_step, not_negative
 from sim_node.simulation.run_view import RunView
-from sim_node.simulation.simulation import Prepared, Simulation
+from sim_node.simulation.simulation import PreparedGeneration, Simulation
 from sim_node.simulation.sink import Refusing, Sink
 from sim_node.simulation.verbs import Edit, Verbs
 from sim_node.simulation.worker import Refused, Worker
@@ -418,7 +418,7 @@ class Loop(Verbs):
         self._last_step = last_step(self._duration_ns, after.world.time)
         self._restart()
 
-    def _enter(self, prepared: Prepared) -> bool:
+    def _enter(self, prepared: PreparedGeneration) -> bool:
         self._refuse_unchangeable()
         self._accepted(prepared.after.world)
         if not self.simulation.enter(prepared):

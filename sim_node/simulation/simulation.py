@@ -28,7 +28,7 @@ from sim_node.world.model import World
 _never = float("inf")
 
 
-class Prepared(NamedTuple):
+class PreparedGeneration(NamedTuple):
     """A generation that may follow the one before it, as long as the seed is the same."""
 
     before: Generation
@@ -212,7 +212,7 @@ class Simulation(RunView, Verbs):
                 return
         self.enter(self.prepare(edit.world), edit.motion)
 
-    def prepare(self, world: World) -> Prepared:
+    def prepare(self, world: World) -> PreparedGeneration:
         """Make the next generation of the run, which takes long for a large world. May be called from any thread.
 
         Args:
@@ -226,9 +226,9 @@ class Simulation(RunView, Verbs):
             ValueError: The world cannot become this one while it runs.
         """
         before, seed = self._present, self.seed
-        return Prepared(before, before.next(world, seed, split_after(before.suite.records())), seed)
+        return PreparedGeneration(before, before.next(world, seed, split_after(before.suite.records())), seed)
 
-    def enter(self, prepared: Prepared, motion: Motion | None = None) -> bool:
+    def enter(self, prepared: PreparedGeneration, motion: Motion | None = None) -> bool:
         """Continue with a generation that was prepared.
 
         Args:

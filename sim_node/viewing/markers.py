@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_node.messages.marker_messages import Marker, MarkerType
+from sim_node.messages.marker_messages import FrameMarker, MarkerType
 from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
@@ -22,7 +22,7 @@ from sim_node.world.problems import WorldWarning
 from sim_node.world.shapes import Geometry
 
 # Creates the markers of an assembled world, in their own frames.
-Marks = Callable[[World, FrameTable], Iterable[Marker]]
+Marks = Callable[[World, FrameTable], Iterable[FrameMarker]]
 # By the namespaces of its markers, as rviz lists them.
 MARKER_GROUPS: Registry[str, Marks] = Registry(
     "group of markers",
@@ -33,7 +33,7 @@ MARKER_GROUPS: Registry[str, Marks] = Registry(
 marker_group = MARKER_GROUPS.add
 
 
-def all_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
+def all_marks(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
     """Yield the markers of all groups. Raises PluginFault for invalid markers of a plug-in."""
     made: list[Marks] = []
     for name, marks in MARKER_GROUPS.items():
@@ -41,7 +41,7 @@ def all_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
             continue  # it creates several groups
         made.append(marks)
         for marker in marks(world, frames):
-            MARKER_GROUPS.expect(name, marker, Marker, "a Marker")
+            MARKER_GROUPS.expect(name, marker, FrameMarker, "a Marker")
             if marker.group not in MARKER_GROUPS:
                 MARKER_GROUPS.refuse(name, f"created a marker of the group {marker.group!r}, which it does not declare")
             yield marker
@@ -57,14 +57,14 @@ _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
 _SMOOTH, _MAX_VERTICES = 24, 4000
 
 
-def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
+def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[FrameMarker]:
     """Return all markers of an assembled world. prefix: of all frame ids except the fixed frame's."""
     fixed, markers = world.fixed_frame, all_marks(world, frames)
     return [each if each.frame == fixed else replace(each, frame=prefix + each.frame) for each in markers]
 
 
 @marker_group(SHAPES, ROBOTS)
-def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
+def _shapes(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
     own, whole = _described(world, frames)
     files = {frames.index(body.name) for body in world.bodies if any(part.file is not None for part in body.geometry)}
     for shape in shapes_of(world, frames):
@@ -79,15 +79,15 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
                 yield from _mesh(body.name, ROBOTS if row in own else SHAPES, part, beside_files=row in files)
 
 
-def _mesh(frame: str, group: str, part: Geometry, *, beside_files: bool) -> Iterator[Marker]:
+def _mesh(frame: str, group: str, part: Geometry, *, beside_files: bool) -> Iterator[FrameMarker]:
     """Yield the mesh of a part: its file, which rviz reads itself, or its triangles, if the body has files, too."""
     colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
     size = np.broadcast_to(part.size, (3,))
     if part.triangles is not None and beside_files:
         corners = part.triangles.vertices[part.triangles.faces].reshape(-1, 3)
-        yield Marker(frame, SHAPES, MarkerType.TRIANGLE_LIST, part.pose, size, colour, corners)
+        yield FrameMarker(frame, SHAPES, MarkerType.TRIANGLE_LIST, part.pose, size, colour, corners)
     if part.file is not None and not part.is_shown_only:
-        yield Marker(frame, group, MarkerType.MESH_RESOURCE, part.pose, size, colour, mesh=uri(part.file))
+        yield FrameMarker(frame, group, MarkerType.MESH_RESOURCE, part.pose, size, colour, mesh=uri(part.file))
 
 
 def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
@@ -99,28 +99,28 @@ def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
     return own, whole
 
 
-def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
+def _solid(frame: str, group: str, shape: Shape) -> Iterator[FrameMarker]:
     scale = shape.scale
     if shape.kind == "box":
-        yield Marker(frame, group, MarkerType.CUBE, shape.pose, scale, shape.colour)
+        yield FrameMarker(frame, group, MarkerType.CUBE, shape.pose, scale, shape.colour)
     elif shape.kind == "sphere":
-        yield Marker(frame, group, MarkerType.SPHERE, shape.pose, 2.0 * scale, shape.colour)
+        yield FrameMarker(frame, group, MarkerType.SPHERE, shape.pose, 2.0 * scale, shape.colour)
     elif shape.kind == "cylinder":
         size = scale * (2.0, 2.0, 1.0)
-        yield Marker(frame, group, MarkerType.CYLINDER, shape.pose, size, shape.colour)
+        yield FrameMarker(frame, group, MarkerType.CYLINDER, shape.pose, size, shape.colour)
     elif shape.kind == "plane":
         # A thin box whose upper side is the plane.
         size = np.array([*np.where(scale[:2] > 0.0, scale[:2], 2.0 * _PLANE), _THIN])
         below = poses.compose(shape.pose, [0.0, 0.0, -0.5 * _THIN, 0.0, 0.0, 0.0, 1.0])
         colour = _GROUND if shape.colour == PLAIN else shape.colour
-        yield Marker(frame, group, MarkerType.CUBE, below, size, colour)
+        yield FrameMarker(frame, group, MarkerType.CUBE, below, size, colour)
     elif shape.mesh is not None:
         corners = shape.mesh.vertices[shape.mesh.faces].reshape(-1, 3).astype(np.float64)
-        yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, shape.colour, corners)
+        yield FrameMarker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, shape.colour, corners)
     elif shape.file is not None and shape.file.suffix.lower() in READ_BY_RVIZ:
         mesh = uri(shape.file)
         # No colour: that of the file.
-        yield Marker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
+        yield FrameMarker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
     elif shape.file is not None:
         try:
             parts = list(parts_of(shape.file))
@@ -130,15 +130,15 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
         for vertices, faces, colour, *_ in parts:
             corners = vertices[faces].reshape(-1, 3)
             drawn = colour if shape.colour == PLAIN else shape.colour
-            yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
+            yield FrameMarker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
 
 
 @marker_group(PATHS)
-def _paths(world: World, frames: FrameTable) -> Iterator[Marker]:
+def _paths(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
     return (_path(motion) for motion in world.motions if np.ptp(motion.poses[:, :3], axis=0).max() > STILL)
 
 
-def _path(motion: Motion) -> Marker:
+def _path(motion: Motion) -> FrameMarker:
     """Return the path of a frame through its keyframes, in its parent."""
     times_ns = motion.times_ns
     if motion.interpolation in CURVED:
@@ -148,11 +148,11 @@ def _path(motion: Motion) -> Marker:
     times_ns = np.concatenate([times_ns[:-1:every], times_ns[-1:]])
     path = Motions([motion]).at(times_ns)[:, 0, :3]
     line = np.array([_LINE, 0.0, 0.0])
-    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=path)
+    return FrameMarker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=path)
 
 
 @marker_group(MISSIONS)
-def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
+def _missions(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
     """Yield the waypoints of pilots, in the parent frame of their vehicle."""
     for vehicle in world.vehicles:
         if vehicle.pilot is not None and vehicle.pilot.waypoints:
@@ -162,9 +162,11 @@ def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
             line = np.array([_LINE, 0.0, 0.0])
             path = np.concatenate([points, ends])
             if len(path) > 1:
-                yield Marker(body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=path)
+                yield FrameMarker(
+                    body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=path
+                )
             for point, waypoint in zip(points, vehicle.pilot.waypoints, strict=True):
                 at = np.concatenate([point, [0.0, 0.0, 0.0, 1.0]])
                 colour = (*_MISSION[:3], 0.25)
                 radius = np.full(3, 2.0 * waypoint.radius)
-                yield Marker(body.parent, MISSIONS, MarkerType.SPHERE, at, radius, colour)
+                yield FrameMarker(body.parent, MISSIONS, MarkerType.SPHERE, at, radius, colour)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.messages.marker_messages import Marker, MarkerType
+from sim_node.messages.marker_messages import FrameMarker, MarkerType
 from sim_node.names import last
 from sim_node.registry import Registry
 from sim_node.simulation.sensors import groups_of
@@ -33,18 +33,18 @@ outline = OUTLINES.add
 
 
 @marker_group(SENSORS, FIELDS, NAMES)
-def sensor_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
+def sensor_marks(world: World, frames: FrameTable) -> Iterator[FrameMarker]:
     """Yield the markers of a world's sensors, in the sensors' frames."""
     line = np.array([_LINE, 0.0, 0.0])
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
             if group.kind in OUTLINES:
                 points = OUTLINES[group.kind](sensor)
-                yield Marker(name, FIELDS, MarkerType.LINE_LIST, scale=line, colour=_FIELD, points=points)
+                yield FrameMarker(name, FIELDS, MarkerType.LINE_LIST, scale=line, colour=_FIELD, points=points)
             size = np.array([_ARROW, 0.15 * _ARROW, 0.15 * _ARROW])
-            yield Marker(name, SENSORS, MarkerType.ARROW, scale=size, colour=_COLOUR)
+            yield FrameMarker(name, SENSORS, MarkerType.ARROW, scale=size, colour=_COLOUR)
             above, height = np.array([0.0, 0.0, _ARROW, 0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, _LETTER])
-            yield Marker(name, NAMES, MarkerType.TEXT_VIEW_FACING, above, height, _WHITE, text=last(name))
+            yield FrameMarker(name, NAMES, MarkerType.TEXT_VIEW_FACING, above, height, _WHITE, text=last(name))
 
 
 @outline("camera")

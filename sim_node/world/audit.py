@@ -11,7 +11,7 @@ from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Effect, Report
-from sim_node.world.readers.unread import Part
+from sim_node.world.readers.unread import ReadPart
 
 USED, NO_EFFECT = "used", "no effect"
 
@@ -57,7 +57,7 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     return list(dict.fromkeys(rows))
 
 
-def _rows(part: Part, file: str, said: dict[tuple[str, tuple[int, int]], Effect]) -> Iterator[Row]:
+def _rows(part: ReadPart, file: str, said: dict[tuple[str, tuple[int, int]], Effect]) -> Iterator[Row]:
     for inner in part.within(""):
         within = inner.file or file
         effect = said.get((within, inner.at))

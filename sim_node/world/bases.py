@@ -18,7 +18,7 @@ from sim_node.world.bounds import MAX_DISTANCE
 from sim_node.world.declared import Fault, data_of, declared, faults, given, place_of
 from sim_node.world.joint_checks import actuated_joints
 from sim_node.world.model import World
-from sim_node.world.part import Entry, Kind, Mobility, Refer, Rename, part
+from sim_node.world.part import FrameEntry, Kind, Mobility, Refer, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
 from sim_node.world.readers.keys import Form, by_name, either, frame, listing
@@ -257,14 +257,14 @@ class OdometryFrame:
 
 
 @part("bases", Base)
-class Bases(Kind[Base]):
+class BaseParts(Kind[Base]):
     """Bodies that drive on wheels. The frame of each one's odometry is below its body."""
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return the frame NAME/odom of each base."""
         for base in self.parts(world):
             carrier = Place(base.place.where, f"{base.place.key}.body") if base.place.key else base.place
-            yield Entry(base.odom, base.body, OdometryFrame(), base.place, carrier, base)
+            yield FrameEntry(base.odom, base.body, OdometryFrame(), base.place, carrier, base)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of names, joints and numbers."""

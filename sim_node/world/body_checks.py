@@ -10,7 +10,7 @@ from sim_node.world.contact_checks import contact_problems
 from sim_node.world.declared import faults
 from sim_node.world.joint_checks import mimic_problems
 from sim_node.world.model import Motion, StaticFrame, World
-from sim_node.world.part import Entry, Kind, Rename, part
+from sim_node.world.part import FrameEntry, Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 from sim_node.world.readers.yaml_section import listed, setting
 
@@ -122,22 +122,24 @@ def _mass_problems(world: World) -> Iterator[Problem]:
 
 
 @part("bodies", Body)
-class Bodies(Kind[Body]):
+class BodyParts(Kind[Body]):
     """Rigid bodies, each on its joint."""
 
     frame = "name"
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return each body after its joint frame, if that is a separate frame. A frozen body is a static frame."""
         for body in self.parts(world):
             name, parent, place, parent_place = body.name, body.parent, body.place, body.parent_place
             if not body.type.parts:
-                yield Entry(name, parent, StaticFrame(name, parent, body.pose, body.scale), place, parent_place, body)
+                yield FrameEntry(
+                    name, parent, StaticFrame(name, parent, body.pose, body.scale), place, parent_place, body
+                )
                 continue
             joint_frame = body.joint_frame
             if joint_frame != parent:
-                yield Entry(joint_frame, parent, StaticFrame(joint_frame, parent, body.pose), place, parent_place)
-            yield Entry(name, joint_frame, body, place, parent_place, body)
+                yield FrameEntry(joint_frame, parent, StaticFrame(joint_frame, parent, body.pose), place, parent_place)
+            yield FrameEntry(name, joint_frame, body, place, parent_place, body)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of physics, bodies and their joints."""

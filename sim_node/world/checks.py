@@ -12,7 +12,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.declared import faults
 from sim_node.world.model import MIN_STEP_NS, World
-from sim_node.world.part import PARTS, Entry
+from sim_node.world.part import PARTS, FrameEntry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
 
@@ -22,15 +22,15 @@ MAX_COMPARED = 10_000
 MAX_IN_CYCLE = 8
 
 
-def entries_of(world: World) -> list[Entry]:
+def entries_of(world: World) -> list[FrameEntry]:
     """Return every frame of a world, the fixed frame first."""
-    root = Entry(world.fixed_frame, "", None, Place(Where(world.source), "fixed_frame"), NO_PLACE)
+    root = FrameEntry(world.fixed_frame, "", None, Place(Where(world.source), "fixed_frame"), NO_PLACE)
     return [root, *(entry for kind in PARTS.values() for entry in entries_of_kind(kind, world))]
 
 
-def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
+def tree_problems(entries: Sequence[FrameEntry]) -> Iterator[Problem]:
     """Yield invalid names, duplicate names, missing parents, and frames below themselves."""
-    first: dict[str, Entry] = {}
+    first: dict[str, FrameEntry] = {}
     for entry in entries:
         fault = names.fault(entry.name)
         if fault:
@@ -54,7 +54,7 @@ def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
     yield from _cycles(first)
 
 
-def _cycles(entries: dict[str, Entry]) -> Iterator[Problem]:
+def _cycles(entries: dict[str, FrameEntry]) -> Iterator[Problem]:
     """Yield one problem per loop, at its first frame."""
     seen: set[str] = set()
     for start in entries:

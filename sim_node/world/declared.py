@@ -131,7 +131,7 @@ class Nested(NamedTuple):
         return Spread(self.names, keys.either(self.about, forms[head], mapping) if head else mapping, read_nested, data)
 
 
-class Plan(NamedTuple):
+class ClassPlan(NamedTuple):
     """What is said of a class. See `declared`.
 
     fields: name, key and declaration of each field that files give; own: those whose key gives no other field.
@@ -296,7 +296,7 @@ def _documented(kind: type[Any]) -> str:
     return "\n".join([head.rstrip(), "", "    Attributes:", *lines, *([raises + tail] if raises else []), "    "])
 
 
-def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -> Plan:
+def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -> ClassPlan:
     said = {each.name: found for each in fields(kind) if (found := _said(each)) is not None and found.holds is not None}
     every = tuple((name, found.key or name, found) for name, found in said.items())
     shared = {name for each in spread.values() for name in each.names}
@@ -310,7 +310,7 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
     heads: dict[str, list[str]] = {}
     for key, each in spread.items():
         heads.setdefault("".join(each.names[:1]), []).append(key)
-    return Plan(
+    return ClassPlan(
         every,
         own,
         {
@@ -336,9 +336,9 @@ def _plan(kind: type[Any], spread: Mapping[str, Spread | Nested], **rest: Any) -
 _UNSAID: Mapping[str, Any] = {"needs": NONE, "one_of": NONE, "at_most_one": (), "define": "", "bare": ()}
 
 
-def plan_of(kind: type[Any]) -> Plan:
+def plan_of(kind: type[Any]) -> ClassPlan:
     """Return what is said of a declared class, or of a plain dataclass with declared fields or bases."""
-    found: Plan | None = getattr(kind, "__plan__", None)
+    found: ClassPlan | None = getattr(kind, "__plan__", None)
     if found is None or ("__dataclass_fields__" in vars(kind) and "__plan__" not in vars(kind)):
         rest = {name: getattr(found, name, nothing) for name, nothing in _UNSAID.items()}
         found = kind.__plan__ = _plan(kind, getattr(found, "spread", NONE), **rest)
@@ -370,7 +370,7 @@ def keys_of(kind: type[Any], *, but: tuple[str, ...] = (), partial: bool = False
     return known
 
 
-def _keys(plan: Plan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
+def _keys(plan: ClassPlan, about: str, but: tuple[str, ...], partial: bool) -> Keys:
     forms: dict[str, Form] = {}
     aliases: dict[str, str] = {}
     either = list(plan.at_most_one)

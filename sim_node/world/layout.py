@@ -16,7 +16,7 @@ from sim_node.world.checks import entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, World
 from sim_node.world.models import ModelLink
-from sim_node.world.part import PARTS, Entry
+from sim_node.world.part import PARTS, FrameEntry
 from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import WorldError
 
@@ -128,12 +128,12 @@ def _is_still(of: Any) -> bool:
     return not of.moves()
 
 
-def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:
+def _parents_first(entries: list[FrameEntry]) -> tuple[list[FrameEntry], list[int]]:
     """Return the entries depth first, siblings in the order of the world, and the row of each one's parent."""
-    children: dict[str, list[Entry]] = {}
+    children: dict[str, list[FrameEntry]] = {}
     for entry in entries[1:]:
         children.setdefault(entry.parent, []).append(entry)
-    order: list[Entry] = []
+    order: list[FrameEntry] = []
     parents: list[int] = []
     stack = [(entries[0], -1)]
     while stack:

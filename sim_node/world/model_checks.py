@@ -14,7 +14,7 @@ from sim_node.world.model import World
 from sim_node.world.model_settings import SETTINGS, adopted_settings, contradicting_settings, is_same
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.mujoco_source import default_options, integrator_number
-from sim_node.world.part import Entry, Kind, Refer, Rename, part
+from sim_node.world.part import FrameEntry, Kind, Refer, Rename, part
 from sim_node.world.problems import Place, Problem, quoted
 from sim_node.world.writers.values import one_or_more
 
@@ -75,16 +75,16 @@ def _at(place: Place, message: str) -> Problem:
 
 
 @part("models", Model)
-class Models(Kind[Model]):
+class ModelParts(Kind[Model]):
     """Models that are kept whole, from MJCF or URDF."""
 
     section = "include"
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return the links. Problems of the first ones' parent are located where the model is attached."""
         for model in self.parts(world):
             for link in links_of(model):
-                yield Entry(link.name, link.parent, link, link.link.place, model.parent_place, link)
+                yield FrameEntry(link.name, link.parent, link, link.link.place, model.parent_place, link)
 
     def data(self, part: Model, refer: Refer) -> dict[str, Any]:
         """Return the include of its file, and the initial state of its joints."""

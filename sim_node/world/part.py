@@ -43,7 +43,7 @@ class Placement(Protocol):
         """Return the pose (7,) in the parent frame at the start."""
 
 
-class Entry(NamedTuple):
+class FrameEntry(NamedTuple):
     """A frame of the tree.
 
     Attributes:
@@ -131,12 +131,12 @@ class Kind(Generic[P]):
         found: tuple[P, ...] = world.parts.get(self.name, ())
         return found
 
-    def entries(self, world: World) -> Iterable[Entry]:
+    def entries(self, world: World) -> Iterable[FrameEntry]:
         """Return the frames of a world's parts of this kind: by default, one for each part."""
         if self.frame:
             for part in self.parts(world):
                 of: Any = part
-                yield Entry(getattr(part, self.frame), of.parent, of, of.place, of.parent_place, part)
+                yield FrameEntry(getattr(part, self.frame), of.parent, of, of.place, of.parent_place, part)
 
     def problems(self, world: World) -> Iterable[Problem]:
         """Return every problem of a world's parts of this kind, except for names and parents of frames."""

@@ -8,20 +8,20 @@ from typing import Any, get_args
 import numpy as np
 
 from sim_node.world.model import World
-from sim_node.world.part import PARTS, Entry, Kind, Mobility
+from sim_node.world.part import PARTS, FrameEntry, Kind, Mobility
 from sim_node.world.problems import Problem
 
 # Tolerance of the norm of a quaternion.
 _UNIT = 1e-6
 
 
-def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[Entry]:
+def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[FrameEntry]:
     """Yield the frames of a world's parts of a kind. Raises PluginFault if something else is returned."""
     if PARTS.is_shipped(kind.name):
         yield from kind.entries(world)
         return
     for entry in kind.entries(world):
-        PARTS.expect(kind.name, entry, Entry, "from entries(), an Entry")
+        PARTS.expect(kind.name, entry, FrameEntry, "from entries(), an Entry")
         if not (isinstance(entry.name, str) and isinstance(entry.parent, str)):
             PARTS.refuse(kind.name, f"entries() needs names as text, found {entry.name!r} below {entry.parent!r}")
         if entry.of is not None:
@@ -36,7 +36,7 @@ def problems_of_kind(kind: Kind[Any], world: World) -> Iterator[Problem]:
         yield problem
 
 
-def _check_placement(kind: Kind[Any], entry: Entry) -> None:
+def _check_placement(kind: Kind[Any], entry: FrameEntry) -> None:
     of: Any = entry.of
     for needed in ("mobility", "start"):
         if not hasattr(of, needed):

@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Argument(Text):
+class ProgramArgument(Text):
     """Any scalar as it is spelled: arguments of programs are text, including numbers."""
 
     def read(self, value: Value, context: Any) -> str:
@@ -43,7 +43,7 @@ class Argument(Text):
 def _command(value: Value) -> tuple[str, ...]:
     """Read a list of words, or a text that is split as a shell would split it."""
     if isinstance(value.node, Sequence):
-        words = tuple(Argument().read(item, None) for item in value.items())
+        words = tuple(ProgramArgument().read(item, None) for item in value.items())
     else:
         errors = len(value.report.errors)
         text = value.text()
@@ -63,7 +63,7 @@ def _environment(value: Value) -> tuple[tuple[str, str], ...]:
     for name, key, each in value.named("of environment variables to strings"):
         if not _VARIABLE.fullmatch(name):
             key.error("is not a name of an environment variable")
-        variables.append((name, Argument().read(each, None)))
+        variables.append((name, ProgramArgument().read(each, None)))
     return tuple(variables)
 
 
@@ -80,7 +80,7 @@ class Process:
         Other(lambda about: one_or_each(about, _ARGUMENT), _command),
         "The program with its arguments: a list, or a text as for a shell",
     )
-    cwd: str = given(Argument(), "The folder that it runs in, relative to this file", default="", omit=True)
+    cwd: str = given(ProgramArgument(), "The folder that it runs in, relative to this file", default="", omit=True)
     env: tuple[tuple[str, str], ...] = given(
         Other(lambda about: by_name(about, _ARGUMENT), _environment, writes=dict),
         "Environment variables",
@@ -88,13 +88,13 @@ class Process:
         omit=True,
     )
     restart: str = given(Word(RESTARTS), "When it is started again after it has ended", default="never")
-    log: str = given(Argument(), "The file that its output goes to", default="", omit=True)
+    log: str = given(ProgramArgument(), "The file that its output goes to", default="", omit=True)
     delay_s: float = given(Number(0.0, 3600.0), "Wait before it is started", "s", default=0.0, key="delay")
     place: Place = place_of(default=NO_PLACE)
 
 
 @part("processes", Process)
-class Processes(Kind[Process]):
+class ProcessParts(Kind[Process]):
     """Programs to run beside the simulation."""
 
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:

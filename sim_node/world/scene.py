@@ -309,7 +309,7 @@ class Viewpoint:
 # The kinds of parts
 
 
-class Surroundings(Kind[P]):
+class SurroundingsParts(Kind[P]):
     """A kind of which the parts of the including world apply, if a world is included."""
 
     def problems(self, world: World) -> Iterator[Problem]:
@@ -324,7 +324,7 @@ class Surroundings(Kind[P]):
         """Return None."""
 
 
-class Single(Surroundings[P]):
+class Single(SurroundingsParts[P]):
     """A kind of which a world has at most one part, which is a mapping in world files."""
 
     single = True
@@ -341,7 +341,7 @@ class TheGround(Single[Ground]):
 
 
 @part("lights", Light)
-class Lights(Surroundings[Light]):
+class Lights(SurroundingsParts[Light]):
     """Lights in the fixed frame."""
 
     def problems(self, world: World) -> Iterator[Problem]:

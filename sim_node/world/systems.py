@@ -16,7 +16,7 @@ from sim_node.world.bounds import MAX_DISTANCE, MAX_MASS
 from sim_node.world.declared import BAD, Refer, Spread, data_of, declared, given, keys_of, place_of, read
 from sim_node.world.mates import Attachment, Mate, MateConnector, RedirectedMateConnector, mate_keys, read_connector
 from sim_node.world.model import World
-from sim_node.world.part import Entry, Kind, Rename, part
+from sim_node.world.part import FrameEntry, Kind, Rename, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where
 from sim_node.world.quantities import Flag, FrameName, ListOf, Number, Other, PartOf, Plain, Vector
 from sim_node.world.readers.keys import Form, Keys, by_name, text, vector
@@ -53,7 +53,7 @@ SHAPE_KEYS = Keys(
 
 
 @dataclass(frozen=True)
-class Shape(Plain):
+class NamedShape(Plain):
     """A shape with a name, which has a density (kg/m^3) unless it has a mass."""
 
     def form(self, about: str) -> Form:
@@ -106,7 +106,7 @@ def _velocity(about: str, part: slice) -> Spread:
 
 
 _NAME = "Its name, unique in its system"
-_SHAPES = ListOf(Shape())
+_SHAPES = ListOf(NamedShape())
 _ABOUT_SHAPES = "Shapes, which have a density (kg/m^3) or a mass (kg)"
 _CONNECTORS = Other(
     lambda about: by_name(about, keys_of(RedirectedMateConnector)),
@@ -169,7 +169,7 @@ class RigidBody:
 
 
 @dataclass(frozen=True)
-class Inner(Plain):
+class InnerSystem(Plain):
     """A system in a system."""
 
     def form(self, about: str) -> Form:
@@ -202,7 +202,7 @@ class System:
 
     name: str = given(FrameName(), _NAME)
     pose: FloatArray | None = given(OwnPose(), "Pose in its owner; None if mates determine it", default=None)
-    systems: tuple[System, ...] = given(ListOf(Inner()), "Systems within this one", default=(), omit=True)
+    systems: tuple[System, ...] = given(ListOf(InnerSystem()), "Systems within this one", default=(), omit=True)
     bodies: tuple[RigidBody, ...] = given(ListOf(PartOf(RigidBody)), "Its bodies", default=(), omit=True)
     geometries: tuple[ContactGeometry, ...] = given(_SHAPES, _ABOUT_SHAPES, default=(), key="geometry", omit=True)
     connectors: tuple[MateConnector, ...] = given(_CONNECTORS, _ABOUT_CONNECTORS, default=(), omit=True)
@@ -269,15 +269,15 @@ class Systems(Kind[System]):
         data = data_of(part, refer)
         return {"name": part.name, **({"parent": part.parent} if part.parent else {}), **data}
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return each system and all systems and bodies in it, which become frames in the assembly."""
         for system in self.parts(world):
             for path, of in system.frames():
                 if of is system:
                     parent = system.parent or world.fixed_frame
-                    yield Entry(path, parent, None, of.place, system.parent_place, system)
+                    yield FrameEntry(path, parent, None, of.place, system.parent_place, system)
                 else:
-                    yield Entry(path, path.rpartition("/")[0], None, of.place, of.place, of)
+                    yield FrameEntry(path, path.rpartition("/")[0], None, of.place, of.place, of)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return a problem if there are any: a world must be assembled before it is laid out."""

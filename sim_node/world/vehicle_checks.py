@@ -123,7 +123,7 @@ def _of(vehicle: Vehicle, key: str, message: str) -> Problem:
 
 
 @part("vehicles", Multirotor)
-class Vehicles(Kind[Multirotor]):
+class VehicleParts(Kind[Multirotor]):
     """Flying bodies."""
 
     def problems(self, world: World) -> Iterator[Problem]:

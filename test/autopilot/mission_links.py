@@ -8,7 +8,7 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.transaction import Outgoing, Transaction
 
 ACCEPTED, ERROR, INVALID_SEQUENCE, CANCELLED = 0, 1, 13, 15
@@ -154,7 +154,7 @@ class DelayedLink:
                 if to_autopilot:
                     self._send(autopilot.receive(name, fields, now_ns), now_ns, to_autopilot=False)
                 elif transaction.result is None:
-                    message = Message(1, 1, 0, name, SimpleNamespace(**fields), b"")
+                    message = MavlinkMessage(1, 1, 0, name, SimpleNamespace(**fields), b"")
                     self._send(transaction.receive(message, now_ns), now_ns, to_autopilot=True)
             self._send(autopilot.tick(now_ns), now_ns, to_autopilot=False)
             if transaction.result is None:

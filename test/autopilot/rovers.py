@@ -14,7 +14,7 @@ from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilots.builtin.world import parameters_in
 from sim_node.simulation import Simulation
 from sim_node.world import World, loads
-from sim_node.world.base_types.channels import Channels
+from sim_node.world.base_types.channels import BaseChannels
 from sim_node.world.bases import Base
 
 HZ = 50
@@ -46,7 +46,7 @@ class Driven:
         self.simulation = Simulation(of, sensors=False)
         self.said: list[str] = []
         self.flight = Flight(self.parameters, dialect, report=lambda severity, text: self.said.append(text))
-        self._channels = Channels(base.channels, base.shape, base.limits.linear, base.limits.angular)
+        self._channels = BaseChannels(base.channels, base.shape, base.limits.linear, base.limits.angular)
         self._vehicle = self.simulation.vehicles["rover"]
         self._observe = self.simulation.observer([base.body])
         self.rows: list[list[float]] = []

@@ -14,7 +14,7 @@ from sim_node.autopilots.builtin.dialect import Dialect, Mode
 from sim_node.autopilots.builtin.flight import Flight
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
-from sim_node.mavlink.codec import Message, frame_bytes, kind_named
+from sim_node.mavlink.codec import MavlinkMessage, frame_bytes, kind_named
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.parser import Parser
@@ -102,7 +102,7 @@ class Commanded(Flown):
             super().run(min(seconds, TICK_NS * 1e-9))
             self.autopilot.tick(self.now_ns)
 
-    def say(self, name: str, **fields: Any) -> list[Message]:
+    def say(self, name: str, **fields: Any) -> list[MavlinkMessage]:
         """Send a message, and return what is answered."""
         self.answers()
         known = kind_named(name).fields._fields
@@ -115,7 +115,7 @@ class Commanded(Flown):
         """The result (MAV_RESULT) of a COMMAND_LONG."""
         return self._result(self.say_command(number, *params))
 
-    def say_command(self, number: int, *params: float) -> list[Message]:
+    def say_command(self, number: int, *params: float) -> list[MavlinkMessage]:
         """Send a COMMAND_LONG, and return what is answered."""
         values = {f"param{at}": value for at, value in enumerate(params, start=1)}
         return self.say("COMMAND_LONG", command=number, **values)
@@ -126,8 +126,8 @@ class Commanded(Flown):
         del place["autocontinue"]
         return self._result(self.say("COMMAND_INT", **place))
 
-    def answers(self) -> list[Message]:
-        found: list[Message] = []
+    def answers(self) -> list[MavlinkMessage]:
+        found: list[MavlinkMessage] = []
         while select.select([self._ground], [], [], 0.0)[0]:
             found += self._parser.feed(self._ground.recv(4096))
         return found
@@ -137,7 +137,7 @@ class Commanded(Flown):
         self.say("SET_POSITION_TARGET_LOCAL_NED", coordinate_frame=1, type_mask=0x0FC7, **velocity)
 
     @staticmethod
-    def _result(answers: list[Message]) -> int:
+    def _result(answers: list[MavlinkMessage]) -> int:
         [ack] = [answer.fields.result for answer in answers if answer.name == "COMMAND_ACK"]
         return int(ack)
 

@@ -18,7 +18,7 @@ from sim_node.autopilots.builtin.dialect import Dialect, Mode
 from sim_node.autopilots.builtin.px4 import PX4
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilots.builtin.world import parameters_in
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.world import load
 
 ACCEPTED, REJECTED = 0, 1
@@ -53,12 +53,12 @@ def copter(parameters: VehicleParameters) -> Iterator[Commanded]:
     made.close()
 
 
-def fields(answers: list[Message], name: str) -> list[Any]:
+def fields(answers: list[MavlinkMessage], name: str) -> list[Any]:
     return [answer.fields for answer in answers if answer.name == name]
 
 
 def give(
-    flown: Commanded, answers: list[Message], items: dict[int, dict[str, Any]], kind: int = 0
+    flown: Commanded, answers: list[MavlinkMessage], items: dict[int, dict[str, Any]], kind: int = 0
 ) -> tuple[list[int], int]:
     """Send the items that are requested; returns which these were, and the result."""
     asked = []

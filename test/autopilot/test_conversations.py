@@ -13,7 +13,7 @@ from peer import CoSimulator, peer
 from running import Running, running
 
 from sim_node.mavlink import commands
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.conversations import MAX_WAITING, Conversations
 from sim_node.mavlink.setpoints import Setpoint
 from sim_node.mavlink.transaction import Outgoing, Result, Transaction
@@ -89,7 +89,7 @@ class Failing(Transaction):
     def start(self, now_ns: int) -> list[Outgoing]:
         return self._at("start")
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         return self._at("receive")
 
     def tick(self, now_ns: int) -> list[Outgoing]:

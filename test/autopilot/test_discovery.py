@@ -13,7 +13,7 @@ from rclpy.serialization import deserialize_message
 from running import Running
 from sensor_msgs.msg import Range
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.parser import Parser
 
@@ -47,7 +47,7 @@ class Link:
         [parsed] = Parser(datagrams=True).feed(message.pack(mav))
         self.process(parsed, ("127.0.0.1", port))
 
-    def process(self, message: Message, address: Address) -> None:
+    def process(self, message: MavlinkMessage, address: Address) -> None:
         graph_ns = GRAPH + self.now_ns - self.begin_ns
         self.running.bridge._process(message, self, address, self.now_ns, graph_ns)
 

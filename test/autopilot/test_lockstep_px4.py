@@ -19,7 +19,7 @@ from waiting import PATIENCE
 
 from sim_node.autopilots.lockstep import Fix, Px4, Sample
 from sim_node.autopilots.lockstep.px4 import FIRST_PORT
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.parser import Parser
 
 EXCHANGE = Path(__file__).parents[1] / "data" / "px4_simulator_exchange.bin"
@@ -39,10 +39,10 @@ def records() -> Iterator[tuple[bytes, int, bytes]]:
 
 
 @pytest.fixture(scope="module")
-def recorded() -> tuple[dict[int, list[Message]], dict[int, bytes]]:
+def recorded() -> tuple[dict[int, list[MavlinkMessage]], dict[int, bytes]]:
     """What the simulator said by step, and PX4's bytes by the step whose time they carry."""
     parser, px4_parser = Parser(datagrams=False), Parser(datagrams=False)
-    said: dict[int, list[Message]] = {}
+    said: dict[int, list[MavlinkMessage]] = {}
     answers: dict[int, bytes] = {}
     for direction, step, data in records():
         if direction == b"S":
@@ -63,7 +63,7 @@ def px4() -> Iterator[Px4]:
     simulator.close()
 
 
-def sample_of(messages: list[Message]) -> Sample:
+def sample_of(messages: list[MavlinkMessage]) -> Sample:
     """The house's sample of recorded fields: FRD to FLU, gauss to tesla, hPa to Pa, by hand."""
     sensor = next(m.fields for m in messages if m.name == "HIL_SENSOR")
     gps = next((m.fields for m in messages if m.name == "HIL_GPS"), None)
@@ -89,7 +89,7 @@ class ReplayedPx4:
     """Answers every HIL_SENSOR with the bytes that the real one answered that step with."""
 
     def __init__(self, address: tuple[str, int], answers: dict[int, bytes]) -> None:
-        self.heard: list[Message] = []
+        self.heard: list[MavlinkMessage] = []
         self._socket = socket.create_connection(address)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._answers = answers
@@ -134,7 +134,7 @@ def close(one: Any, other: Any) -> bool:
 
 
 def test_a_recorded_exchange_goes_the_same_way_again(
-    px4: Px4, recorded: tuple[dict[int, list[Message]], dict[int, bytes]]
+    px4: Px4, recorded: tuple[dict[int, list[MavlinkMessage]], dict[int, bytes]]
 ) -> None:
     """Each step says what the recorded simulator said, and from PX4's first controls on takes one answer."""
     said, answers = recorded
@@ -173,7 +173,9 @@ def test_a_recorded_exchange_goes_the_same_way_again(
         assert (mine.time_usec, mine.lat, mine.lon, mine.alt) == (other.time_usec, other.lat, other.lon, other.alt)
 
 
-def test_attitude_and_units_of_the_truth(px4: Px4, recorded: tuple[dict[int, list[Message]], dict[int, bytes]]) -> None:
+def test_attitude_and_units_of_the_truth(
+    px4: Px4, recorded: tuple[dict[int, list[MavlinkMessage]], dict[int, bytes]]
+) -> None:
     """Level and looking north is the identity in NED/FRD, as the recorded simulator had it; PX4 divides by 1000."""
     said, answers = recorded
     peer = ReplayedPx4(px4.address, answers)
@@ -191,7 +193,7 @@ def test_attitude_and_units_of_the_truth(px4: Px4, recorded: tuple[dict[int, lis
 
 
 def test_a_restarted_px4_is_taken_back_while_time_goes_on(
-    px4: Px4, recorded: tuple[dict[int, list[Message]], dict[int, bytes]]
+    px4: Px4, recorded: tuple[dict[int, list[MavlinkMessage]], dict[int, bytes]]
 ) -> None:
     said, answers = recorded
     steps = iter(sorted(said))
@@ -210,7 +212,7 @@ def test_a_restarted_px4_is_taken_back_while_time_goes_on(
 
 
 def test_its_clock_goes_on_where_the_world_begins_anew(
-    px4: Px4, recorded: tuple[dict[int, list[Message]], dict[int, bytes]]
+    px4: Px4, recorded: tuple[dict[int, list[MavlinkMessage]], dict[int, bytes]]
 ) -> None:
     said, _ = recorded
     lines: list[str] = []
@@ -228,7 +230,7 @@ def test_its_clock_goes_on_where_the_world_begins_anew(
 
 
 def test_a_silent_px4_is_named_and_waiting_for_it_can_be_stopped(
-    px4: Px4, recorded: tuple[dict[int, list[Message]], dict[int, bytes]]
+    px4: Px4, recorded: tuple[dict[int, list[MavlinkMessage]], dict[int, bytes]]
 ) -> None:
     said, answers = recorded
     peer = ReplayedPx4(px4.address, {step: answer for step, answer in answers.items() if step <= FIRST_ANSWER + 4})

@@ -16,7 +16,7 @@ from recordings import EXCERPT
 from scipy.spatial.transform import Rotation
 from test_translation import ARRIVAL, ATTITUDE, Heard, xyz
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.other_components import OF_ANY_COMPONENT, OtherComponents
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.telemetry import ARDUPILOT, PX4, Telemetry
@@ -287,7 +287,7 @@ def test_batteries_of_other_components_have_their_own_names() -> None:
     others = OtherComponents(heard.vehicle, 1_000_000_000)
     cells = [4000, *[65535] * 9]
 
-    def battery(component: int) -> Message:
+    def battery(component: int) -> MavlinkMessage:
         link = mavlink.MAVLink(None, 1, component)
         sent = mavlink.MAVLink_battery_status_message(0, 0, 1, 2000, cells, 100, -1, -1, 50)
         return Parser(datagrams=True).feed(sent.pack(link))[0]

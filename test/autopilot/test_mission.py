@@ -15,7 +15,7 @@ from mission_links import ArduPilotUpload, DelayedLink, Holder, Px4Upload, ack
 from peer import HOME, PX4, peer
 from running import running
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.mission import Clear, Download, Upload, as_json, read_plan
 from sim_node.mavlink.mission.items import KINDS
 from sim_node.mavlink.mission.plan import as_messages, from_messages
@@ -186,7 +186,7 @@ def test_a_slow_link_is_not_flooded() -> None:
 def test_a_refusal_ends_an_upload_at_once(result: int, words: str) -> None:
     upload = Upload(items(3))
     upload.start(0)
-    message = Message(1, 1, 0, "MISSION_ACK", SimpleNamespace(type=result, mission_type=0), b"")
+    message = MavlinkMessage(1, 1, 0, "MISSION_ACK", SimpleNamespace(type=result, mission_type=0), b"")
     assert upload.receive(message, 1) == []
     assert upload.result == (False, words, None)
 

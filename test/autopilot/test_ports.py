@@ -15,7 +15,7 @@ from claims import free_instance, free_port
 from running import Running
 
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.mavlink.ports import Instances, PortInUse
+from sim_node.mavlink.ports import AutopilotInstances, PortInUse
 from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.world import World, load
@@ -39,7 +39,7 @@ def taken(kind: socket.SocketKind, port: int) -> Iterator[None]:
 @contextmanager
 def chosen_by(report: Callable[[str], object], *, bridged: bool) -> Iterator[Callable[[World], World]]:
     """How a run chooses its instances."""
-    instances = Instances(report, bridged=bridged)
+    instances = AutopilotInstances(report, bridged=bridged)
     yield instances.choose
     instances.close()
 

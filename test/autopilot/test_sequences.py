@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from waiting import until
 
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.links import endpoint_of
 from sim_node.mavlink.parser import Parser
@@ -39,7 +39,7 @@ class Sender:
         self.sent += 1
         return data
 
-    def messages(self, count: int) -> list[Message]:
+    def messages(self, count: int) -> list[MavlinkMessage]:
         return Parser(datagrams=True).feed(b"".join(self.frame() for _ in range(count)))
 
 
@@ -152,7 +152,7 @@ def test_refused_frames_do_not_drive_the_counter() -> None:
             sender.seq, forger.seq = number, (number * 37) & 0xFF
             for mav in (sender, forger):
                 peer.write(bytes(mav.attitude_encode(1000 + number, 0, 0, 0, 0, 0, 0).pack(mav)), None)
-        accepted: list[Message] = []
+        accepted: list[MavlinkMessage] = []
 
         def is_received() -> bool:
             accepted.extend(message for message, _ in connection.receive(0))

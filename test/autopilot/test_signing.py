@@ -15,7 +15,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from running import running
 
 from sim_node.mavlink import commands
-from sim_node.mavlink.codec import Message, frame_bytes
+from sim_node.mavlink.codec import MavlinkMessage, frame_bytes
 from sim_node.mavlink.parser import Parser
 from sim_node.mavlink.signing import EPOCH_S, Signing, SigningFault, read_key
 
@@ -34,7 +34,7 @@ def ticks(unix: float) -> int:
     return int((unix - EPOCH_S) * 100_000)
 
 
-def message(sender: mavlink.MAVLink, sequence: int = 0) -> Message:
+def message(sender: mavlink.MAVLink, sequence: int = 0) -> MavlinkMessage:
     sender.seq = sequence
     [parsed] = Parser(datagrams=True).feed(sender.system_time_encode(1, 2).pack(sender))
     return parsed

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.mavlink.setpoints import Setpoint
-from sim_node.mavlink.vehicle import ClockReading, Stream
+from sim_node.mavlink.vehicle import ClockReading, SetpointStream
 
 SECOND = 1_000_000_000
 RATE, LIFETIME_S = 20.0, 0.5
@@ -20,7 +20,7 @@ SETPOINT = Setpoint("SET_ATTITUDE_TARGET", {})
 )
 def test_nothing_is_sent_once_it_is_old(turns: list[tuple[int, float]], jump_at_ns: int, jump_ns: int) -> None:
     """In turns of any length, of simulated time at any pace, which jumps once (a reset of the run)."""
-    stream, ended = Stream(RATE, LIFETIME_S), []
+    stream, ended = SetpointStream(RATE, LIFETIME_S), []
     steady_ns, graph_ns = 7 * SECOND, 100 * SECOND
     received = ClockReading(steady_ns, graph_ns)
     stream.set(SETPOINT, "cmd_vel", received, lambda: ended.append(steady_ns))
@@ -43,7 +43,7 @@ def test_nothing_is_sent_once_it_is_old(turns: list[tuple[int, float]], jump_at_
 
 def test_a_setpoint_of_a_command_holds_until_it_is_stopped() -> None:
     """A goto is given once. 1000 s at 20 Hz."""
-    stream = Stream(RATE, LIFETIME_S)
+    stream = SetpointStream(RATE, LIFETIME_S)
     stream.set(SETPOINT, "goto")
     assert sum(stream.due(10_000_000 * turn, 0) is not None for turn in range(100_000)) == 20_000
     assert not stream.stop("cmd_vel")
@@ -52,7 +52,7 @@ def test_a_setpoint_of_a_command_holds_until_it_is_stopped() -> None:
 
 
 def test_a_message_that_comes_makes_it_young_again() -> None:
-    stream = Stream(RATE, LIFETIME_S)
+    stream = SetpointStream(RATE, LIFETIME_S)
     sent = 0
     for turn in range(1000):  # 10 s, a message each 0.4 s
         now_ns = turn * 10_000_000

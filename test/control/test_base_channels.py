@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim_node.world.base_types.ackermann import Ackermann
-from sim_node.world.base_types.channels import Channels
+from sim_node.world.base_types.channels import BaseChannels
 from sim_node.world.base_types.differential import Differential
 from sim_node.world.base_types.mecanum import Mecanum
 from sim_node.world.base_types.omni import Omni
@@ -52,10 +52,10 @@ CAR = Ackermann(wheel_radius=0.1, wheelbase=0.4, track=0.3, max_steering=0.5)
 def test_channels_are_parts_of_what_the_base_can_do(
     roles: tuple[str, ...], shape: Any, values: tuple[float, ...], twist: tuple[float, ...]
 ) -> None:
-    assert Channels(roles, shape, 2.0, 1.5).twist(values) == pytest.approx(twist, abs=1e-12)
+    assert BaseChannels(roles, shape, 2.0, 1.5).twist(values) == pytest.approx(twist, abs=1e-12)
 
 
 def test_wheels_of_an_omni_base_are_parts_of_the_fastest_of_them() -> None:
     """Its wheels are 120 degrees apart: straight ahead, the fastest has cos 30 degrees of the speed."""
-    channels = Channels(("first", "second", "third"), Omni(wheel_radius=0.1, base_radius=0.2), 1.0, 1.0)
+    channels = BaseChannels(("first", "second", "third"), Omni(wheel_radius=0.1, base_radius=0.2), 1.0, 1.0)
     assert channels.twist((1.0, 1.0, 1.0)) == pytest.approx((0.0, 0.0, math.cos(math.radians(30)) / 0.2), abs=1e-12)

@@ -21,7 +21,7 @@ from sim_node.extensions.elodin.entities import Entities
 from sim_node.extensions.elodin.graphs import GraphQuery
 from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.program import CHUNK, RECORD_BYTES, Program, compiled
+from sim_node.extensions.elodin.program import CHUNK, RECORD_BYTES, CompiledProgram, compiled
 from sim_node.extensions.elodin.queries import Query
 from sim_node.extensions.elodin.standard import Body, Force, Inertia, SimulationTick, WorldPos, WorldVel
 from sim_node.extensions.elodin.systems import map, map_seq, system
@@ -79,13 +79,13 @@ def world() -> Entities:
 
 
 @pytest.fixture(scope="module")
-def program() -> Program:
+def program() -> CompiledProgram:
     """Everything at once: a random wind, a branch, edges, drag, spins, by Rk4."""
     return compiled(world(), gusts | limit | six_dof(sys=gravity | drag | springs), 0.01, NewtonEuler())
 
 
 @pytest.fixture(scope="module")
-def history(program: Program) -> dict[str, Any]:
+def history(program: CompiledProgram) -> dict[str, Any]:
     """60 ticks, one at a time."""
     live = Live(program)
     rows: dict[str, list[Any]] = {name: [] for name in program.changing}
@@ -99,7 +99,7 @@ def history(program: Program) -> dict[str, Any]:
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["tick", "advance", "record"]), st.integers(1, 30)), min_size=1, max_size=6))
 def test_the_same_bits_however_ticks_are_grouped(
-    program: Program, history: dict[str, Any], parts: list[tuple[str, int]]
+    program: CompiledProgram, history: dict[str, Any], parts: list[tuple[str, int]]
 ) -> None:
     """One at a time, many in a call, recorded, in any mixture; and again."""
     live = Live(program)
@@ -122,7 +122,7 @@ def test_the_same_bits_however_ticks_are_grouped(
     assert live.ticks == done
 
 
-def test_what_a_program_says_of_itself(program: Program) -> None:
+def test_what_a_program_says_of_itself(program: CompiledProgram) -> None:
     assert set(program.changing) == {"world_pos", "world_vel", "world_accel", "force", "wind", "tick"}
     assert program.structure.step == 0.01
     assert set(program.changing_blocks.places) == set(program.changing)
@@ -156,14 +156,14 @@ def test_blocks_are_joined_in_jax_as_in_numpy() -> None:
 
 
 @pytest.fixture(scope="module")
-def flight() -> Program:
+def flight() -> CompiledProgram:
     """One body in the wind."""
     entities = Entities()
     entities.spawn([Body(), C((Wind, Gain), (np.array([0.5, 0.0, 0.1]), 0.1))])
     return compiled(entities, six_dof(sys=gravity | drag), 0.01, NewtonEuler())
 
 
-def test_the_step_is_pure(flight: Program) -> None:
+def test_the_step_is_pure(flight: CompiledProgram) -> None:
     """Compiled alone, it gives the same numbers; the state that it is given stays as it is."""
     state = {name: array.copy() for name, array in flight.start.items()}
     step = jax.jit(flight.step)
@@ -176,7 +176,7 @@ def test_the_step_is_pure(flight: Program) -> None:
 
 
 @pytest.mark.nightly
-def test_gradients_through_a_hundred_ticks(flight: Program) -> None:
+def test_gradients_through_a_hundred_ticks(flight: CompiledProgram) -> None:
     """Of a distance with respect to speed and gain, beside central differences; of a fall at rest, which are exact.
 
     Without wind dz/dm is zero and dx/dv the time; at rest the norms and the exponential have their zeros.
@@ -199,7 +199,7 @@ def test_gradients_through_a_hundred_ticks(flight: Program) -> None:
 
 
 @pytest.mark.nightly
-def test_a_thousand_worlds_at_once(flight: Program) -> None:
+def test_a_thousand_worlds_at_once(flight: CompiledProgram) -> None:
     """As one by one."""
     rng = np.random.default_rng(0)
     start = {name: np.repeat(array[None], 1000, axis=0) for name, array in flight.start.items()}
@@ -215,7 +215,7 @@ def test_a_thousand_worlds_at_once(flight: Program) -> None:
             np.testing.assert_allclose(many[name][world_number], live.get(name), rtol=1e-12, atol=1e-12, err_msg=name)
 
 
-def test_what_is_kept_of_a_record_is_limited(program: Program) -> None:
+def test_what_is_kept_of_a_record_is_limited(program: CompiledProgram) -> None:
     """8 MB, however many bodies there are; a call of at least one tick."""
     assert program.chunk == CHUNK
     for bodies in (1000, 200_000):

@@ -15,7 +15,7 @@ from nightly import only
 import sim_node.extensions.elodin as el
 from sim_node.extensions.elodin import capture
 from sim_node.extensions.elodin.session.run import Run
-from sim_node.extensions.elodin.session.settings import Settings
+from sim_node.extensions.elodin.session.settings import RunSettings
 
 X = Annotated[jax.Array, el.Component("x", el.ComponentType.F64)]
 Command = Annotated[jax.Array, el.Component("command", el.ComponentType.F64)]
@@ -194,7 +194,7 @@ def test_a_truncated_recording_begins_anew(tmp_path: Path) -> None:
 def test_a_world_that_is_read_does_not_run() -> None:
     """What a reader of scripts gets, with the arguments by name."""
     given = world()
-    with capture.capturing() as captured, pytest.raises(capture.Stop):
+    with capture.capturing() as captured, pytest.raises(capture.ScriptStop):
         given.run(follow, 1 / 50, max_ticks=7, post_step=print)
     (one,) = captured
     assert one.entities is given
@@ -255,8 +255,8 @@ def test_bodies_move_without_callbacks(ticks: int) -> None:
     """v t, in as many calls as it takes."""
     free = el.World()
     free.spawn(el.Body(world_vel=el.SpatialMotion(linear=np.array([2.0, 0.0, 0.0]))), "ball")
-    with capture.capturing() as captured, pytest.raises(capture.Stop):
+    with capture.capturing() as captured, pytest.raises(capture.ScriptStop):
         free.run(el.six_dof(), 1 / 100, max_ticks=ticks)
-    made = Run(captured[0].program, Settings(max_ticks=ticks, interactive=False))
+    made = Run(captured[0].program, RunSettings(max_ticks=ticks, interactive=False))
     assert made.run() == ticks
     assert abs(made.live.get("world_pos")[0, 4] - 2.0 * ticks / 100) < 1e-9

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.extensions.gym.expressions import Expression, ExpressionError, before
+from sim_node.extensions.gym.expressions import CompiledExpression, ExpressionError, before
 
 NUMBERS = st.floats(-100.0, 100.0)
 
 
 def value(text: str, **values: Any) -> Any:
-    return Expression.parse(text).evaluate(values)
+    return CompiledExpression.parse(text).evaluate(values)
 
 
 @given(NUMBERS, NUMBERS, st.lists(NUMBERS, min_size=3, max_size=3))
@@ -39,7 +39,7 @@ def test_functions_of_numbers_are_those_of_the_standard_library(name: str) -> No
 
 
 def test_previous_is_the_value_of_the_step_before() -> None:
-    expression = Expression.parse("x - previous(x)")
+    expression = CompiledExpression.parse("x - previous(x)")
     assert (expression.names, expression.previous) == (("x",), ("x",))
     assert expression.evaluate({"x": 3.0, before("x"): 1.0}) == 2.0
 
@@ -65,7 +65,7 @@ def test_previous_is_the_value_of_the_step_before() -> None:
 )
 def test_what_is_no_expression_is_refused(text: str, reason: str) -> None:
     with pytest.raises(ExpressionError, match=reason.replace("(", r"\(").replace("*", r"\*")):
-        Expression.parse(text)
+        CompiledExpression.parse(text)
 
 
 @pytest.mark.parametrize(("text", "values"), [("1 / x", {"x": 0.0}), ("9**9**9", {}), ("x[7]", {"x": np.zeros(3)})])
@@ -76,4 +76,4 @@ def test_an_error_of_evaluation_names_the_expression(text: str, values: dict[str
 
 def test_an_unknown_name_is_reported_with_the_nearest() -> None:
     with pytest.raises(ExpressionError, match="no 'heihgt'; did you mean height"):
-        Expression.parse("heihgt > 2").check_names(["height", "speed"])
+        CompiledExpression.parse("heihgt > 2").check_names(["height", "speed"])

@@ -21,7 +21,7 @@ from sim_node.extensions.gym import (
     load_spec,
 )
 from sim_node.extensions.gym.interface import Action, Signal
-from sim_node.extensions.gym.task import Task
+from sim_node.extensions.gym.task import GymTask
 from sim_node.world import World, WorldError, load, loads
 
 SPACE = """\
@@ -46,8 +46,8 @@ sensors:
 """
 
 
-def opened(world: World, signals: dict[str, Signal], actions: dict[str, Action]) -> Task:
-    task = Task(Spec(world, 10.0, actions, dict.fromkeys(signals), {"one": "1"}, signals=signals, normalised=False))
+def opened(world: World, signals: dict[str, Signal], actions: dict[str, Action]) -> GymTask:
+    task = GymTask(Spec(world, 10.0, actions, dict.fromkeys(signals), {"one": "1"}, signals=signals, normalised=False))
     task.begin(np.random.default_rng(0))
     return task
 
@@ -150,7 +150,7 @@ def test_a_lidar_is_observed_whole() -> None:
     lidar = next((each.name for each in world.sensors if each.type == "lidar_2d"), None)
     if lidar is None:
         pytest.skip("the world has none any more")
-    task = Task(
+    task = GymTask(
         Spec(world, 10.0, {"push": _any_action(world)}, {"scan": 50.0}, {"one": "1"}, {"scan": SensorSignal(lidar)})
     )
     task.begin(np.random.default_rng(0))

@@ -8,7 +8,7 @@ import pytest
 
 from sim_node.extensions.gym.shipped import shipped_specs
 from sim_node.extensions.gym.spec_file import load_spec
-from sim_node.extensions.gym.task import Task
+from sim_node.extensions.gym.task import GymTask
 from sim_node.world import WorldError
 
 SPEC = """\
@@ -37,7 +37,7 @@ def problems(tmp_path: Path, *changes: tuple[str, str]) -> list[str]:
     file = tmp_path / "spec.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(WorldError) as raised:
-        Task(load_spec(file))
+        GymTask(load_spec(file))
     return [str(problem).removeprefix(f"{file}:") for problem in raised.value.problems]
 
 

@@ -15,7 +15,7 @@ from rclpy.context import Context
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from sim_node import Loop, Simulation, loads
-from sim_node.mavlink.ports import Instances
+from sim_node.mavlink.ports import AutopilotInstances
 from sim_node.ros.preparing import Preparing
 from sim_node.ros.simulation_interfaces.services import SERVICES, Requests
 from sim_node.ros.simulation_interfaces.serving import REGISTERING
@@ -89,7 +89,7 @@ def requests(ros_domain: int) -> Iterator[Requests]:
     loop = Loop(Simulation(loads("world: w\ntime: {step: 0.01}\nphysics: {gravity: [0, 0, 0]}\n")), (), paused=True)
     entities = EntityRequests(loop)
     structure = StructureRequests(
-        loop, entities, Resources(loop.simulation.world), Instances(lambda line: None, bridged=False)
+        loop, entities, Resources(loop.simulation.world), AutopilotInstances(lambda line: None, bridged=False)
     )
     run = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: 0, quit=lambda: None)
     yield Requests(entities, run, structure, loop, node, lambda time_ns: time_ns, set(), preparing)

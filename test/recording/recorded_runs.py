@@ -9,7 +9,7 @@ from mcap.reader import make_reader
 from waiting import PATIENCE
 
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation, Sink
@@ -25,7 +25,7 @@ class Read(NamedTuple):
 def record(
     world: str | Path,
     folder: Path,
-    settings: Settings | None = None,
+    settings: RecordingSettings | None = None,
     *,
     seconds: float = 1.0,
     seed: int = 0,
@@ -36,7 +36,7 @@ def record(
     simulation = Simulation(load(world), seed)
     recorder = Recorder(
         folder,
-        settings or Settings(spare_bytes=0),
+        settings or RecordingSettings(spare_bytes=0),
         attachments_of(simulation.world, seed, False),
         custom_data(simulation.world, seed),
         warn=reported.append,

@@ -22,7 +22,7 @@ from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.world.locate import shipped_worlds
 
 SECONDS = 0.5
@@ -32,7 +32,7 @@ class Again:
     """The target of a player that records what it is sent, at the time that the clock last told."""
 
     def __init__(self, bag: Bag, folder: Path) -> None:
-        self.recorder = Recorder(folder, Settings(spare_bytes=0), warn=pytest.fail)
+        self.recorder = Recorder(folder, RecordingSettings(spare_bytes=0), warn=pytest.fail)
         self.sends: dict[int, Callable[[bytes], None]] = {}
         self._now_ns = bag.start_ns
         for row, topic in enumerate(bag.topics):

@@ -35,7 +35,7 @@ from sim_node.recording.opening import open_bag
 from sim_node.recording.qos import profiles
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 
 SECOND = 10**9
 BYTES = "std_msgs/msg/UInt8MultiArray"
@@ -72,7 +72,7 @@ def test_a_bag_may_have_more_files_than_can_be_open(apart_ns: int, tmp_path: Pat
 
 
 def split(folder: Path, files: int) -> None:
-    recorder = Recorder(folder, Settings(spare_bytes=0, split_ns=SECOND), warn=pytest.fail)
+    recorder = Recorder(folder, RecordingSettings(spare_bytes=0, split_ns=SECOND), warn=pytest.fail)
     send = recorder.advertise(Topic("/numbers", "std_msgs/msg/Float64", Qos()))
     recorder.open()
     for number in range(files):

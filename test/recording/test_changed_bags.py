@@ -25,7 +25,7 @@ from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings, from_options
+from sim_node.recording.settings import RecordingSettings, from_options
 from sim_node.recording.worlds import attachments_of
 from sim_node.session import Session
 from sim_node.session.bag_world import sources_of_bag
@@ -38,7 +38,7 @@ from sim_node.world.bodies import Body, Marker
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.shapes import Geometry
 
-SMALL = Settings(spare_bytes=0)
+SMALL = RecordingSettings(spare_bytes=0)
 # The world from each second on.
 STATES = ((), ("table", "table/IMU", "arm", "free load"), ("load on the ball",))
 NS = 10**9

@@ -33,7 +33,7 @@ from sim_node.recording.opening import open_bag
 from sim_node.recording.qos import OFFERED
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.repair import repair
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.writer import BagWriter
 from sim_node.session.publishing import Publishing, published, sinks_into
 from sim_node.simulation import Loop, Simulation
@@ -47,7 +47,7 @@ MAP = Topic("map", "std_msgs/msg/String", LATCHED)
 
 def recorder(folder: Path, **settings: Any) -> tuple[Recorder, list[str]]:
     reported: list[str] = []
-    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), warn=reported.append)
+    made = Recorder(folder, RecordingSettings(**{"spare_bytes": 0, **settings}), warn=reported.append)
     return made, reported
 
 
@@ -124,14 +124,14 @@ def test_a_run_without_the_topics_that_it_is_asked_for_is_refused(
     settings: dict[str, Any], line: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BagError, match=re.escape(line)):
-        record("orbit", tmp_path / "bag", Settings(spare_bytes=0, **settings))
+        record("orbit", tmp_path / "bag", RecordingSettings(spare_bytes=0, **settings))
     assert not (tmp_path / "bag").exists()
 
 
 def test_a_pattern_of_a_run_may_match_what_comes_later(tmp_path: Path) -> None:
     """Its bag is complete, and its end tells of the pattern that nothing has matched."""
     with pytest.raises(RecordingStopped, match=r"nothing has matched /later/\*$"):
-        record("orbit", tmp_path / "bag", Settings(spare_bytes=0, topics=("/tf*", "/later/*")))
+        record("orbit", tmp_path / "bag", RecordingSettings(spare_bytes=0, topics=("/tf*", "/later/*")))
     with Reader(tmp_path / "bag") as reader:
         assert set(reader.topics) == {"/tf", "/tf_static"}
 
@@ -181,7 +181,7 @@ def recorded(*offered: Qos, name: str = "/numbers") -> RecordedTopic:
 
 def with_late_publishers(folder: Path) -> list[tuple[int, bytes]]:
     """A bag of two files, in whose first two publishers of a topic come late; what was sent on it."""
-    writer = BagWriter(folder, Settings(spare_bytes=0, split_ns=20 * SECOND))
+    writer = BagWriter(folder, RecordingSettings(spare_bytes=0, split_ns=20 * SECOND))
     writer.open()
     offers = {0: (RELIABLE,), 2: (RELIABLE, RELIABLE), 4: (RELIABLE, EFFORT, RELIABLE), 6: (EFFORT, RELIABLE, RELIABLE)}
     writer.topics = [recorded(RELIABLE), recorded(RELIABLE, name="/other")]
@@ -280,7 +280,7 @@ def test_readers_of_others_find_each_topic_once(
 
 
 def test_publishers_without_end_take_few_records(tmp_path: Path) -> None:
-    writer = BagWriter(tmp_path / "bag", Settings(spare_bytes=0))
+    writer = BagWriter(tmp_path / "bag", RecordingSettings(spare_bytes=0))
     writer.open()
     for row in range(3 * MAX_NOTES):
         writer.topics = [recorded(Qos(depth=row + 1))]
@@ -387,7 +387,7 @@ def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path: Path) -> N
 
 def test_a_run_may_end_with_its_recording(tmp_path: Path) -> None:
     full = threading.Event()
-    settings = Settings(max_bytes=1_000_000, when_full="end", spare_bytes=0)
+    settings = RecordingSettings(max_bytes=1_000_000, when_full="end", spare_bytes=0)
     made = Recorder(tmp_path / "bag", settings, warn=lambda why: full.set())
     send = made.advertise(NUMBERS)
     made.open()
@@ -465,7 +465,7 @@ def test_only_a_recording_in_snapshot_mode_gives_snapshots(tmp_path: Path) -> No
 
 
 def test_topics_that_are_left_out_are_not_there(tmp_path: Path) -> None:
-    record("sensor_rig", tmp_path / "bag", Settings(topics=("/tf*",), exclude=("/tf_static",), spare_bytes=0))
+    record("sensor_rig", tmp_path / "bag", RecordingSettings(topics=("/tf*",), exclude=("/tf_static",), spare_bytes=0))
     assert {message.topic for message in messages(files(tmp_path / "bag")[0])} == {"/tf"}
 
 
@@ -529,7 +529,7 @@ def test_what_an_impatient_recording_drops_is_counted(tmp_path: Path, monkeypatc
     from sim_node.recording import recorder as module
 
     monkeypatch.setattr(module, "MAX_WAITING", 10_000)
-    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), warn=print, patient=False)
+    made = Recorder(tmp_path / "bag", RecordingSettings(spare_bytes=0), warn=print, patient=False)
     send = made.advertise(NUMBERS)
     made.open()
     gate = threading.Event()
@@ -547,7 +547,7 @@ def test_what_an_impatient_recording_drops_is_counted(tmp_path: Path, monkeypatc
 def test_a_run_in_several_files_is_the_same_each_time(tmp_path: Path) -> None:
     """The same folder, whatever its threads did meanwhile."""
     for name in ("a", "b"):
-        record("two_vehicles", tmp_path / name / "bag", Settings(split_ns=SECOND // 4, spare_bytes=0))
+        record("two_vehicles", tmp_path / name / "bag", RecordingSettings(split_ns=SECOND // 4, spare_bytes=0))
     first, second = (sorted((tmp_path / name / "bag").iterdir()) for name in ("a", "b"))
     assert [path.name for path in first] == [path.name for path in second]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from sim_node.recording.settings import Settings, SettingsFault, from_options
+from sim_node.recording.settings import RecordingSettings, SettingsFault, from_options
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_topics_by_pattern(topics: str, exclude: str, wanted: list[str], unwante
 
 def test_options_are_in_the_units_of_people() -> None:
     settings = from_options({"split_size": 1.5, "split_duration": 0.5, "snapshot": 10.0, "max_disk": 2.0})
-    assert settings == Settings(
+    assert settings == RecordingSettings(
         split_bytes=1_500_000, split_ns=500_000_000, snapshot_ns=10_000_000_000, max_bytes=2_000_000
     )
 

@@ -23,7 +23,7 @@ from sim_node.messages.topic import Qos, Send, Topic
 from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.mcap_file import CHUNK_BYTES
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 
 NUMBERS = Topic("/numbers", "std_msgs/msg/Float64", Qos())
 STEP_NS = 10_000_000
@@ -32,7 +32,7 @@ RUN = [sys.executable, "-m", "sim_node.cli.main", "run", "quadrotor", "--no-ros"
 
 def begun(folder: Path, **settings: Any) -> tuple[Recorder, Send, list[str]]:
     reported: list[str] = []
-    made = Recorder(folder, Settings(spare_bytes=0, compression="none", **settings), warn=reported.append)
+    made = Recorder(folder, RecordingSettings(spare_bytes=0, compression="none", **settings), warn=reported.append)
     send = made.advertise(NUMBERS)
     made.open()
     return made, send, reported
@@ -116,7 +116,7 @@ def test_a_signal_closes_the_bag(number: Signals, tmp_path: Path) -> None:
 @pytest.mark.parametrize("commit_ns", [6 * STEP_NS, 30 * STEP_NS])
 def test_a_clock_that_is_set_back_begins_a_file(commit_ns: int, tmp_path: Path) -> None:
     """Between two messages of a batch, as the wall clock does; in no file does a topic go back."""
-    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), warn=pytest.fail, patient=False)
+    made = Recorder(tmp_path / "bag", RecordingSettings(spare_bytes=0), warn=pytest.fail, patient=False)
     send = made.advertise(NUMBERS)
     made.open()
     for number in (10, 20, 5, 6):

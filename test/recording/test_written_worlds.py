@@ -13,7 +13,7 @@ from PIL import Image
 
 from sim_node.recording.opening import open_bag
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.worlds import Attached, attachments_of, custom_data, recorded_world
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
@@ -39,7 +39,7 @@ CUBE = (
 def recorded(world: World, folder: Path) -> tuple[Attached, ...]:
     simulation = Simulation(world)
     attached = attachments_of(world, 0, False)
-    made = Recorder(folder, Settings(spare_bytes=0), attached, custom_data(world, 0), warn=pytest.fail)
+    made = Recorder(folder, RecordingSettings(spare_bytes=0), attached, custom_data(world, 0), warn=pytest.fail)
     sinks = sinks_into(made)
     loop = Loop(simulation, sinks, real_time_factor=0.0, paused=True)
     loop.start()

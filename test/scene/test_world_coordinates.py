@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyproj import Transformer
 
-from sim_node.extensions.aerosim import Entity, SceneGraph, WorldCoordinate, consistent
+from sim_node.extensions.aerosim import SceneEntity, SceneGraph, WorldCoordinate, consistent
 from sim_node.extensions.aerosim.coordinates import origin_of, world_coordinates
 from sim_node.spatial.frames import Frame, Position
 
@@ -48,7 +48,7 @@ def test_cartesian_is_along_the_axes_of_ecef() -> None:
 def test_the_resource_decides_where_aerosim_leaves_the_origin_at_zero() -> None:
     origin = {"latitude": 29.5, "longitude": -95.0, "altitude": 10.0}
     state = WorldCoordinate(ned=np.array([1.0, 2.0, 3.0]), origin_lla=np.zeros(3))
-    graph = SceneGraph((Entity("entity_0", world_coordinate=state),), {"origin": origin})
+    graph = SceneGraph((SceneEntity("entity_0", world_coordinate=state),), {"origin": origin})
     whole, problems = consistent(graph)
     [entity] = whole.entities
     assert entity.world_coordinate is not None
@@ -63,14 +63,17 @@ def test_east_north_up_in_ned_is_reported() -> None:
     origin = (29.5, -95.0, 10.0)
     lla = pymap3d.ned2geodetic(100, 200, -50, *origin)
     state = WorldCoordinate(ned=np.array([200.0, 50.0, -100.0]), lla=np.array(lla), origin_lla=np.array(origin))
-    [entity], [problem] = (part := consistent(SceneGraph((Entity("e", world_coordinate=state),))))[0].entities, part[1]
+    [entity], [problem] = (
+        (part := consistent(SceneGraph((SceneEntity("e", world_coordinate=state),))))[0].entities,
+        part[1],
+    )
     assert "ned: (200, 50, -100) is" in str(problem)
     assert entity.world_coordinate is not None
     assert entity.world_coordinate.ned == pytest.approx([100, 200, -50], abs=1e-5)
 
 
 def test_without_an_origin_nothing_is_computed() -> None:
-    graph = SceneGraph((Entity("e", world_coordinate=WorldCoordinate(ned=np.ones(3))),))
+    graph = SceneGraph((SceneEntity("e", world_coordinate=WorldCoordinate(ned=np.ones(3))),))
     assert origin_of(graph) is None
     assert consistent(graph) == (graph, [])
     assert json.dumps(graph.resources) == "{}"

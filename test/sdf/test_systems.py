@@ -15,7 +15,7 @@ from sim_node.extensions.sdf.lift_drag import Air, LiftDrag, Surfaces, wrenches
 from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS, system_name
 from sim_node.world import load, loads
 from sim_node.world.model import World
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import XmlAttribute, Element
 from sim_node.world.writers.yaml import to_yaml
 
 
@@ -192,7 +192,7 @@ class TestWheels:
 
 def plugin(name: str, filename: str) -> Element:
     """Return a plug-in's element."""
-    return Element("plugin", (1, 1), {"name": Attribute(name, (1, 1)), "filename": Attribute(filename, (1, 1))})
+    return Element("plugin", (1, 1), {"name": XmlAttribute(name, (1, 1)), "filename": XmlAttribute(filename, (1, 1))})
 
 
 class TestNames:

@@ -22,7 +22,7 @@ from waiting import PATIENCE
 from sim_node import Loop, Simulation, loads
 from sim_node.autopilots.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
-from sim_node.mavlink.ports import Instances
+from sim_node.mavlink.ports import AutopilotInstances
 from sim_node.messages.odometry import odometry_topics
 from sim_node.session.entities import Category, Filters, Rejected
 from sim_node.session.entity_bounds import Region
@@ -72,7 +72,7 @@ def run_of(world: str, *, prefix: str = "", folder: Path | None = None) -> Run:
     loop = Loop(simulation, (), paused=True)
     entities = EntityRequests(loop, prefix)
     resources = Resources(simulation.world, [folder] if folder else [])
-    structure = StructureRequests(loop, entities, resources, Instances(lambda line: None, bridged=False))
+    structure = StructureRequests(loop, entities, resources, AutopilotInstances(lambda line: None, bridged=False))
     quits: list[bool] = []
     run = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: 0, quit=lambda: quits.append(True))
     requests = RequestContext(entities, run, structure, loop)

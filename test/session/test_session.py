@@ -27,14 +27,14 @@ from sim_node.mavlink.ports import PortInUse
 from sim_node.messages.topic import Send, Topic
 from sim_node.recording.bag import BagError
 from sim_node.recording.recorder import absolute
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot
 from sim_node.viewing.ports import PagePortInUse
 from sim_node.world import FrameTable, World, WorldError
 from sim_node.world.load import loads
 
-SMALL = Settings(spare_bytes=0)
+SMALL = RecordingSettings(spare_bytes=0)
 WORLD = """
 world: yard
 origin: {{latitude: 47.4, longitude: 8.5, altitude: 488}}

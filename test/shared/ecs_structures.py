@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sim_node.extensions.elodin.components import Component, EntityId
 from sim_node.extensions.elodin.dynamics import NewtonEuler
 from sim_node.extensions.elodin.layouts import ComponentType, PrimitiveType
-from sim_node.extensions.elodin.structure import Structure
+from sim_node.extensions.elodin.structure import ComponentStructure
 
 Array = npt.NDArray[Any]
 SPATIAL = {
@@ -32,7 +32,7 @@ PLAIN = st.text(string.ascii_lowercase, min_size=1, max_size=6).filter(lambda na
 class Ticks:
     """A structure, and its components (T, n, *shape) over time."""
 
-    structure: Structure
+    structure: ComponentStructure
     stamps: npt.NDArray[np.int64]
     arrays: Mapping[str, Array]
 
@@ -50,10 +50,12 @@ def spatial(name: str) -> Component:
     return Component(name, SPATIAL[name])
 
 
-def structure_of(*components: Component, entities: tuple[str, ...] = ("ball",), step: float = 0.01) -> Structure:
+def structure_of(
+    *components: Component, entities: tuple[str, ...] = ("ball",), step: float = 0.01
+) -> ComponentStructure:
     """Return a structure whose entities have all components."""
     numbers = tuple(EntityId(number) for number in range(1, len(entities) + 1))
-    return Structure(
+    return ComponentStructure(
         {each.name: each for each in components},
         {each.name: numbers for each in components},
         {},
@@ -87,7 +89,7 @@ def ticks(draw: st.DrawFn, most: int = 12) -> Ticks:
         for name in chosen
     }
     components = {name: Component(name, layout) for name, layout in chosen.items()}
-    structure = Structure(components, owners, {}, numbers, 0.01, NewtonEuler())
+    structure = ComponentStructure(components, owners, {}, numbers, 0.01, NewtonEuler())
     count = draw(st.integers(0, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     stamps = draw(st.integers(0, 2**60)) + np.cumsum(rng.integers(1000, 10**9, count))

@@ -15,7 +15,7 @@ import sim_node
 from sim_node.extensions.sweep import read
 from sim_node.extensions.sweep.engine import Finished
 from sim_node.extensions.sweep.job import Cases, Job
-from sim_node.extensions.sweep.worker import Worker
+from sim_node.extensions.sweep.worker import CaseWorker
 
 SIM_NODE = (sys.executable, "-m", "sim_node.cli.main")
 WORLD = """\
@@ -91,7 +91,7 @@ class Here:
 
     def __init__(self, job: Job, workers: int | None, options: Mapping[str, str]) -> None:
         self.workers = workers or 1
-        self._worker, self._waiting = Worker(job), list[Cases]()
+        self._worker, self._waiting = CaseWorker(job), list[Cases]()
 
     def submit(self, cases: Cases) -> None:
         self._waiting.append(cases)

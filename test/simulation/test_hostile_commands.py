@@ -16,7 +16,7 @@ from waiting import PATIENCE
 
 from sim_node.simulation import Loop, Simulation
 from sim_node.simulation.commander import Commander
-from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
+from sim_node.simulation.joint_commander import Following, JointCommander, TrajectoryOutcome, Tolerances
 from sim_node.simulation.joint_setpoints import Code, JointSetpoint, Point, setpoints_of, trajectory_of
 from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.world import Diverged, WorldError, loads
@@ -202,7 +202,7 @@ def test_a_trajectory_that_no_step_survives_ends_with_a_reason() -> None:
     run = commanded(refused, WORLD.replace("stiffness: 10, damping: 1", "stiffness: 1.0e12, damping: 0"))[0]
     joints = JointCommander(run, run.world.joint_commands, lambda what, reason: refused.append(reason))
     run.connect(joints)
-    outcomes: list[Outcome] = []
+    outcomes: list[TrajectoryOutcome] = []
     points = [Point(0.0, [0.0]), Point(1.0, [1e9])]
     trajectory = trajectory_of(joints.groups["hand"], ["knob"], points)
     tolerances = Tolerances.of(run.world.joint_commands[0], 1)

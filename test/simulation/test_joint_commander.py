@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
 
 from sim_node.simulation import Simulation
-from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
+from sim_node.simulation.joint_commander import Following, JointCommander, TrajectoryOutcome, Tolerances
 from sim_node.simulation.joint_setpoints import (
     Code,
     JointCommandRefused,
@@ -117,8 +117,8 @@ def follow(
     goal: float = 1e-3,
     points: list[Point] = POINTS,
     speed: float = math.inf,
-) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+) -> list[TrajectoryOutcome]:
+    outcomes: list[TrajectoryOutcome] = []
     trajectory = trajectory_of(commander.groups["arm"], ["arm/a"], points)
     limits = Tolerances(np.array([[path], [speed]]), np.array([[goal], [math.inf]]), 0.5)
     commander.follow(Following(("arm/a",), trajectory, limits, ended=outcomes.append))
@@ -139,7 +139,7 @@ def test_a_trajectory_is_followed_within_its_tolerance() -> None:
     assert worst < 1e-3
     assert not outcomes
     simulation.run(0.1)
-    assert outcomes == [Outcome(Code.SUCCESSFUL)]
+    assert outcomes == [TrajectoryOutcome(Code.SUCCESSFUL)]
     assert simulation.joints["arm/a"].targets == {"position": 0.1, "velocity": 0.0}
 
 

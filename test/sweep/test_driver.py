@@ -21,7 +21,7 @@ from sim_node.extensions.sweep.payload import payload_of
 from sim_node.extensions.sweep.plots import plot
 from sim_node.extensions.sweep.study import Study, prepare
 from sim_node.extensions.sweep.variations import variation
-from sim_node.extensions.sweep.worker import Worker
+from sim_node.extensions.sweep.worker import CaseWorker
 from sim_node.world import Body, Geometry, World, WorldError
 
 HOSTILE = """\
@@ -117,7 +117,7 @@ def test_worlds_in_python_run_in_blocks_that_do_not_depend_on_what_is_left(tmp_p
     top = "max(component/world_pos[ball][6])"
     prepared = prepare(Study(script, 1.0, vary, BLOCK + 8, measures=(top, "final_pose(ball)")))
     assert prepared.job.block == BLOCK
-    worker = Worker(prepared.job)
+    worker = CaseWorker(prepared.job)
     whole = {row.case.number: row for row in worker.run(prepared.cases)}
     assert len(whole) == BLOCK + 8
     for number, row in whole.items():
@@ -172,10 +172,10 @@ def test_rows_of_other_types_can_be_joined(tmp_path: Path) -> None:
     """A measure may be null in one part, a number in the next, a text in a third."""
     from contextlib import closing
 
-    from sim_node.extensions.sweep.dataset import Dataset
+    from sim_node.extensions.sweep.dataset import RowWriter
 
     about = {"world": "w", "runs": 4, "duration": 1.0, "vary": {}}
-    with closing(Dataset(tmp_path / "out", about, 4)) as dataset:
+    with closing(RowWriter(tmp_path / "out", about, 4)) as dataset:
         for number, value in enumerate((None, 2.5, True, "far")):
             dataset.add([Outcome(Case(number, 0, {}), "ok", "", {"m": value}, 0.1)])
             dataset.flush()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.extensions.assistants import Access, Call, Graph, Patience
+from sim_node.extensions.assistants import Access, ToolCall, Graph, Patience
 from sim_node.extensions.assistants.flight import target_of
 from sim_node.extensions.assistants.transforms import query_tf_tree
 from sim_node.names import convention
@@ -47,7 +47,7 @@ def asked(**arguments: Any) -> Any:
     tree.set_transform("odom", "drone/base_link", 0, [1, 2, 3, 0, 0, 0, 1], static=True)
     tree.set_transform("drone/base_link", "drone/base_link_frd", 0, [0, 0, 0, 1, 0, 0, 0], static=True)
     graph = cast(Graph, Received(tree))
-    return query_tf_tree(Call(Access(), Patience(), lambda: graph), **arguments)
+    return query_tf_tree(ToolCall(Access(), Patience(), lambda: graph), **arguments)
 
 
 def test_numbers_of_a_transform_say_along_which_axes_they_are() -> None:

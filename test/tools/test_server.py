@@ -19,7 +19,7 @@ from jsonschema import Draft7Validator
 from mcp.client import Client
 from PIL import Image
 
-from sim_node.extensions.assistants import TOOLS, Access, Graph, Limits, ToolRefused
+from sim_node.extensions.assistants import TOOLS, Access, Graph, FlightLimits, ToolRefused
 from sim_node.extensions.assistants.commands import MAX_JSON, fitted
 from sim_node.extensions.assistants.journal import Journal
 from sim_node.extensions.assistants.server import server_of
@@ -27,7 +27,7 @@ from sim_node.messages.topic import Qos
 from sim_node.recording.channels import RecordedTopic
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.writer import BagWriter
 
 
@@ -138,7 +138,7 @@ def test_what_is_given_to_a_command_is_never_an_option(tmp_path: Path) -> None:
 
 def test_a_world_is_checked_run_to_a_bag_and_the_bag_is_asked(tmp_path: Path) -> None:
     (tmp_path / "wrong.yaml").write_text("world: w\nframs: []\n")
-    writer = BagWriter(tmp_path / "many", Settings(spare_bytes=0))
+    writer = BagWriter(tmp_path / "many", RecordingSettings(spare_bytes=0))
     definition = definition_of("std_msgs/msg/Float64")
     writer.topics = [
         RecordedTopic(f"/topic_{row:03}", "std_msgs/msg/Float64", definition, (Qos(),)) for row in range(400)
@@ -306,7 +306,7 @@ def test_who_may_be_flown(access: Access, simulated: bool, refused: str) -> None
     ],
 )
 def test_targets_beyond_a_limit_are_refused(target: tuple[float, float, float, float | None], refused: str) -> None:
-    access = Access(limits=Limits(distance=50.0, height=20.0, speed=3.0))
+    access = Access(limits=FlightLimits(distance=50.0, height=20.0, speed=3.0))
     if not refused:
         access.refuse_target(*target)
         return

@@ -13,7 +13,7 @@ from changing import yard
 from page import Page, opened, script, told
 from waiting import until
 
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.session import Session
 from sim_node.session.bag_view import BagView
 from sim_node.simulation import Loop, Simulation
@@ -141,7 +141,9 @@ def test_changes_leave_nothing_on_the_page_and_no_threads(run: tuple[Loop, Viewe
 
 
 def test_a_bag_shows_the_world_of_each_time(tmp_path: Path) -> None:
-    with Session(yard(), record=tmp_path / "bag", recording=Settings(spare_bytes=0), real_time_factor=0.0) as session:
+    with Session(
+        yard(), record=tmp_path / "bag", recording=RecordingSettings(spare_bytes=0), real_time_factor=0.0
+    ) as session:
         session.run(1.0)
         session.loop.change(yard("table", "free load"))
         session.run(1.0)

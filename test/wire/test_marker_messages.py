@@ -15,7 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
-from sim_node.messages.marker_messages import Marker, MarkerType, marker_array
+from sim_node.messages.marker_messages import FrameMarker, MarkerType, marker_array
 from sim_node.viewing.display_sinks import PathMessage
 
 # Marker has not changed since Humble.
@@ -29,7 +29,7 @@ def numbers(*shape: int) -> st.SearchStrategy[Any]:
 
 
 MARKERS = st.builds(
-    Marker,
+    FrameMarker,
     TEXTS,
     TEXTS,
     st.sampled_from(MarkerType),
@@ -52,7 +52,7 @@ def three(vector: object) -> list[float]:
 
 
 @given(st.lists(MARKERS, max_size=3))
-def test_markers_are_read_as_they_were_written(markers: list[Marker]) -> None:
+def test_markers_are_read_as_they_were_written(markers: list[FrameMarker]) -> None:
     data = marker_array("map", markers)
     measurements = [deserialize_message(data, MarkerArray)]
     measurements += [store.deserialize_cdr(data, "visualization_msgs/msg/MarkerArray") for store in TYPES]
@@ -84,8 +84,8 @@ def test_types_are_those_of_the_definition() -> None:
 
 def test_a_mesh_without_a_colour_has_its_own() -> None:
     """visualization_msgs/Marker: mesh_use_embedded_materials."""
-    plain = Marker("a", "b", MarkerType.MESH_RESOURCE, colour=(0.0, 0.0, 0.0, 0.0), mesh="file:///a.dae")
-    painted = Marker("a", "b", MarkerType.MESH_RESOURCE, colour=(1.0, 0.0, 0.0, 1.0), mesh="file:///a.stl")
+    plain = FrameMarker("a", "b", MarkerType.MESH_RESOURCE, colour=(0.0, 0.0, 0.0, 0.0), mesh="file:///a.dae")
+    painted = FrameMarker("a", "b", MarkerType.MESH_RESOURCE, colour=(1.0, 0.0, 0.0, 1.0), mesh="file:///a.stl")
     got = deserialize_message(marker_array("map", [plain, painted]), MarkerArray).markers
     assert [marker.mesh_use_embedded_materials for marker in got] == [False, True, False]
 

@@ -17,7 +17,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
-from sim_node.messages.marker_messages import Marker, MarkerArrays, MarkerType
+from sim_node.messages.marker_messages import FrameMarker, MarkerArrays, MarkerType
 from sim_node.messages.tf_message_reader import TfMessageReader
 from sim_node.messages.topic import Send, Tee, Topic
 from sim_node.session.publishing import Publishing, published
@@ -179,7 +179,7 @@ def test_displays_show_the_present_markers_even_if_they_miss_messages(worlds: li
     every, some, late = Display(), Display(), Display()
     for number, markers in enumerate(worlds):
         before = set(every.shown.items())
-        arrays.renew("map", [Marker(frame, group, MarkerType.CUBE) for frame, group in markers])
+        arrays.renew("map", [FrameMarker(frame, group, MarkerType.CUBE) for frame, group in markers])
         data = arrays.changes() if number else arrays.all()
         every.take(data)
         if number % 2 == 0:

@@ -13,7 +13,7 @@ import pytest
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Body, Drag, Motion, Sensor, StaticFrame, Wind, World, WorldError, lay_out, load
-from sim_node.world.part import PARTS, Entry, Kind, Mobility
+from sim_node.world.part import PARTS, FrameEntry, Kind, Mobility
 from sim_node.world.problems import NO_PLACE, Place, Problem
 from sim_node.world.readers.yaml_section import SECTIONS, Context, named
 from sim_node.world.readers.yaml_values import Value
@@ -92,11 +92,11 @@ class Belt:
 class Belts(Kind[Belt]):
     frame = "name"
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         for entry in super().entries(world):
             yield entry
             top = f"{entry.name}/top"
-            yield Entry(top, entry.name, StaticFrame(top, entry.name, IDENTITY), entry.place, entry.place)
+            yield FrameEntry(top, entry.name, StaticFrame(top, entry.name, IDENTITY), entry.place, entry.place)
 
     def problems(self, world: World) -> Iterator[Problem]:
         for belt in self.parts(world):

@@ -29,7 +29,7 @@ from sim_node.autopilots.builtin.simulator import PAUSE_S, SimulatorLink
 from sim_node.autopilots.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
 from sim_node.autopilots.builtin.tasks import Task, Tilt
 from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
-from sim_node.mavlink.codec import EncodeError, Message
+from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.connection import Connection
 from sim_node.mavlink.links import Address
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -315,7 +315,7 @@ class BuiltinAutopilot:
                     # A value that nobody thought of must not end the flight.
                     self.report(WARNING, f"{message.name} ignored: {error}")
 
-    def _order(self, message: Message) -> None:
+    def _order(self, message: MavlinkMessage) -> None:
         """Carry out what a ground station in the simulation orders, at its time of the simulation."""
         name, flight = message.name, self.flight
         if name == "HEARTBEAT":
@@ -324,7 +324,7 @@ class BuiltinAutopilot:
         # It is answered in its place in the lockstep; nothing that it may order uses the wall clock.
         self.handle(message, self.link, None, time.monotonic_ns())
 
-    def handle(self, message: Message, connection: Answers, address: Address, now_ns: int) -> None:
+    def handle(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int) -> None:
         """Carry out and answer a message that is addressed to us, received at a monotonic time (ns)."""
         name, fields = message.name, message.fields
         target = {"target_system": message.system, "target_component": message.component}

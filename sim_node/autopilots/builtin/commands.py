@@ -14,7 +14,7 @@ from sim_node.autopilots.builtin.geo_reference import GLOBAL, CommandPosition, p
 from sim_node.autopilots.builtin.mission import speed_fault, turn_of
 from sim_node.autopilots.builtin.status import AVAILABLE_MODES, available_modes
 from sim_node.autopilots.builtin.streams import MAX_RATE, MESSAGES, known
-from sim_node.mavlink.codec import Message, enum_name
+from sim_node.mavlink.codec import MavlinkMessage, enum_name
 from sim_node.mavlink.links import Address
 from sim_node.registry import Registry
 from sim_node.spatial.frames import Heading, YawNed
@@ -51,7 +51,7 @@ COMMANDS: Registry[int, Executes] = Registry(
 command = COMMANDS.add
 
 
-def obey(autopilot: BuiltinAutopilot, message: Message, connection: Answers, address: Address) -> None:
+def obey(autopilot: BuiltinAutopilot, message: MavlinkMessage, connection: Answers, address: Address) -> None:
     """Execute a COMMAND_LONG, COMMAND_INT or SET_MODE and acknowledge it; a refusal is explained by a text before."""
     fields = message.fields
     if message.name == "SET_MODE":
@@ -93,7 +93,12 @@ def _result(autopilot: BuiltinAutopilot, number: int, execute: Callable[[], None
 
 
 def _acknowledge(
-    autopilot: BuiltinAutopilot, number: int, result: int, message: Message, connection: Answers, address: Address
+    autopilot: BuiltinAutopilot,
+    number: int,
+    result: int,
+    message: MavlinkMessage,
+    connection: Answers,
+    address: Address,
 ) -> None:
     to = {"target_system": message.system, "target_component": message.component}
     answer("COMMAND_ACK", {"command": number, "result": result} | to, connection, address)

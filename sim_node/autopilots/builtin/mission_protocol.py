@@ -11,7 +11,7 @@ from sim_node.autopilots.builtin.fence import FENCE, RALLY, Fence, fence_fault, 
 from sim_node.autopilots.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
 from sim_node.autopilots.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
 from sim_node.autopilots.builtin.status import mission_current
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MissionProtocol:
         self._whole = True
         self._asked_ns = self._tries = 0
 
-    def receive(self, message: Message, connection: Answers, address: Address, now_ns: int) -> None:
+    def receive(self, message: MavlinkMessage, connection: Answers, address: Address, now_ns: int) -> None:
         """Handle a message of the protocol that is addressed to us."""
         peer = _Peer(message.system, message.component, connection, address)
         kind = getattr(message.fields, "mission_type", _MISSION)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sim_node.autopilots.builtin.answers import Answers, answer
 from sim_node.autopilots.builtin.dialect import NOTICE
 from sim_node.autopilots.builtin.settings import INT32, REAL32, Parameter
-from sim_node.mavlink.codec import Message
+from sim_node.mavlink.codec import MavlinkMessage
 from sim_node.mavlink.links import Address
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ParameterLists:
 
 
 def answer_parameters(
-    flight: Flight, lists: ParameterLists, message: Message, connection: Answers, address: Address
+    flight: Flight, lists: ParameterLists, message: MavlinkMessage, connection: Answers, address: Address
 ) -> None:
     """Answer PARAM_REQUEST_LIST, PARAM_REQUEST_READ and PARAM_SET.
 

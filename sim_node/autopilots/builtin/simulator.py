@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.mavlink.codec import EncodeError, FrameWriter, Message, frame_bytes
+from sim_node.mavlink.codec import EncodeError, FrameWriter, MavlinkMessage, frame_bytes
 from sim_node.mavlink.links import Address
 from sim_node.mavlink.parser import Parser
 from sim_node.spatial.frames import AttitudeNed, Frd, Ned
@@ -74,7 +74,7 @@ class SimulatorLink:
         step: Step,
         after: Callable[[int], None],
         armed: Callable[[], bool],
-        ordered: Callable[[Message], None] = lambda message: None,
+        ordered: Callable[[MavlinkMessage], None] = lambda message: None,
     ) -> None:
         self.address, self.measurements, self.steps = address, HilMeasurements(), 0
         self.invalid = 0

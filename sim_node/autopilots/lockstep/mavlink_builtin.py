@@ -13,7 +13,7 @@ from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, autopilot, outputs_of
 from sim_node.autopilots.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilots.lockstep.samples import Sample
-from sim_node.mavlink.codec import FrameWriter, Message, frame_bytes
+from sim_node.mavlink.codec import FrameWriter, MavlinkMessage, frame_bytes
 from sim_node.mavlink.signing import SigningFault, owner_of, signing_of
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames import AttitudeEnu, Enu
@@ -59,7 +59,7 @@ class MavlinkBuiltin(Px4):
         self._sample: Sample | None = None
         self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
         self._orders: list[bytes] = []
-        self.replies: list[Message] = []
+        self.replies: list[MavlinkMessage] = []
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Vehicle, rate: float) -> MavlinkBuiltin:
@@ -145,7 +145,7 @@ class MavlinkBuiltin(Px4):
         if self._process is not None:
             self._process.kill()
 
-    def _heard(self, message: Message) -> None:
+    def _heard(self, message: MavlinkMessage) -> None:
         self.replies.append(message)
         del self.replies[:-MAX_REPLIES]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sim_node.autopilots.lockstep import px4_hil
 from sim_node.autopilots.lockstep.autopilot import Commands, LockstepWait, autopilot, outputs_of
 from sim_node.autopilots.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
-from sim_node.mavlink.codec import FrameWriter, Message, frame_bytes
+from sim_node.mavlink.codec import FrameWriter, MavlinkMessage, frame_bytes
 from sim_node.mavlink.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
@@ -230,7 +230,7 @@ class Px4:
                 return
             seconds = 0.0
 
-    def _heard(self, message: Message) -> None:
+    def _heard(self, message: MavlinkMessage) -> None:
         """Take another message than controls: PX4 has none that matters here."""
 
     def _drop(self) -> None:

@@ -7,7 +7,7 @@ with public(__name__):
     from sim_node.extensions.aerosim.from_world import scene_graph_of as scene_graph_of
     from sim_node.extensions.aerosim.graph import Effector as Effector
     from sim_node.extensions.aerosim.graph import Ellipsoid as Ellipsoid
-    from sim_node.extensions.aerosim.graph import Entity as Entity
+    from sim_node.extensions.aerosim.graph import SceneEntity as SceneEntity
     from sim_node.extensions.aerosim.graph import SceneGraph as SceneGraph
     from sim_node.extensions.aerosim.graph import SensorComponent as SensorComponent
     from sim_node.extensions.aerosim.graph import Transform3D as Transform3D

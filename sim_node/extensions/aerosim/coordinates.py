@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sim_node.extensions.aerosim.graph import Ellipsoid, Entity, SceneGraph, WorldCoordinate
+from sim_node.extensions.aerosim.graph import Ellipsoid, SceneEntity, SceneGraph, WorldCoordinate
 from sim_node.spatial.frames import Frame, Position
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.model import Origin
@@ -81,7 +81,7 @@ def consistent(graph: SceneGraph) -> tuple[SceneGraph, list[Problem]]:
     if origin is None:
         return graph, []
     about = (origin.latitude, origin.longitude, origin.altitude)
-    entities: list[Entity] = []
+    entities: list[SceneEntity] = []
     problems: list[Problem] = []
     for entity in graph.entities:
         given = entity.world_coordinate
@@ -120,7 +120,7 @@ def _kept(given: WorldCoordinate, complete: WorldCoordinate) -> WorldCoordinate:
     return replace(complete, **changes, extra=given.extra)
 
 
-def _differences(entity: Entity, given: WorldCoordinate, complete: WorldCoordinate) -> Iterator[Problem]:
+def _differences(entity: SceneEntity, given: WorldCoordinate, complete: WorldCoordinate) -> Iterator[Problem]:
     place = given_place(entity)
     for key in ("ned", "ecef", "cartesian", "origin_lla"):
         value = getattr(given, key)
@@ -134,7 +134,7 @@ def _differences(entity: Entity, given: WorldCoordinate, complete: WorldCoordina
         yield Problem(place.where, f"{place.key}.ellipsoid", "is not WGS84, the only ellipsoid here; WGS84 is used")
 
 
-def given_place(entity: Entity) -> Place:
+def given_place(entity: SceneEntity) -> Place:
     """Return where an entity's world coordinates are, for messages."""
     key = f"components.actor_state.{shown_key(entity.id)}.world_coordinate"
     coordinate = entity.world_coordinate

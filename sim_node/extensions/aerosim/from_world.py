@@ -13,7 +13,7 @@ from sim_node import names
 from sim_node.extensions.aerosim.coordinates import world_coordinates
 from sim_node.extensions.aerosim.graph import (
     Effector,
-    Entity,
+    SceneEntity,
     Json,
     SceneGraph,
     SensorComponent,
@@ -235,12 +235,12 @@ class SceneLayout:
             data["origin"] = {key: getattr(origin, key) for key in keys}
         return {**data, **{each.name: each.value for each in self.world.resources if each.name not in data}}
 
-    def _still(self, row: int, id: str) -> Entity:
+    def _still(self, row: int, id: str) -> SceneEntity:
         """Return an entity without what changes."""
         name, parent = self.frames.names[row], int(self.frames.parents[row])
         actor, sensor = self._actors.get(name), self._sensors.get(name)
         given = None if actor is None else actor.sensor
-        return Entity(
+        return SceneEntity(
             id,
             self._prefix + name,
             "" if actor is None else actor.asset,

@@ -112,7 +112,7 @@ class SensorComponent:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class SceneEntity:
     """An entity with its components.
 
     Attributes:
@@ -171,12 +171,12 @@ class SceneGraph:
         extra: Further keys of the file.
     """
 
-    entities: tuple[Entity, ...] = ()
+    entities: tuple[SceneEntity, ...] = ()
     resources: Mapping[str, Json] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     extra: Mapping[str, Json] = field(default_factory=dict)
 
-    def entity(self, id: str) -> Entity:
+    def entity(self, id: str) -> SceneEntity:
         """Return an entity.
 
         Args:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node import names
 from sim_node.extensions.aerosim.from_world import SceneLayout
-from sim_node.extensions.aerosim.graph import Effector, Entity, Json, SceneGraph
+from sim_node.extensions.aerosim.graph import Effector, SceneEntity, Json, SceneGraph
 from sim_node.extensions.aerosim.json_text import compose_json, json_text
 from sim_node.extensions.aerosim.reading import read_graph
 from sim_node.extensions.aerosim.to_world import Options, effector_poses, entity_poses, world_of
@@ -99,7 +99,7 @@ class SceneMessages:
         return json_text({**data, SEQUENCE: self.sequence, TIME: time_ns / 1e9}, compact=True)
 
 
-def _difference(old: Entity, new: Entity) -> Entity:
+def _difference(old: SceneEntity, new: SceneEntity) -> SceneEntity:
     """Return an entity with the components that differ."""
     same_state = (old.transform, old.world_coordinate) == (new.transform, new.world_coordinate)
     return replace(
@@ -207,7 +207,7 @@ class FollowedScene:
         return sorted(frames.index(name) for name in found)
 
 
-def _updated(old: Entity, new: Entity) -> Entity:
+def _updated(old: SceneEntity, new: SceneEntity) -> SceneEntity:
     """Return an entity with the components of an update."""
     changes: dict[str, Any] = {
         key: value
@@ -229,5 +229,5 @@ def _structure(graph: SceneGraph) -> list[tuple[Any, ...]]:
     ]
 
 
-def _scale(entity: Entity) -> list[float] | None:
+def _scale(entity: SceneEntity) -> list[float] | None:
     return None if entity.transform is None else entity.transform.scale.tolist()

@@ -24,7 +24,7 @@ _DATA = Other(lambda about: {"type": "object"}, keys_of)
 
 
 @declared
-class Part:
+class EffectorPart:
     """An effector of an actor: its frame, its id in the scene graph, and where it is in the asset."""
 
     frame: str = given(FrameName(), "The frame of the effector")
@@ -40,7 +40,7 @@ class Actor:
     frame: str = given(FrameName(), "The frame that is an entity of a scene graph")
     id: str = given(Text(), "Its id in the scene graph", default="", omit=True)
     asset: str = given(Text(), "Where its 3D model is", default="", omit=True)
-    effectors: tuple[Part, ...] | None = given(ListOf(PartOf(Part)), "Its effectors", default=None)
+    effectors: tuple[EffectorPart, ...] | None = given(ListOf(PartOf(EffectorPart)), "Its effectors", default=None)
     sensor: Mapping[str, Json] | None = given(_DATA, "The component `sensor` of the file, if it had one", default=None)
     components: Mapping[str, Json] = given(_DATA, "Components of further groups", default_factory=dict, omit=True)
     extra: Mapping[str, Json] = given(
@@ -84,7 +84,7 @@ class Actors(Kind[Actor]):
 
 
 @part("resources", Resource)
-class Resources(Kind[Resource]):
+class SceneResources(Kind[Resource]):
     """Resources of the scene by name."""
 
     def data(self, part: Resource, refer: Refer) -> dict[str, Any]:

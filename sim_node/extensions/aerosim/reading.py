@@ -17,7 +17,7 @@ from sim_node.extensions.aerosim.graph import (
     STATE,
     Effector,
     Ellipsoid,
-    Entity,
+    SceneEntity,
     Json,
     SceneGraph,
     SensorComponent,
@@ -198,7 +198,7 @@ def _listed(value: Value, components: Mapping[str, Mapping[str, Value]]) -> dict
     return found
 
 
-def _entity(id: str, listed: Place, values: Mapping[str, Value]) -> Entity:
+def _entity(id: str, listed: Place, values: Mapping[str, Value]) -> SceneEntity:
     fields: dict[str, Any] = {"id": id, "place": listed, "parent_place": listed}
     extra: dict[str, Mapping[str, Json]] = {}
     if (value := values.get(PROPERTIES)) is not None:
@@ -218,7 +218,7 @@ def _entity(id: str, listed: Place, values: Mapping[str, Value]) -> Entity:
     if (value := values.get(SENSOR)) is not None:
         fields["sensor"] = _sensor(value)
     others = {name: plain_of(each.node) for name, each in values.items() if name not in GROUPS}
-    return Entity(**fields, components=others, extra={name: more for name, more in extra.items() if more})
+    return SceneEntity(**fields, components=others, extra={name: more for name, more in extra.items() if more})
 
 
 def _state(value: Value) -> tuple[Transform3D, WorldCoordinate | None, Mapping[str, Json]]:
@@ -327,7 +327,7 @@ def _as_list(value: Value, names: tuple[str, ...]) -> Value:
     return Value(Sequence(nodes, value.node.line, value.node.column), value.report, value.key, value.holder)
 
 
-def _check_parents(entities: Collection[Entity], report: Report, known: Collection[str]) -> None:
+def _check_parents(entities: Collection[SceneEntity], report: Report, known: Collection[str]) -> None:
     """Record parents that do not exist, and entities that are below themselves."""
     parents = {entity.id: entity.parent for entity in entities}
     for entity in entities:

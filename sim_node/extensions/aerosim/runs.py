@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sim_node.session.run_parts import RUN_PARTS, RunPart, Target
+from sim_node.session.run_parts import RUN_PARTS, RunPart, RunTarget
 
 if TYPE_CHECKING:
     from sim_node.simulation import Sink
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class SceneGraphs(RunPart):
     """Scene graphs on topics, where a rate is given."""
 
-    def sinks(self, target: Target) -> Iterable[Sink]:
+    def sinks(self, target: RunTarget) -> Iterable[Sink]:
         """Return the sink of scene graphs."""
         if target.scene_graph_rate <= 0.0:
             return ()

@@ -29,7 +29,7 @@ CAMERAS = {"camera": "rgb_camera", "depth_camera": "depth_sensor"}
 CAPTURE = "capture_enabled"
 
 
-class Parameter(NamedTuple):
+class CameraParameter(NamedTuple):
     """A parameter of AeroSim's cameras: ours, and the conversion of numbers both ways."""
 
     name: str
@@ -48,10 +48,10 @@ def _inverse(number: float) -> float:
 # tick_rate is the period of pictures, s, in spite of its name: AeroSim has 0.02 beside frame_rate 30.
 # fov is horizontal, in degrees.
 _CAMERA = {
-    "tick_rate": Parameter("rate", _inverse, _inverse),
-    "fov": Parameter("horizontal_fov", math.radians, math.degrees),
-    "near_clip": Parameter("near", _same, _same),
-    "far_clip": Parameter("far", _same, _same),
+    "tick_rate": CameraParameter("rate", _inverse, _inverse),
+    "fov": CameraParameter("horizontal_fov", math.radians, math.degrees),
+    "near_clip": CameraParameter("near", _same, _same),
+    "far_clip": CameraParameter("far", _same, _same),
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.extensions.aerosim.graph import (
     PROPERTIES,
     Effector,
-    Entity,
+    SceneEntity,
     Json,
     SceneGraph,
     SensorComponent,
@@ -60,7 +60,7 @@ def read_sim_config(root: Node, report: Report) -> SceneGraph | None:
     assert isinstance(world.node, MappingNode)
     if _INTERVAL in extra:
         world.node.entries[_INTERVAL][1].read = False
-    found: list[tuple[Entity, Value | None]] = []
+    found: list[tuple[SceneEntity, Value | None]] = []
     for value in () if actors is None else actors.items():
         found.append(_actor(value, f"entity_{len(found)}"))
     for value in () if sensors is None else sensors.items():
@@ -78,7 +78,7 @@ def _origin(value: Value) -> dict[str, Json]:
     return {**data, **extra}
 
 
-def _actor(value: Value, id: str) -> tuple[Entity, Value | None]:
+def _actor(value: Value, id: str) -> tuple[SceneEntity, Value | None]:
     table, extra = opened(value, ACTOR_KEYS, required=("actor_name", "transform"))
     effectors = table.get("effectors")
     listed = None if effectors is None else tuple(_effector(each) for each in effectors.items())
@@ -86,7 +86,7 @@ def _actor(value: Value, id: str) -> tuple[Entity, Value | None]:
     return _entity(id, name, asset, table, effectors=listed, extra={PROPERTIES: extra} if extra else {})
 
 
-def _sensor(value: Value, id: str) -> tuple[Entity, Value | None]:
+def _sensor(value: Value, id: str) -> tuple[SceneEntity, Value | None]:
     table, extra = opened(value, SENSOR_KEYS, required=("sensor_name", "type", "transform"))
     kind, parameters = table.get("type"), table.get("parameters")
     places = {} if kind is None else {"type": kind.place}
@@ -96,12 +96,12 @@ def _sensor(value: Value, id: str) -> tuple[Entity, Value | None]:
     return _entity(id, name, asset, table, sensor=SensorComponent(name, asset, given, extra, places))
 
 
-def _entity(id: str, name: str, asset: str, table: Table, **own: Any) -> tuple[Entity, Value | None]:
+def _entity(id: str, name: str, asset: str, table: Table, **own: Any) -> tuple[SceneEntity, Value | None]:
     """Return an entity with what actors and sensors have in common, and where its parent is named."""
     named, parent = table.get("actor_name") or table.get("sensor_name") or table.value, table.get("parent")
     above = (parent or table.value).place
     transform = _transform(table.get("transform"))
-    return Entity(
+    return SceneEntity(
         id, name, asset, text_of(table, "parent"), transform, place=named.place, parent_place=above, **own
     ), parent
 
@@ -140,7 +140,7 @@ def _attitude(rpy: FloatArray) -> FloatArray:
     return quaternions.multiply(quaternions.multiply(parts[2], parts[1]), parts[0])
 
 
-def _with_parents(found: list[tuple[Entity, Value | None]]) -> tuple[Entity, ...]:
+def _with_parents(found: list[tuple[SceneEntity, Value | None]]) -> tuple[SceneEntity, ...]:
     """Return the entities with the ids of their parents, which are given by name."""
     ids: dict[str, str] = {}
     for entity, _ in found:

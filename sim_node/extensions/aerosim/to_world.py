@@ -12,8 +12,8 @@ import numpy as np
 
 from sim_node import names
 from sim_node.extensions.aerosim.coordinates import origin_of
-from sim_node.extensions.aerosim.graph import PROPERTIES, STATE, Effector, Entity, SceneGraph
-from sim_node.extensions.aerosim.part import Actor, Part, Resource
+from sim_node.extensions.aerosim.graph import PROPERTIES, STATE, Effector, SceneEntity, SceneGraph
+from sim_node.extensions.aerosim.part import Actor, EffectorPart, Resource
 from sim_node.extensions.aerosim.sensor_types import Reading, sensor_of
 from sim_node.spatial.frames import Frame, Transform
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -104,7 +104,7 @@ class _Builder:
     def _add(self, kind: str, part: Any) -> None:
         self._parts.setdefault(kind, []).append(part)
 
-    def _add_entity(self, entity: Entity, parent: str, pose: FloatArray) -> None:
+    def _add_entity(self, entity: SceneEntity, parent: str, pose: FloatArray) -> None:
         name = entity.frame
         own: dict[str, Any] = {"place": entity.place, "parent_place": entity.parent_place}
         scale = _scale(entity.transform.scale) if entity.transform else None
@@ -146,13 +146,13 @@ class _Builder:
             message = f"a {sensor.type} has no such parameter, so that it has no effect here; it is kept"
             self._warnings.append(Problem(place.where, place.key, message))
 
-    def _effectors(self, effectors: Sequence[Effector], owner: str, asset: Asset | None) -> tuple[Part, ...]:
+    def _effectors(self, effectors: Sequence[Effector], owner: str, asset: Asset | None) -> tuple[EffectorPart, ...]:
         """Add the frames of an entity's effectors, unless its model has them. Return what scene graphs say of them."""
         linked = {names.prefixed(owner, link.name) for link in _links(asset)}
         parts = []
         for effector, pose in zip(effectors, effector_poses(effectors, self._options), strict=True):
             name = names.prefixed(owner, effector.id)
-            parts.append(Part(name, effector.id, effector.path, dict(effector.extra)))
+            parts.append(EffectorPart(name, effector.id, effector.path, dict(effector.extra)))
             if name in linked:
                 continue
             own: dict[str, Any] = {"place": effector.place, "parent_place": effector.place}
@@ -184,7 +184,7 @@ class _Builder:
                 self._add(kind.name, renamed)
 
 
-def entity_poses(entities: Sequence[Entity], convention: str) -> FloatArray:
+def entity_poses(entities: Sequence[SceneEntity], convention: str) -> FloatArray:
     """Return the poses (N, 7) of entities in their parents, ENU and FLU, m.
 
     Args:

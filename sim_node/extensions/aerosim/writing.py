@@ -11,7 +11,7 @@ from sim_node.extensions.aerosim.graph import (
     SENSOR,
     STATE,
     Effector,
-    Entity,
+    SceneEntity,
     Json,
     SceneGraph,
     SensorComponent,
@@ -62,7 +62,7 @@ def graph_data(graph: SceneGraph, dialect: str = "seed") -> dict[str, Json]:
     }
 
 
-def components_data(entities: Sequence[Entity], groups: Sequence[str], dialect: str) -> dict[str, Json]:
+def components_data(entities: Sequence[SceneEntity], groups: Sequence[str], dialect: str) -> dict[str, Json]:
     """Return the components of entities by group and id."""
     upstream = dialect == "upstream"
     data: dict[str, dict[str, Json]] = {PROPERTIES: {}, STATE: {}, EFFECTORS: {}, SENSOR: {}}
@@ -81,12 +81,12 @@ def components_data(entities: Sequence[Entity], groups: Sequence[str], dialect: 
     return data
 
 
-def _properties(entity: Entity) -> dict[str, Json]:
+def _properties(entity: SceneEntity) -> dict[str, Json]:
     named = {"actor_name": entity.name, "actor_asset": entity.asset, "parent": entity.parent}
     return {**named, **entity.extra.get(PROPERTIES, {})}
 
 
-def state_data(entity: Entity) -> dict[str, Json]:
+def state_data(entity: SceneEntity) -> dict[str, Json]:
     """Return the component actor_state of an entity that has a transform."""
     assert entity.transform is not None
     data: dict[str, Any] = {"pose": _pose(entity.transform)}

@@ -10,7 +10,7 @@ from sim_node.extensions.assistants.graph import ToolRefused
 
 
 @dataclass(frozen=True)
-class Limits:
+class FlightLimits:
     """Limits of flights.
 
     Attributes:
@@ -40,7 +40,7 @@ class Access:
     flight: bool = False
     real: bool = False
     code: bool = False
-    limits: Limits = Limits()
+    limits: FlightLimits = FlightLimits()
 
     def path(self, given: str) -> Path:
         """Return a path within the folder.

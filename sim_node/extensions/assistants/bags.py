@@ -6,9 +6,9 @@ import shlex
 from typing import Annotated, Any, cast
 
 from sim_node.extensions.assistants.commands import as_json, finished, fitted, shortened
-from sim_node.extensions.assistants.registry import Call, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.extensions.assistants.topics import DATA
-from sim_node.extensions.assistants.worlds import Picture, pictured
+from sim_node.extensions.assistants.worlds import PictureAnswer, pictured
 from sim_node.recording.opening import is_bag
 
 READ_S = 120.0
@@ -17,7 +17,7 @@ MAX_SIGNALS = 12
 Bag = Annotated[str, "path of a bag within the folder"]
 
 
-class Topic(TypedDict, total=False):
+class TopicAnswer(TypedDict, total=False):
     """A topic of a bag, with the number of its messages, and the hash and the QoS profiles of its publishers."""
 
     name: str
@@ -34,12 +34,12 @@ class BagInfo(TypedDict, total=False):
     start_ns: int
     end_ns: int
     count: int
-    topics: list[Topic]
+    topics: list[TopicAnswer]
     damage: Any
     note: str
 
 
-class Poses(TypedDict, total=False):
+class PoseAnswer(TypedDict, total=False):
     """A pose (m, [x, y, z, w]) at a time (s, ns), along the target's axes; or poses as CSV with a header."""
 
     translation: list[float]
@@ -51,7 +51,7 @@ class Poses(TypedDict, total=False):
 
 
 @tool("bag_info")
-def bag_info(call: Call, *, bag: Bag) -> BagInfo:
+def bag_info(call: ToolCall, *, bag: Bag) -> BagInfo:
     """Return the topics of a bag with types, counts and rates, its times, and damage if there is any."""
     _, text = finished(call, "info", _bag(call, bag), "--json", timeout_s=READ_S)
     found = as_json(text)
@@ -63,14 +63,14 @@ def bag_info(call: Call, *, bag: Bag) -> BagInfo:
 
 @tool("bag_query")
 def bag_query(
-    call: Call,
+    call: ToolCall,
     *,
     bag: Bag,
     target: Annotated[str, "frame to express the pose in"],
     source: Annotated[str, "frame to find"],
     at: Annotated[float | None, "s; none for all of it, every so often"] = None,
     every: Annotated[float, "without a time: s between poses"] = 1.0,
-) -> Poses:
+) -> PoseAnswer:
     """Return the pose of a frame in another at a time of a bag, or a table of poses over its whole time."""
     names = (_bag(call, bag), target, source)
     if any(name.startswith("-") for name in names):
@@ -82,7 +82,7 @@ def bag_query(
         found = as_json(text)
         if not isinstance(found, dict):
             raise ToolRefused(shortened(text))
-        return cast(Poses, found)
+        return cast(PoseAnswer, found)
     code, text = finished(call, "lookup", f"--every={every!r}", *names, timeout_s=READ_S)
     if code != 0:
         raise ToolRefused(shortened(text))
@@ -91,19 +91,19 @@ def bag_query(
 
 @tool("plot", changes=True)
 def plot(
-    call: Call,
+    call: ToolCall,
     *,
     bag: Bag,
     signals: Annotated[list[str], "each a topic, a dot and a field, as in /drone/imu/data_raw.angular_velocity.z"],
     picture: Annotated[str, "name of a new .png, .svg or .pdf file to keep it in; empty for none"] = "",
-) -> Picture:
+) -> PictureAnswer:
     """Plot numbers of a bag over time, show the plot, and return the range of each."""
     if not 1 <= len(signals) <= MAX_SIGNALS or any(each.startswith("-") for each in signals):
         raise ToolRefused(f"1 to {MAX_SIGNALS} signals are needed, found {shlex.join(signals)!r}")
     return pictured(call, picture, (".png", ".svg", ".pdf"), ["plot", _bag(call, bag), *signals], READ_S)
 
 
-def _bag(call: Call, given: str) -> str:
+def _bag(call: ToolCall, given: str) -> str:
     path = call.access.path(given)
     if not is_bag(path):
         raise ToolRefused(f"{given!r} is not a bag")

@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--allow-real-vehicles needs --allow-flight")
     if not arguments.folder.is_dir():
         raise UsageError(f"--folder {arguments.folder}: no such folder")
-    from sim_node.extensions.assistants.access import Access, Limits
+    from sim_node.extensions.assistants.access import Access, FlightLimits
     from sim_node.extensions.assistants.journal import Journal
     from sim_node.extensions.assistants.ros_graph import ToolsGraph
     from sim_node.extensions.assistants.serving import serving_http, serving_stdio
 
-    limits = Limits(arguments.max_distance, arguments.max_height, arguments.max_speed)
+    limits = FlightLimits(arguments.max_distance, arguments.max_height, arguments.max_speed)
     access = Access(
         arguments.folder.resolve(),
         arguments.allow_flight,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.extensions.assistants.graph import POLL_S, Cancelled
-from sim_node.extensions.assistants.registry import Call, ToolRefused
+from sim_node.extensions.assistants.registry import ToolCall, ToolRefused
 from sim_node.text import printable
 
 # Characters of a report, and of an answer in JSON; bytes that are read of what a command prints.
@@ -28,7 +28,7 @@ END_S = 5.0
 _ENDED = os.WEXITED | os.WNOWAIT | os.WNOHANG
 
 
-def finished(call: Call, *arguments: str, timeout_s: float) -> tuple[int, str]:
+def finished(call: ToolCall, *arguments: str, timeout_s: float) -> tuple[int, str]:
     """Run a subcommand to its end.
 
     Args:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from sim_node.extensions.assistants.commands import staged
-from sim_node.extensions.assistants.registry import Call, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.extensions.assistants.topics import DATA
 from sim_node.world.locate import PROGRAMS, first_comment, is_program, shipped_robots, shipped_vehicles, shipped_worlds
 from sim_node.world.readers.registry import READERS
@@ -41,7 +41,7 @@ class Written(TypedDict):
     bytes: int
 
 
-class Text(TypedDict, total=False):
+class TextPart(TypedDict, total=False):
     """Part of a file as text. bytes: size of the file; next_offset: where to go on, absent at the end."""
 
     note: str
@@ -51,7 +51,7 @@ class Text(TypedDict, total=False):
 
 
 @tool("list_worlds")
-def list_worlds(call: Call) -> WorldList:
+def list_worlds(call: ToolCall) -> WorldList:
     """Return the shipped worlds, models and vehicles, and the files of the folder that may be worlds.
 
     The names are what check_world, run_world, render_picture and spawn take.
@@ -77,7 +77,7 @@ def list_worlds(call: Call) -> WorldList:
 
 @tool("write_world", changes=True)
 def write_world(
-    call: Call,
+    call: ToolCall,
     *,
     file: Annotated[str, "name of a new file, such as yard.yaml; its suffix tells the format"],
     text: Annotated[str, f"the world, up to {MAX_WRITTEN} bytes of UTF-8; see the resource schema://world"],
@@ -94,12 +94,12 @@ def write_world(
 
 @tool("read_file")
 def read_file(
-    call: Call,
+    call: ToolCall,
     *,
     file: Annotated[str, "path of a text file within the folder"],
     offset: Annotated[int, "bytes to skip: next_offset of the part before"] = 0,
     limit: Annotated[int, f"bytes to read, 1 to {MAX_READ}"] = MAX_READ,
-) -> Text:
+) -> TextPart:
     """Return a text file of the folder, or a part of it. Contents of bags are for bag_info, bag_query and plot."""
     if not 1 <= limit <= MAX_READ:
         raise ToolRefused(f"limit is {limit}; needs 1 to {MAX_READ} bytes")
@@ -121,7 +121,7 @@ def read_file(
     if end < size:  # a character is not cut in two
         whole = data[: len(data) - _cut(data)] or data
         data, end = whole, offset + len(whole)
-    found: Text = {"note": DATA, "text": data.decode("utf-8", "replace"), "bytes": size}
+    found: TextPart = {"note": DATA, "text": data.decode("utf-8", "replace"), "bytes": size}
     if end < size and data:
         found["next_offset"] = end
     return found

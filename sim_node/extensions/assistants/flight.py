@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from sim_node.extensions.assistants.graph import Graph, Messages, Patience
-from sim_node.extensions.assistants.registry import Call, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.spatial.frames import yaw_enu_from_ned
 from sim_node.text import did_you_mean, shown
 
@@ -26,7 +26,7 @@ LEVEL = ("ENU", "NED")
 Convention = Literal["ENU", "NED", "FLU", "FRD"]
 
 
-class Flight(TypedDict):
+class FlightEnd(TypedDict):
     """The end of a flight: distance to the target (m), position in ENU from home (m)."""
 
     status: Literal["reached", "refused", "timed out"]
@@ -44,7 +44,7 @@ class Answer(TypedDict):
     vehicle: str
 
 
-class Battery(TypedDict):
+class BatteryStatus(TypedDict):
     """The voltage (V) and the charge, 0 to 1."""
 
     voltage: float | None
@@ -59,10 +59,10 @@ class _Telemetry(TypedDict):
     speed: float
 
 
-class Telemetry(_Telemetry, total=False):
+class TelemetryAnswer(_Telemetry, total=False):
     """What a vehicle reports: position in ENU from home (m), speed (m/s)."""
 
-    battery: Battery
+    battery: BatteryStatus
 
 
 def target_of(
@@ -98,7 +98,7 @@ def target_of(
 
 @tool("flight_goto", changes=True)
 def flight_goto(
-    call: Call,
+    call: ToolCall,
     *,
     x: Annotated[float, "m: east of home in ENU, north in NED, forward of the vehicle in FLU and FRD"],
     y: Annotated[float, "m: north of home in ENU, east in NED, left in FLU, right in FRD"],
@@ -110,7 +110,7 @@ def flight_goto(
     speed: Annotated[float | None, "ground speed in m/s; none for the vehicle's own"] = None,
     vehicle: Vehicle = "",
     timeout: Annotated[float, f"s to wait for the arrival, up to {MAX_FLIGHT_S:g}"] = FLIGHT_S,
-) -> Flight:
+) -> FlightEnd:
     """Fly a vehicle that is in the air to a place in metres from home; wait until it is there and has settled.
 
     Axes are ENU (east, north, up) unless `convention` says otherwise; those of FLU and FRD are level, along the
@@ -164,7 +164,7 @@ def flight_goto(
         if in_time:
             status = "reached" if _ok(outcome[-1]) else "refused"
             message = shown(str(outcome[-1]["message"]))
-        return Flight(
+        return FlightEnd(
             status=status,
             message=message,
             vehicle=name,
@@ -175,7 +175,7 @@ def flight_goto(
 
 @tool("flight_command", changes=True)
 def flight_command(
-    call: Call,
+    call: ToolCall,
     *,
     command: Annotated[
         Literal["arm", "disarm", "takeoff", "land", "return", "mode", "mission_start", "mission_clear"], "what to do"
@@ -206,7 +206,7 @@ def flight_command(
 
 @tool("flight_mission", changes=True)
 def flight_mission(
-    call: Call,
+    call: ToolCall,
     *,
     mission: Annotated[str, "YAML, JSON, QGC WPL 110 or a QGroundControl plan, as text"],
     vehicle: Vehicle = "",
@@ -218,13 +218,13 @@ def flight_mission(
 
 
 @tool("telemetry")
-def telemetry(call: Call, *, vehicle: Vehicle = "") -> Telemetry:
+def telemetry(call: ToolCall, *, vehicle: Vehicle = "") -> TelemetryAnswer:
     """Return what a vehicle reports: mode, whether it is armed, position from home (ENU, m), speed, battery."""
     name = _named(call, vehicle)
     state = _latest(call, f"/{name}/state")
     home = _latest(call, f"/{name}/home_position/local")["pose"]["position"]
     at, speed = _motion(_latest(call, f"/{name}/{_ODOMETRY}"))
-    found: Telemetry = {
+    found: TelemetryAnswer = {
         "vehicle": name,
         "mode": shown(str(state["message"])),
         "state": {shown(str(each["key"])): shown(str(each["value"])) for each in state["values"]},
@@ -232,7 +232,7 @@ def telemetry(call: Call, *, vehicle: Vehicle = "") -> Telemetry:
         "speed": speed,
     }
     if battery := _latest(call, f"/{name}/battery", optional=True):
-        found["battery"] = Battery(voltage=battery["voltage"], percentage=battery["percentage"])
+        found["battery"] = BatteryStatus(voltage=battery["voltage"], percentage=battery["percentage"])
     return found
 
 
@@ -294,7 +294,7 @@ def vehicles(graph: Graph) -> list[str]:
     return [each.name[1:].removesuffix(end) for each in graph.topics() if each.publishers and each.name.endswith(end)]
 
 
-def _named(call: Call, wanted: str) -> str:
+def _named(call: ToolCall, wanted: str) -> str:
     graph, known = call.graph, list[str]()
 
     def there() -> bool:
@@ -314,7 +314,7 @@ def _named(call: Call, wanted: str) -> str:
     return known[0]
 
 
-def _allowed(call: Call, wanted: str) -> str:
+def _allowed(call: ToolCall, wanted: str) -> str:
     graph = call.graph
     name = _named(call, wanted)
     truth = f"/{name}/truth/"
@@ -323,7 +323,7 @@ def _allowed(call: Call, wanted: str) -> str:
     return name
 
 
-def _latest(call: Call, topic: str, *, optional: bool = False) -> dict[str, Any]:
+def _latest(call: ToolCall, topic: str, *, optional: bool = False) -> dict[str, Any]:
     found: list[dict[str, Any]] = []
 
     def some() -> bool:
@@ -342,7 +342,7 @@ def _latest(call: Call, topic: str, *, optional: bool = False) -> dict[str, Any]
     raise ToolRefused(f"nothing came on {shown(topic)} within {MESSAGE_S:g} s")
 
 
-def _service(call: Call, name: str, service: str, values: dict[str, Any]) -> Answer:
+def _service(call: ToolCall, name: str, service: str, values: dict[str, Any]) -> Answer:
     reply = call.graph.call(f"/{name}/{service}", values, call.patience, REPLY_S)
     return _answer(name, str(reply["message"]), accepted=bool(reply["success"]))
 
@@ -352,21 +352,21 @@ def _answer(name: str, message: str, *, accepted: bool) -> Answer:
 
 
 def _topic_command(
-    call: Call, name: str, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float = REPLY_S
+    call: ToolCall, name: str, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float = REPLY_S
 ) -> Answer:
     with call.graph.messages(f"/{name}/command_result", call.patience, MESSAGE_S) as results:
         found = _sent(call, results, f"/{name}/{topic}", type, values, result, timeout_s)
     return _answer(name, str(found["message"]), accepted=_ok(found))
 
 
-def _command(call: Call, results: Messages, topic: str, type: str, values: dict[str, Any], result: str) -> None:
+def _command(call: ToolCall, results: Messages, topic: str, type: str, values: dict[str, Any], result: str) -> None:
     found = _sent(call, results, topic, type, values, result, REPLY_S)
     if not _ok(found):
         raise ToolRefused(f"{result}: {shown(str(found['message']))}")
 
 
 def _sent(
-    call: Call, results: Messages, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float
+    call: ToolCall, results: Messages, topic: str, type: str, values: dict[str, Any], result: str, timeout_s: float
 ) -> dict[str, Any]:
     """Publish a command and return its result. Raises ToolRefused if none comes."""
     found: list[dict[str, Any]] = []
@@ -391,9 +391,9 @@ def _ok(status: dict[str, Any]) -> bool:
     return status["level"] in (0, "\0", b"\0")
 
 
-def _stop(call: Call, name: str) -> None:
+def _stop(call: ToolCall, name: str) -> None:
     """Fly to where the vehicle is: who called does not wait any more."""
-    again = Call(call.access, Patience(), call.running)
+    again = ToolCall(call.access, Patience(), call.running)
     try:
         pose = _latest(again, f"/{name}/{_POSE}")
         home = _latest(again, f"/{name}/home_position/local")["pose"]["position"]

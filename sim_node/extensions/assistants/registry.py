@@ -18,7 +18,7 @@ else:  # what turns answers into schemas reads no other there
 
 
 @dataclass(frozen=True)
-class Call:
+class ToolCall:
     """What a tool has at hand when it is called.
 
     Attributes:

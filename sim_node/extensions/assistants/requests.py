@@ -6,7 +6,7 @@ import inspect
 from typing import Annotated, Any, Literal
 
 from sim_node.extensions.assistants.graph import Graph
-from sim_node.extensions.assistants.registry import TOOLS, Call, Tool, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import TOOLS, ToolCall, Tool, ToolRefused, TypedDict, tool
 from sim_node.extensions.assistants.worlds import world_path
 from sim_node.simulation.requests import NEEDED, REQUESTS, ContentOf, FileArgument, Request
 from sim_node.text import shown
@@ -29,7 +29,7 @@ class Done(TypedDict):
     message: str
 
 
-class Simulation(TypedDict):
+class SimulationStatus(TypedDict):
     """The simulation's node; its time (s) and whether that passes."""
 
     node: str
@@ -38,7 +38,7 @@ class Simulation(TypedDict):
 
 
 @tool("simulation")
-def simulation(call: Call, *, node: Node = "") -> Simulation:
+def simulation(call: ToolCall, *, node: Node = "") -> SimulationStatus:
     """Return the time of the simulation, and whether it passes."""
     graph = call.graph
     name = simulation_node(graph, node)
@@ -48,7 +48,7 @@ def simulation(call: Call, *, node: Node = "") -> Simulation:
     return {"node": name, "time": None if now_ns is None else now_ns / 1e9, "time_passes": moves}
 
 
-def ask(request: Request, call: Call, *, node: str, **given: Any) -> Done:
+def ask(request: Request, call: ToolCall, *, node: str, **given: Any) -> Done:
     """Make a request to the simulation. Raises ToolRefused with the simulation's reason."""
     name = simulation_node(call.graph, node)
     values = {key: value for key, value in given.items() if value not in (None, "")}
@@ -108,7 +108,7 @@ def tool_of(request: Request) -> Tool:
             defaults[each.name] = NEEDED if isinstance(each.holds, FileArgument) else each.default
     hints["node"] = Node
 
-    def run(call: Call, **given: Any) -> Done:
+    def run(call: ToolCall, **given: Any) -> Done:
         return ask(request, call, **given)
 
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

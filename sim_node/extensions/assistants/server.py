@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sim_node.extensions.assistants.access import Access
 from sim_node.extensions.assistants.graph import Cancelled, Graph, Patience, ToolRefused
 from sim_node.extensions.assistants.journal import Journal
-from sim_node.extensions.assistants.registry import TOOLS, Call, Tool
+from sim_node.extensions.assistants.registry import TOOLS, ToolCall, Tool
 from sim_node.extensions.assistants.resources import add_resources
 from sim_node.plugins import PluginFault
 from sim_node.text import did_you_mean, shown
@@ -202,7 +202,7 @@ def _coroutine(
             if not cancelled.is_set():
                 anyio.from_thread.run(context.report_progress, part, 1.0, text)
 
-        call = Call(access, Patience(cancelled), graph, _rarely(tell))
+        call = ToolCall(access, Patience(cancelled), graph, _rarely(tell))
         work = under_way.noted(functools.partial(_kept, journal, name, answered, call, arguments))
         try:
             # The thread of a cancelled call goes on until it notices: it may have a vehicle to stop.
@@ -213,7 +213,7 @@ def _coroutine(
         finally:
             cancelled.set()
 
-    def answered(call: Call, **arguments: Any) -> dict[str, Any]:
+    def answered(call: ToolCall, **arguments: Any) -> dict[str, Any]:
         with TOOLS.blaming(name, Cancelled, ToolRefused):
             found = entry.run(call, **arguments)
         TOOLS.expect(name, found, dict, "a dict")
@@ -244,7 +244,7 @@ def _answer(found: dict[str, Any], pictures: list[bytes]) -> CallToolResult:
 
 
 def _kept(
-    journal: Journal, name: str, run: Callable[..., dict[str, Any]], call: Call, arguments: dict[str, Any]
+    journal: Journal, name: str, run: Callable[..., dict[str, Any]], call: ToolCall, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Run a tool and write it into the journal, with its outcome."""
     begun_ns = time.time_ns()

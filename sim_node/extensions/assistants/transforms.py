@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from sim_node.extensions.assistants.graph import Graph
-from sim_node.extensions.assistants.registry import Call, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.names import convention
 from sim_node.spatial.tree import TransformError
 from sim_node.text import shown
@@ -16,7 +16,7 @@ FIRST_S = 3.0
 MAX_FRAMES = 500
 
 
-class Frame(TypedDict, total=False):
+class FrameAnswer(TypedDict, total=False):
     """A frame. kind: static or dynamic; updated_s_ago: for dynamic ones, how long ago its transform came in (s)."""
 
     frame: str
@@ -29,7 +29,7 @@ class Frame(TypedDict, total=False):
 class TfTree(TypedDict, total=False):
     """The tree (frames, left_out), or a transform (all else): m, [x, y, z, w] and s, along the target's axes."""
 
-    frames: list[Frame]
+    frames: list[FrameAnswer]
     left_out: int
     translation: list[float]
     rotation_xyzw: list[float]
@@ -44,7 +44,7 @@ class TfTree(TypedDict, total=False):
 
 @tool("query_tf_tree")
 def query_tf_tree(
-    call: Call,
+    call: ToolCall,
     *,
     target: Annotated[str, "frame to express the pose in; empty, with an empty source, for the hierarchy"] = "",
     source: Annotated[str, "frame to find"] = "",
@@ -73,10 +73,10 @@ def query_tf_tree(
 
 def _hierarchy(graph: Graph) -> TfTree:
     silent = graph.silent_for()
-    frames: list[Frame] = []
+    frames: list[FrameAnswer] = []
     for frame in graph.tree.describe()[:MAX_FRAMES]:
         axes = convention(frame.name, is_root=not frame.parent)
-        row = Frame(frame=shown(frame.name), parent=shown(frame.parent or ""), kind=frame.kind, convention=axes)
+        row = FrameAnswer(frame=shown(frame.name), parent=shown(frame.parent or ""), kind=frame.kind, convention=axes)
         if frame.name in silent:
             row["updated_s_ago"] = round(silent[frame.name], 3)
         frames.append(row)
@@ -84,7 +84,7 @@ def _hierarchy(graph: Graph) -> TfTree:
     return {"frames": frames, "left_out": left_out}
 
 
-def _transform(call: Call, graph: Graph, target: str, source: str, time_ns: int | None) -> TfTree:
+def _transform(call: ToolCall, graph: Graph, target: str, source: str, time_ns: int | None) -> TfTree:
     tree = graph.tree
     # Just after a start, frames may be on their way; and a time may be about to come.
     call.patience.until(lambda: tree.can_lookup(target, source, time_ns), FIRST_S)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sim_node.extensions.assistants.commands import finished, shortened, staged
-from sim_node.extensions.assistants.registry import Call, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import ToolCall, ToolRefused, TypedDict, tool
 from sim_node.world.locate import shipped_worlds
 
 MAX_SIMULATED_S, MAX_WALL_S = 3600.0, 600.0
@@ -25,14 +25,14 @@ class Checked(TypedDict):
     report: str
 
 
-class Run(TypedDict):
+class RunAnswer(TypedDict):
     """The bag within the folder, and what sim_node run says."""
 
     bag: str
     report: str
 
 
-class Picture(TypedDict):
+class PictureAnswer(TypedDict):
     """The picture's file within the folder, empty if it is not kept, and what the command says."""
 
     picture: str
@@ -40,7 +40,7 @@ class Picture(TypedDict):
 
 
 @tool("check_world")
-def check_world(call: Call, *, world: World) -> Checked:
+def check_world(call: ToolCall, *, world: World) -> Checked:
     """Check a world file. The report names file, line and column of each fault, and what is allowed there."""
     code, text = finished(call, "check", world_path(call, world), timeout_s=60.0)
     return {"valid": code == 0, "report": shortened(text)}
@@ -48,13 +48,13 @@ def check_world(call: Call, *, world: World) -> Checked:
 
 @tool("run_world", changes=True)
 def run_world(
-    call: Call,
+    call: ToolCall,
     *,
     world: World,
     duration: Annotated[float, f"simulated s, up to {MAX_SIMULATED_S:g}"],
     bag: Annotated[str, "name of a new folder for the recording"],
     seed: Annotated[int, "seed of all random numbers"] = 0,
-) -> Run:
+) -> RunAnswer:
     """Simulate a world as fast as possible, without ROS, and record it to a bag. See bag_info and bag_query.
 
     A run that is cancelled or fails leaves no bag.
@@ -72,7 +72,7 @@ def run_world(
 
 @tool("render_picture", changes=True)
 def render_picture(
-    call: Call,
+    call: ToolCall,
     *,
     world: Annotated[str, "name of a shipped world, or path of a world file or bag within the folder"],
     picture: Annotated[str, "name of a new .png file to keep it in; empty for none"] = "",
@@ -82,7 +82,7 @@ def render_picture(
     ] = "",
     width: Annotated[int, "pixels, 16 to 1920"] = 960,
     height: Annotated[int, "pixels, 16 to 1080"] = 540,
-) -> Picture:
+) -> PictureAnswer:
     """Draw a world or a bag at a time as a PNG picture, and show it."""
     if not (16 <= width <= 1920 and 16 <= height <= 1080):
         raise ToolRefused(f"size is {width} x {height}; needs 16 to 1920 by 16 to 1080 pixels")
@@ -91,7 +91,9 @@ def render_picture(
     return pictured(call, picture, (".png",), ["render", name, *options], 120.0)
 
 
-def pictured(call: Call, given: str, suffixes: tuple[str, ...], command: list[str], timeout_s: float) -> Picture:
+def pictured(
+    call: ToolCall, given: str, suffixes: tuple[str, ...], command: list[str], timeout_s: float
+) -> PictureAnswer:
     """Show what a command with the option -o draws, and keep it if a file is given. Raises ToolRefused."""
     kept = call.access.new_path(given, suffixes) if given else None
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +113,7 @@ def pictured(call: Call, given: str, suffixes: tuple[str, ...], command: list[st
     return {"picture": str(kept.relative_to(call.access.folder.resolve())), "report": text}
 
 
-def _drawn(call: Call, command: list[str], path: Path, named: Path, timeout_s: float) -> str:
+def _drawn(call: ToolCall, command: list[str], path: Path, named: Path, timeout_s: float) -> str:
     """Run a command that draws, and return its report. Raises ToolRefused."""
     code, text = finished(call, *command, "-o", str(path), timeout_s=timeout_s)
     if code != 0:
@@ -124,7 +126,7 @@ def _report(text: str, aside: Path, path: Path) -> str:
     return shortened(text.replace(str(aside), path.name))
 
 
-def world_path(call: Call, given: str) -> str:
+def world_path(call: ToolCall, given: str) -> str:
     """Return a world as the command takes it: a shipped name, or a path within the folder. Raises ToolRefused."""
     if given in shipped_worlds():
         return given

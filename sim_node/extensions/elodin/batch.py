@@ -11,11 +11,11 @@ import numpy as np
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.jax_setup import jax
 from sim_node.extensions.elodin.pairs import Pairs
-from sim_node.extensions.elodin.program import Program
+from sim_node.extensions.elodin.program import CompiledProgram
 from sim_node.world.problems import Where
 
 
-def batched(program: Program, starts: Mapping[str, Any], where: Where) -> tuple[Program, int]:
+def batched(program: CompiledProgram, starts: Mapping[str, Any], where: Where) -> tuple[CompiledProgram, int]:
     """Return a program of many worlds that differ in their values at the start.
 
     Args:

@@ -18,7 +18,7 @@ MAX_SHARED_BYTES = 16 << 10
 
 
 @dataclass(frozen=True)
-class Place:
+class BlockPlace:
     """Where a component is.
 
     Attributes:
@@ -47,7 +47,7 @@ class Blocks:
     """
 
     def __init__(self, names: Iterable[str], like: Mapping[str, npt.NDArray[Any]]) -> None:
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, BlockPlace] = {}
         self._blocks: list[list[str]] = []
         shared: dict[np.dtype[Any], int] = {}
         ends: list[int] = []
@@ -59,7 +59,7 @@ class Blocks:
                 self._blocks.append([])
                 ends.append(0)
             start, ends[at] = ends[at], ends[at] + math.prod(array.shape)
-            self.places[name] = Place(at, start, ends[at], array.shape)
+            self.places[name] = BlockPlace(at, start, ends[at], array.shape)
             self._blocks[at].append(name)
         self.count = len(ends)
 

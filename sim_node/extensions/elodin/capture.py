@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sim_node.extensions.elodin.entities import Entities
-    from sim_node.extensions.elodin.program import Program
+    from sim_node.extensions.elodin.program import CompiledProgram
     from sim_node.world.model import World
 
 # Called as callback(tick, context) before or after each tick.
 Callback = Callable[[int, Any], object]
 
 
-class Stop(BaseException):
+class ScriptStop(BaseException):
     """Ends a script at World.run while it is read as a world.
 
     A BaseException, because `except Exception` in the script must not catch it.
@@ -39,7 +39,7 @@ class Captured:
     """
 
     entities: Entities
-    program: Program
+    program: CompiledProgram
     pre_step: Callback | None = None
     post_step: Callback | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -78,4 +78,4 @@ def offer(captured: Captured) -> None:
     into = _CAPTURED.get()
     if into is not None:
         into.append(captured)
-        raise Stop
+        raise ScriptStop

@@ -19,7 +19,7 @@ from sim_node.messages.tf_sink import TF, TF_STATIC
 from sim_node.messages.topic import LATCHED, Qos, Topic
 
 if TYPE_CHECKING:
-    from sim_node.extensions.elodin.structure import Structure
+    from sim_node.extensions.elodin.structure import ComponentStructure
 
 # With more topics than this, the entities of a component share one.
 MAX_TOPICS = 200
@@ -190,7 +190,7 @@ class ComponentTopic:
         return flat.reshape(len(messages), len(self.entities), *self._table.shape)
 
 
-def tables_of(structure: Structure) -> tuple[ComponentTable, ...]:
+def tables_of(structure: ComponentStructure) -> tuple[ComponentTable, ...]:
     """Return the components of a compiled world, in the order of their first use."""
     found = []
     for name, component in structure.components.items():
@@ -209,7 +209,7 @@ def tables_of(structure: Structure) -> tuple[ComponentTable, ...]:
     return tuple(found)
 
 
-def topics_of(structure: Structure, constant: Collection[str] = ()) -> list[ComponentTopic]:
+def topics_of(structure: ComponentStructure, constant: Collection[str] = ()) -> list[ComponentTopic]:
     """Return the topics of the components of a compiled world.
 
     Args:

@@ -12,10 +12,10 @@ from sim_node.extensions.elodin import rows
 from sim_node.extensions.elodin.components import carrier_of
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.jax_setup import jax, jnp
-from sim_node.extensions.elodin.numerics import Bodies, Evaluated, Integrate, Integrator, Motion, State
+from sim_node.extensions.elodin.numerics import BodyMotions, Evaluated, Integrate, Integrator, TickMotion, State
 from sim_node.extensions.elodin.rows import Quat, Vector
 from sim_node.extensions.elodin.standard import Force, Inertia, SimulationTimeStep, WorldAccel, WorldPos, WorldVel
-from sim_node.extensions.elodin.structure import Structure
+from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.extensions.elodin.systems import Apply, System, system_of
 from sim_node.world.problems import Where
 
@@ -32,7 +32,7 @@ class NewtonEuler:
     whose derivative is the force: without one it is kept to rounding.
     """
 
-    def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
+    def acceleration(self, bodies: BodyMotions, inertia: Any, force: Any) -> Any:
         """Return the accelerations (n, 6) [dw/dt, dv/dt] of bodies along the world's axes."""
         (q, _), (w, _) = _split(bodies.pos, 4), _split(bodies.vel, 3)
         ix, iy, iz, _, _, _, mass = rows.columns(inertia)
@@ -69,7 +69,7 @@ def _velocity(q: Quat, moments: Vector, momentum: Vector) -> Vector:
     return rows.together(rows.rotate(q, (x, y, z)))
 
 
-def _rk4(motion: Motion) -> tuple[Bodies, State]:
+def _rk4(motion: TickMotion) -> tuple[BodyMotions, State]:
     """Integrate dq/dt = [w / 2, 0] q, dp/dt = v, and momenta, whose derivative is the force.
 
     Where effectors write the inertia, its momentum jumps with it and its velocity does not: what leaves a body takes
@@ -104,7 +104,7 @@ def _rk4(motion: Motion) -> tuple[Bodies, State]:
 
 
 @jax.jit  # type: ignore[untyped-decorator]
-def _rates(bodies: Bodies, changing: Any) -> tuple[Any, Any, Any]:
+def _rates(bodies: BodyMotions, changing: Any) -> tuple[Any, Any, Any]:
     """Return the rates of orientations and positions, and those of momenta or velocities (n, 6) as they are."""
     w, v = _split(bodies.vel, 3)
     turn = rows.multiply((*(0.5 * each for each in w), 0.0), _split(bodies.pos, 4)[0])
@@ -112,17 +112,17 @@ def _rates(bodies: Bodies, changing: Any) -> tuple[Any, Any, Any]:
 
 
 @jax.jit  # type: ignore[untyped-decorator]
-def _bodies_at(moments: Vector | None, mass: Any, q: Quat, p: Vector, moved: tuple[Any, ...]) -> Bodies:
+def _bodies_at(moments: Vector | None, mass: Any, q: Quat, p: Vector, moved: tuple[Any, ...]) -> BodyMotions:
     """Return bodies of momenta, or of velocities if no moments of inertia are given."""
     q = rows.together(q)
     w, v = moved[:3], moved[3:]
     if moments is not None:
         w, v = _velocity(q, moments, w), tuple(each / mass for each in v)
     place = rows.together((*p, *v))
-    return Bodies(jnp.stack([*q, *place[:3]], axis=1), jnp.stack([*w, *place[3:]], axis=1))
+    return BodyMotions(jnp.stack([*q, *place[:3]], axis=1), jnp.stack([*w, *place[3:]], axis=1))
 
 
-def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
+def _semi_implicit(motion: TickMotion) -> tuple[BodyMotions, State]:
     """Integrate momenta, then poses with the new ones.
 
     Without torque the rotation is that of the parts m^2 / 2 I of the energy in turn, each about its principal axis and
@@ -145,7 +145,7 @@ def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
     q = rows.normalized(q)
     w = rows.rotate(q, tuple(each / moment for each, moment in zip(m, moments, strict=True)))
     v = rows.plus(v0, step, rows.columns(accel)[3:])
-    return Bodies(jnp.stack([*q, *rows.plus(p0, step, v)], axis=1), jnp.stack([*w, *v], axis=1)), left
+    return BodyMotions(jnp.stack([*q, *rows.plus(p0, step, v)], axis=1), jnp.stack([*w, *v], axis=1)), left
 
 
 def _split(array: Any, at: int) -> tuple[Any, Any]:
@@ -163,7 +163,7 @@ class SixDof(System):
     integrator: Integrator
     where: Where
 
-    def compiled(self, structure: Structure) -> Apply:
+    def compiled(self, structure: ComponentStructure) -> Apply:
         """Return the motion of all bodies over one tick. Raises EcsError if no entity is a body."""
         components = (_POS, _VEL, _INERTIA, _FORCE, _ACCEL)
         entities = structure.matching(components, self.where, "six_dof")
@@ -184,21 +184,21 @@ class SixDof(System):
 
         # Compiled as a function of its own: systems are evaluated once, however often an integrator calls it.
         @jax.jit  # type: ignore[untyped-decorator]
-        def evaluate(state: State, bodies: Bodies) -> Evaluated:
+        def evaluate(state: State, bodies: BodyMotions) -> Evaluated:
             cleared = dict(write(state, world_pos=bodies.pos, world_vel=bodies.vel))
             cleared[_FORCE.name] = jnp.zeros_like(state[_FORCE.name])
             left = forces(cleared)
             force = read(left, _FORCE.name)
-            bodies = Bodies(read(left, _POS.name), read(left, _VEL.name))
+            bodies = BodyMotions(read(left, _POS.name), read(left, _VEL.name))
             accel = numerics.acceleration(bodies, read(left, _INERTIA.name), force)
             return Evaluated(bodies, accel, force, write(left, world_accel=accel), read(left, _INERTIA.name))
 
         def apply(state: State) -> State:
-            start = Bodies(read(state, _POS.name), read(state, _VEL.name))
+            start = BodyMotions(read(state, _POS.name), read(state, _VEL.name))
             inertia = read(state, _INERTIA.name)
             tick = state[_TIME_STEP.name][0]
             step = tick if self.time_step is None else self.time_step
-            end, left = integrate(Motion(evaluate, state, start, inertia, step, tick, written, self.where))
+            end, left = integrate(TickMotion(evaluate, state, start, inertia, step, tick, written, self.where))
             return write(left, world_pos=end.pos, world_vel=end.vel)
 
         return apply

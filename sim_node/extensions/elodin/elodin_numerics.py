@@ -8,7 +8,7 @@ from typing import Any
 from sim_node.extensions.elodin import rows
 from sim_node.extensions.elodin.algebra import SpatialMotion, SpatialTransform
 from sim_node.extensions.elodin.jax_setup import jax, jnp
-from sim_node.extensions.elodin.numerics import Bodies, Integrate, Integrator, Motion, State
+from sim_node.extensions.elodin.numerics import BodyMotions, Integrate, Integrator, TickMotion, State
 
 
 class ElodinNumerics:
@@ -19,7 +19,7 @@ class ElodinNumerics:
     an effector that counts, counts four in each tick.
     """
 
-    def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
+    def acceleration(self, bodies: BodyMotions, inertia: Any, force: Any) -> Any:
         """Return the accelerations (n, 6): R (R^-1 t / I), R (R^-1 f / m)."""
         q = rows.columns(bodies.pos[:, :4])
         parts: list[Any] = []
@@ -49,21 +49,21 @@ def _moved(pos: Any, by: Any) -> Any:
     return jax.vmap(one)(pos, by)
 
 
-def _rk4(motion: Motion) -> tuple[Bodies, State]:
+def _rk4(motion: TickMotion) -> tuple[BodyMotions, State]:
     start, left = motion.start, motion.state
     accel: Any = jnp.zeros_like(start.vel)
     slopes: list[tuple[Any, Any]] = []
     for fraction in (0.0, 0.5, 0.5, 1.0):
         by = fraction * motion.tick
-        bodies = Bodies(_moved(start.pos, by * start.vel), start.vel + by * accel)
+        bodies = BodyMotions(_moved(start.pos, by * start.vel), start.vel + by * accel)
         evaluated = motion.evaluate(left, bodies)
         accel, left = evaluated.accel, evaluated.state
         slopes.append((evaluated.bodies.vel, accel))
     vel, accel = (motion.step / 6.0 * (a + 2.0 * b + 2.0 * c + d) for a, b, c, d in zip(*slopes, strict=True))
-    return Bodies(_moved(start.pos, vel), start.vel + accel), left
+    return BodyMotions(_moved(start.pos, vel), start.vel + accel), left
 
 
-def _semi_implicit(motion: Motion) -> tuple[Bodies, State]:
+def _semi_implicit(motion: TickMotion) -> tuple[BodyMotions, State]:
     start, accel, _, left, _ = motion.evaluate(motion.state, motion.start)
     vel = start.vel + motion.step * accel
-    return Bodies(_moved(start.pos, motion.step * vel), vel), left
+    return BodyMotions(_moved(start.pos, motion.step * vel), vel), left

@@ -30,7 +30,7 @@ class Values(Protocol):
 
 
 @dataclass(frozen=True)
-class Table:
+class EntityTable:
     """A component of a world.
 
     Attributes:
@@ -121,14 +121,14 @@ class Entities:
             return self._numbers[name]
         raise KeyError(f"there is no entity {name!r}{did_you_mean(name, self._numbers)}")
 
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, EntityTable]:
         """Return the components by name, in the order of their first use."""
         order = {entity: place for place, entity in enumerate(self.names)}
         tables = {}
         for name, component in self._components.items():
             values = self._values[name]
             entities = tuple(sorted(values, key=order.__getitem__))
-            tables[name] = Table(component, entities, np.stack([values[entity] for entity in entities]))
+            tables[name] = EntityTable(component, entities, np.stack([values[entity] for entity in entities]))
         return tables
 
     def _set(self, entity: EntityId, given: Values | Iterable[Values], where: Where, name: str) -> None:

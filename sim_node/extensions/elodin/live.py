@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.elodin.blocks import Place
+from sim_node.extensions.elodin.blocks import BlockPlace
 from sim_node.extensions.elodin.jax_setup import jax, jnp
-from sim_node.extensions.elodin.program import TICK, Array, Program
+from sim_node.extensions.elodin.program import TICK, Array, CompiledProgram
 
 
 class Live:
@@ -28,7 +28,7 @@ class Live:
         outside: The components that no tick changes and that were written since the start.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: CompiledProgram) -> None:
         self.program = program
         self._places = dict(program.changing_blocks.places)
         for name, place in program.constant_blocks.places.items():
@@ -73,7 +73,7 @@ class Live:
             self._written.add(at)
         return host
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> BlockPlace:
         """Return where a component is: its block, and its numbers there. Raises KeyError."""
         return self._places[name]
 

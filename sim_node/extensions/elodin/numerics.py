@@ -24,7 +24,7 @@ class Integrator(Enum):
     SemiImplicit = "semi_implicit"
 
 
-class Bodies(NamedTuple):
+class BodyMotions(NamedTuple):
     """The motion of n bodies in the world: transforms (n, 7) [q p], velocities (n, 6) [w v]."""
 
     pos: Any
@@ -42,14 +42,14 @@ class Evaluated(NamedTuple):
         inertia: Inertias (n, 7), as the effectors left them.
     """
 
-    bodies: Bodies
+    bodies: BodyMotions
     accel: Any
     force: Any
     state: State
     inertia: Any
 
 
-class Motion(NamedTuple):
+class TickMotion(NamedTuple):
     """One tick of `six_dof`, to be integrated.
 
     Attributes:
@@ -63,9 +63,9 @@ class Motion(NamedTuple):
         where: The place of `six_dof` in the user's file, for messages.
     """
 
-    evaluate: Callable[[State, Bodies], Evaluated]
+    evaluate: Callable[[State, BodyMotions], Evaluated]
     state: State
-    start: Bodies
+    start: BodyMotions
     inertia: Any
     step: Any
     tick: Any
@@ -74,13 +74,13 @@ class Motion(NamedTuple):
 
 
 # Returns the bodies after a tick, and the state that the effectors left.
-Integrate = Callable[[Motion], tuple[Bodies, State]]
+Integrate = Callable[[TickMotion], tuple[BodyMotions, State]]
 
 
 class Numerics(Protocol):
     """The equations of motion, and the methods that integrate them."""
 
-    def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
+    def acceleration(self, bodies: BodyMotions, inertia: Any, force: Any) -> Any:
         """Return the accelerations (n, 6) of bodies of inertias (n, 7) under forces (n, 6)."""
 
     def methods(self) -> dict[Integrator, Integrate]:

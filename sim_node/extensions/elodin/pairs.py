@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.elodin.components import Component, layout_of
-from sim_node.extensions.elodin.structure import Structure, is_set
+from sim_node.extensions.elodin.structure import ComponentStructure, is_set
 from sim_node.text import did_you_mean, nearest, shown
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+")
@@ -27,7 +27,7 @@ def is_own(component: Component) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ComponentPair:
     """One component of one entity.
 
     Attributes:
@@ -58,12 +58,12 @@ class Pairs:
         structure: The structure of the world.
     """
 
-    def __init__(self, structure: Structure) -> None:
+    def __init__(self, structure: ComponentStructure) -> None:
         self._structure = structure
-        self._found: dict[str, Pair] = {}
-        self._all: dict[str, Pair] | None = None
+        self._found: dict[str, ComponentPair] = {}
+        self._all: dict[str, ComponentPair] | None = None
 
-    def __getitem__(self, name: str) -> Pair:
+    def __getitem__(self, name: str) -> ComponentPair:
         """Return a pair. Raises KeyError; the message has the nearest name."""
         pair = self._found.get(name)
         if pair is None:
@@ -77,7 +77,7 @@ class Pairs:
     def __iter__(self) -> Iterator[str]:
         return iter(self._known())
 
-    def _known(self) -> dict[str, Pair]:
+    def _known(self) -> dict[str, ComponentPair]:
         if self._all is None:
             self._all = {}
             for component, of in self._structure.components.items():
@@ -85,10 +85,10 @@ class Pairs:
                 layout = layout_of(of)
                 for row, entity in enumerate(self._structure.entities[component]):
                     name = f"{self._structure.names[entity]}.{component}"
-                    self._all[name] = Pair(name, component, row, layout.shape, layout.size, layout.dtype, own)
+                    self._all[name] = ComponentPair(name, component, row, layout.shape, layout.size, layout.dtype, own)
         return self._all
 
-    def _by_identifier(self, name: str) -> Pair | None:
+    def _by_identifier(self, name: str) -> ComponentPair | None:
         entity, _, component = name.rpartition(".")
         known = self._known()
         for each in self._structure.names.values():

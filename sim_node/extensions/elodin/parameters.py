@@ -13,7 +13,7 @@ from sim_node.extensions.elodin.queries import Query, Using
 from sim_node.world.problems import Where
 
 
-class Parameter:
+class SystemParameter:
     """What a parameter or the result of a system stands for, as its annotation has it.
 
     Args:

@@ -14,7 +14,7 @@ from sim_node.extensions.elodin.frame_names import WORLD_POS
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.fields import pose_faults
 from sim_node.world.model import World
-from sim_node.world.part import Entry, Kind, Mobility, NamedNumbers, Refer, part
+from sim_node.world.part import FrameEntry, Kind, Mobility, NamedNumbers, Refer, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
 from sim_node.world.processes import Process
 
@@ -88,11 +88,11 @@ class PythonWorlds(Kind[PythonWorld]):
 
     single = True
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return the frames of the entities."""
         for of in self.parts(world):
             for frame in of.frames:
-                yield Entry(frame.name, world.fixed_frame, frame, frame.place, NO_PLACE, frame)
+                yield FrameEntry(frame.name, world.fixed_frame, frame, frame.place, NO_PLACE, frame)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every start pose that is none."""

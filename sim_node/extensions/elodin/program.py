@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from sim_node.extensions.elodin.blocks import Blocks
 from sim_node.extensions.elodin.components import Component, carrier_of, layout_of
-from sim_node.extensions.elodin.entities import GLOBALS, GLOBALS_NAME, Entities, Table
+from sim_node.extensions.elodin.entities import GLOBALS, GLOBALS_NAME, Entities, EntityTable
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.jax_setup import jax
 from sim_node.extensions.elodin.layouts import ComponentType
 from sim_node.extensions.elodin.numerics import Numerics, State
 from sim_node.extensions.elodin.standard import SimulationTick, SimulationTimeStep
-from sim_node.extensions.elodin.structure import Structure
+from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.extensions.elodin.systems import Apply, System, system_of
 
 # The most ticks, and bytes of components, that are computed and kept in one call.
@@ -31,7 +31,7 @@ _ONE = jax.numpy.asarray(1, np.int64)
 
 
 @dataclass(frozen=True)
-class Program:
+class CompiledProgram:
     """A compiled world: its structure, its components at the start, and one tick as a pure function.
 
     Attributes:
@@ -41,7 +41,7 @@ class Program:
         apply: One tick of the systems.
     """
 
-    structure: Structure
+    structure: ComponentStructure
     start: Mapping[str, Array]
     changing: tuple[str, ...]
     apply: Apply
@@ -131,7 +131,7 @@ class Program:
         return kept
 
 
-def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -> Program:
+def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -> CompiledProgram:
     """Compile a world.
 
     Args:
@@ -152,8 +152,8 @@ def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -
         raise EcsError("is less than a nanosecond", where, "sim_time_step")
     tables = entities.tables()
     for component, value in ((TICK, 0.0), (TIME_STEP, step)):
-        tables[component.name] = Table(component, (GLOBALS,), np.array([value]))
-    structure = Structure(
+        tables[component.name] = EntityTable(component, (GLOBALS,), np.array([value]))
+    structure = ComponentStructure(
         {name: table.component for name, table in tables.items()},
         {name: table.entities for name, table in tables.items()},
         {name: _edges(table, entities) for name, table in tables.items() if _is_edge(table.component)},
@@ -164,7 +164,7 @@ def compiled(entities: Entities, system: Any, step: float, numerics: Numerics) -
     start = {name: table.values for name, table in tables.items()}
     changing = tuple(name for name in start if name in joined.writes() or name == TICK.name)
     try:
-        program = Program(structure, start, changing, joined.compiled(structure))
+        program = CompiledProgram(structure, start, changing, joined.compiled(structure))
         # Runs the systems once, on no numbers: what is wrong in them is found here.
         parts = ({name: each for name, each in start.items() if (name in changing) == part} for part in (True, False))
         program.traced.trace(*parts)
@@ -178,7 +178,7 @@ def _is_edge(component: Component) -> bool:
     return layout_of(component) == ComponentType.Edge
 
 
-def _edges(table: Table, entities: Entities) -> npt.NDArray[np.int64]:
+def _edges(table: EntityTable, entities: Entities) -> npt.NDArray[np.int64]:
     """Return the edges (e, 2) of an edge component. Raises EcsError if one ends at an entity that is not there."""
     edges = table.values.astype(np.int64).reshape(-1, 2)
     for owner, ends in zip(table.entities, edges.tolist(), strict=True):

@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.extensions.elodin.components import Carrier, EntityId, carrier_of
 from sim_node.extensions.elodin.errors import EcsError, place_of
 from sim_node.extensions.elodin.jax_setup import jax
-from sim_node.extensions.elodin.structure import Structure, rows_among
+from sim_node.extensions.elodin.structure import ComponentStructure, rows_among
 from sim_node.world.problems import Where
 
 if sys.version_info >= (3, 11):
@@ -37,7 +37,7 @@ class Using:
         where: Its place in the user's file.
     """
 
-    structure: Structure
+    structure: ComponentStructure
     name: str
     where: Where
 

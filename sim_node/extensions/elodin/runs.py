@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from sim_node.session.run_parts import RUN_PARTS, Attendant, OwnedTopic, RunPart, Target
+from sim_node.session.run_parts import RUN_PARTS, Attendant, OwnedTopic, RunPart, RunTarget
 from sim_node.world.problems import Place, Where
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Components(RunPart):
 
     noun = "components"
 
-    def sinks(self, target: Target) -> Iterable[Sink]:
+    def sinks(self, target: RunTarget) -> Iterable[Sink]:
         """Return the sink of components."""
         from sim_node.extensions.elodin.component_sink import ComponentSink
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from sim_node.extensions.elodin.capture import Captured, Stop, capturing
+from sim_node.extensions.elodin.capture import Captured, ScriptStop, capturing
 from sim_node.extensions.elodin.doubles import use_doubles
 from sim_node.extensions.elodin.errors import EcsError, MissingJax, shown_path
 from sim_node.interrupt import SIGNALS
@@ -69,7 +69,7 @@ def captured_world(path: Path) -> tuple[Captured, tuple[Path, ...]]:
     with capturing() as captured, _as_program(path) as module, redirect_stdout(sys.stderr), _signals_raise():
         try:
             exec(compile(_source(path), str(path), "exec", dont_inherit=True), module.__dict__)
-        except Stop:
+        except ScriptStop:
             pass
         except SystemExit as error:
             if not captured:

@@ -9,20 +9,20 @@ import numpy as np
 
 from sim_node.extensions.elodin.errors import TimeTravel
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.pairs import Pair, Pairs
+from sim_node.extensions.elodin.pairs import ComponentPair, Pairs
 from sim_node.extensions.elodin.program import Array
 from sim_node.text import did_you_mean
 
 # Called with the number of the tick, from 0, and the context.
 Callback = Callable[[int, "StepContext"], object]
 # Called with a pair, a time, us, and a value that a callback wrote.
-OnWrite = Callable[[Pair, int, Array], None]
+OnWrite = Callable[[ComponentPair, int, Array], None]
 
 
 class _Slot(NamedTuple):
     """Where a pair is in a Live: the number of its block, and its numbers there."""
 
-    pair: Pair
+    pair: ComponentPair
     block: int
     numbers: slice
 
@@ -154,7 +154,7 @@ class StepContext:
         slot = self._slots[name] = _Slot(pair, place.block, slice(start, start + pair.size))
         return slot
 
-    def _checked(self, pair: Pair, name: str, timestamp: int | None) -> int:
+    def _checked(self, pair: ComponentPair, name: str, timestamp: int | None) -> int:
         """Return the time of a write, us. Raises TimeTravel."""
         stamp = self.timestamp if timestamp is None else int(timestamp)
         last = self._stepper.last_time(pair)
@@ -203,13 +203,13 @@ class Stepper:
         self.tick = 0
         self.stop_recipes = stop_recipes
         # Pairs without data, after truncate().
-        self.empty: set[Pair] = set()
+        self.empty: set[ComponentPair] = set()
         self._pre, self._post, self._start = pre_step, post_step, start_us
         self._on_write, self._on_truncate = on_write, on_truncate
         self._numerics, self._step = live.program.structure.numerics, live.program.structure.step
         # The time of the last tick, and of writes of pairs that ticks do not write.
         self._ticked = start_us
-        self._own: dict[Pair, int] = {}
+        self._own: dict[ComponentPair, int] = {}
         self._truncated = self._after = False
         self._context = StepContext(self)
 
@@ -247,11 +247,11 @@ class Stepper:
         self._own.clear()
         self.empty = set()
 
-    def last_time(self, pair: Pair) -> int:
+    def last_time(self, pair: ComponentPair) -> int:
         """Return the time of the last value of a pair, us."""
         return self._own.get(pair, self._start) if pair.own else self._ticked
 
-    def wrote(self, pair: Pair, stamp: int, values: Array, now: bool) -> None:
+    def wrote(self, pair: ComponentPair, stamp: int, values: Array, now: bool) -> None:
         """Note that a callback wrote a pair, at a time, us, that it gave, or now."""
         self.empty.discard(pair)
         if pair.own:
@@ -270,7 +270,7 @@ class Stepper:
         self._on_truncate()
 
 
-def _numbers(data: Any, pair: Pair, name: str) -> Array:
+def _numbers(data: Any, pair: ComponentPair, name: str) -> Array:
     """Return data as numbers (size,) of a pair's type. Raises ValueError."""
     array = data if type(data) is np.ndarray else np.asarray(data)
     if array.dtype != pair.dtype:

@@ -23,7 +23,7 @@ def rows_among(own: Iterable[EntityId], wanted: Iterable[EntityId]) -> npt.NDArr
 
 
 @dataclass(frozen=True)
-class Structure:
+class ComponentStructure:
     """The entities of each component, and the edges.
 
     Attributes:
@@ -89,7 +89,7 @@ class Structure:
         return ", ".join(names[:limit]) + more
 
 
-def without_effect(structure: Structure) -> list[str]:
+def without_effect(structure: ComponentStructure) -> list[str]:
     """Return sentences about metadata of components that asks for what is not there."""
     return [
         f"component {name!r}: wait_for_write has no effect: no other program writes components, only callbacks"

@@ -18,9 +18,9 @@ from sim_node.extensions.elodin.errors import EcsError, caller, place_of, user_c
 from sim_node.extensions.elodin.graphs import GraphQuery
 from sim_node.extensions.elodin.jax_setup import jax, jnp
 from sim_node.extensions.elodin.numerics import State
-from sim_node.extensions.elodin.parameters import Parameter
+from sim_node.extensions.elodin.parameters import SystemParameter
 from sim_node.extensions.elodin.queries import Query, Using
-from sim_node.extensions.elodin.structure import Structure
+from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.world.problems import Where
 
 # Returns the state after a system; all of it, in a new mapping.
@@ -30,7 +30,7 @@ Apply = Callable[[State], State]
 class System:
     """What changes components each tick. Join several by `a | b` or `a.pipe(b)`: first a, then b."""
 
-    def compiled(self, structure: Structure) -> Apply:
+    def compiled(self, structure: ComponentStructure) -> Apply:
         """Return the system as a pure function of a world's state.
 
         Args:
@@ -79,7 +79,7 @@ class Pipe(System):
 
     systems: tuple[System, ...] = ()
 
-    def compiled(self, structure: Structure) -> Apply:
+    def compiled(self, structure: ComponentStructure) -> Apply:
         """Return all of them as one function."""
         each = [system.compiled(structure) for system in self.systems]
 
@@ -114,12 +114,12 @@ class FunctionSystem(System):
 
     function: Callable[..., Any]
     run: Callable[..., Any]
-    parameters: Sequence[Parameter]
-    result: Parameter
+    parameters: Sequence[SystemParameter]
+    result: SystemParameter
     name: str
     where: Where = field(repr=False)
 
-    def compiled(self, structure: Structure) -> Apply:
+    def compiled(self, structure: ComponentStructure) -> Apply:
         """Return the function of a state. Raises EcsError if no entity matches a query."""
         using = Using(structure, self.name, self.where)
         arguments = [parameter.opened(using) for parameter in self.parameters]
@@ -153,7 +153,9 @@ class FunctionSystem(System):
         each = (*self.parameters, self.result)
         return tuple((carrier.component, self.where) for parameter in each for carrier in parameter.carriers)
 
-    def _written(self, structure: Structure, old: Any, name: str, entities: tuple[EntityId, ...], new: Any) -> Any:
+    def _written(
+        self, structure: ComponentStructure, old: Any, name: str, entities: tuple[EntityId, ...], new: Any
+    ) -> Any:
         """Return a component with the rows of a result; entities without the component are left out."""
         own = structure.entities[name]
         if entities == own:
@@ -227,8 +229,8 @@ def system(function: Callable[..., Any]) -> FunctionSystem:
     hints = hints_of(function, sys._getframe(1))
     where, name = place_of(function), function.__name__
     result = hints.pop("return")
-    parameters = [Parameter(hints[each], where, name) for each in inspect.signature(function).parameters]
-    returns = Parameter(result, where, name)
+    parameters = [SystemParameter(hints[each], where, name) for each in inspect.signature(function).parameters]
+    returns = SystemParameter(result, where, name)
     if returns.is_graph:
         raise EcsError("returns a GraphQuery; a system returns a Query", where, name)
     return FunctionSystem(function, function, parameters, returns, name, where)
@@ -283,6 +285,6 @@ def _mapped(
     if not annotations:
         raise EcsError("has no parameters; @map needs components", where, name)
     query: Any = Query
-    parameter = Parameter(query[tuple(annotations)], where, name)
-    returns = Parameter(query[result if isinstance(result, tuple) else (result,)], where, name)
+    parameter = SystemParameter(query[tuple(annotations)], where, name)
+    returns = SystemParameter(query[result if isinstance(result, tuple) else (result,)], where, name)
     return FunctionSystem(function, lambda q: run(q, result, function), [parameter], returns, name, where)

@@ -77,7 +77,7 @@ class FileRun(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadComponent:
     """A component that follows the run: its name, and what returns its values (n, *shape) at the present step."""
 
     name: str
@@ -85,7 +85,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Order:
+class WrittenComponent:
     """A component that systems write: its name, and what gives its values (n, *shape) to the run."""
 
     name: str
@@ -102,8 +102,8 @@ class Bound:
         cleared: Components that are zero before each tick.
     """
 
-    readings: tuple[Reading, ...]
-    orders: tuple[Order, ...]
+    readings: tuple[ReadComponent, ...]
+    orders: tuple[WrittenComponent, ...]
     cleared: tuple[str, ...]
 
 
@@ -133,8 +133,8 @@ def spawn_all(run: FileRun, entities: Entities) -> Bound:
         The connections.
     """
     given: dict[str, list[_Value]] = {}
-    readings: list[Reading] = []
-    orders: list[Order] = []
+    readings: list[ReadComponent] = []
+    orders: list[WrittenComponent] = []
     cleared: list[str] = []
 
     def add(annotation: Any, names: Sequence[str], values: Array) -> str:
@@ -147,14 +147,16 @@ def spawn_all(run: FileRun, entities: Entities) -> Bound:
     observe = run.observer(frames)
     if frames:
         name = add(WorldPos, frames, transforms_of(np.nan_to_num(observe().pose)))
-        readings.append(Reading(name, lambda step: np.asarray(transforms_of(observe().pose))))
+        readings.append(ReadComponent(name, lambda step: np.asarray(transforms_of(observe().pose))))
     bodies = [body for body in run.bodies if _pushed(run.bodies[body])]
     if bodies:
         rows = np.array([frames.index(body) for body in bodies])
         handles = [run.bodies[body] for body in bodies]
         wrenches = [handle.wrench for handle in handles]
         readings.append(
-            Reading(add(WorldVel, bodies, swapped(observe().twist[rows])), lambda step: swapped(observe().twist[rows]))
+            ReadComponent(
+                add(WorldVel, bodies, swapped(observe().twist[rows])), lambda step: swapped(observe().twist[rows])
+            )
         )
         add(Inertia, bodies, _inertias(run, bodies))
 
@@ -162,7 +164,7 @@ def spawn_all(run: FileRun, entities: Entities) -> Bound:
             for wrench, force in zip(wrenches, swapped(forces), strict=True):
                 wrench[:] = force
 
-        orders.append(Order(add(Force, bodies, np.zeros((len(bodies), 6))), push))
+        orders.append(WrittenComponent(add(Force, bodies, np.zeros((len(bodies), 6))), push))
         cleared.append(orders[-1].name)
     _add_joints(run, add, readings, orders)
     _add_sensors(run, add, readings)
@@ -174,15 +176,15 @@ def spawn_all(run: FileRun, entities: Entities) -> Bound:
 def _add_joints(
     run: FileRun,
     add: Callable[[Any, Sequence[str], Array], str],
-    readings: list[Reading],
-    orders: list[Order],
+    readings: list[ReadComponent],
+    orders: list[WrittenComponent],
 ) -> None:
     names = run.joints.scalar
     if not names:
         return
     joints = run.joints
-    readings.append(Reading(add(JointPosition, names, joints.positions), lambda step: joints.positions))
-    readings.append(Reading(add(JointVelocity, names, joints.velocities), lambda step: joints.velocities))
+    readings.append(ReadComponent(add(JointPosition, names, joints.positions), lambda step: joints.positions))
+    readings.append(ReadComponent(add(JointVelocity, names, joints.velocities), lambda step: joints.velocities))
     driven = [joints[name] for name in names if joints[name].targets]
     free = [joints[name] for name in names if not joints[name].targets]
 
@@ -195,13 +197,15 @@ def _add_joints(
 
     if driven:
         targets = np.array([joint.target[0] for joint in driven])
-        orders.append(Order(add(JointTarget, [joint.name for joint in driven], targets), aim(driven, "target")))
+        orders.append(
+            WrittenComponent(add(JointTarget, [joint.name for joint in driven], targets), aim(driven, "target"))
+        )
     if free:
         name = add(JointEffort, [joint.name for joint in free], np.zeros(len(free)))
-        orders.append(Order(name, aim(free, "effort")))
+        orders.append(WrittenComponent(name, aim(free, "effort")))
 
 
-def _add_sensors(run: FileRun, add: Callable[[Any, Sequence[str], Array], str], readings: list[Reading]) -> None:
+def _add_sensors(run: FileRun, add: Callable[[Any, Sequence[str], Array], str], readings: list[ReadComponent]) -> None:
     """Add a component for each type of sensor; where shapes differ, the further ones are TYPE_2, TYPE_3 and so on."""
     shapes: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for name, sensor in run.sensors.items():
@@ -214,7 +218,7 @@ def _add_sensors(run: FileRun, add: Callable[[Any, Sequence[str], Array], str], 
         metadata = {"element_names": ",".join(channels)} if shape == (len(channels),) else {}
         component = Component(label, ComponentType(PrimitiveType.F64, shape), metadata=metadata)
         read = partial(_newest, [run.sensors[name] for name in names], shape)
-        readings.append(Reading(add(Annotated[jax.Array, component], names, read(0)), read))
+        readings.append(ReadComponent(add(Annotated[jax.Array, component], names, read(0)), read))
 
 
 def _newest(sensors: Sequence[SensorReadings], shape: tuple[int, ...], step: int) -> Array:

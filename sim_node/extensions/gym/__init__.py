@@ -11,7 +11,7 @@ with public(__name__):
     from sim_node.extensions.gym.dataset import Recipe as Recipe
     from sim_node.extensions.gym.dataset import simulate as simulate
     from sim_node.extensions.gym.dataset import write_dataset as write_dataset
-    from sim_node.extensions.gym.draws import Direction as Direction
+    from sim_node.extensions.gym.draws import RandomDirection as RandomDirection
     from sim_node.extensions.gym.draws import draw_of as draw_of
     from sim_node.extensions.gym.environment import Environment as Environment
     from sim_node.extensions.gym.interface import BodyAction as BodyAction

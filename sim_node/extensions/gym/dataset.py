@@ -72,7 +72,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RecipeRun:
     """One run of a recipe.
 
     Attributes:
@@ -92,7 +92,7 @@ class Run:
     diverged: bool = False
 
 
-def simulate(recipe: Recipe, index: int = 0, seed: int = 0) -> Run:
+def simulate(recipe: Recipe, index: int = 0, seed: int = 0) -> RecipeRun:
     """Simulate one run of a dataset. It depends on the recipe, the seed and its index alone.
 
     Args:
@@ -144,7 +144,7 @@ def simulate(recipe: Recipe, index: int = 0, seed: int = 0) -> Run:
     except Diverged:
         pass
     signals = {name: np.array(each, dtype=np.float64).reshape(len(times), -1) for name, each in rows.items()}
-    return Run(run_seed, values, np.array(times), signals, readers.labels, diverged=len(times) < samples)
+    return RecipeRun(run_seed, values, np.array(times), signals, readers.labels, diverged=len(times) < samples)
 
 
 def write_dataset(

@@ -25,7 +25,7 @@ _SAMPLES = 64
 
 
 @dataclass(frozen=True)
-class Direction:
+class RandomDirection:
     """A vector (3,) of unit length, uniform on the sphere, such as the axis of a joint.
 
     Attributes:
@@ -37,7 +37,7 @@ class Direction:
     place: Place = NO_PLACE
 
 
-Draw = Variation | Direction
+Draw = Variation | RandomDirection
 
 
 def draw_of(path: str, text: str | float, place: Place = NO_PLACE) -> Draw:
@@ -55,14 +55,14 @@ def draw_of(path: str, text: str | float, place: Place = NO_PLACE) -> Draw:
         WorldError: The text describes no values.
     """
     if str(text).strip() == DIRECTION:
-        return Direction(path, place)
+        return RandomDirection(path, place)
     return variation(path, str(text), place)
 
 
 def draws_of(given: Mapping[str, str | float | Draw]) -> tuple[Draw, ...]:
     """Return the draws of a mapping from key paths to distributions. Raises WorldError."""
     return tuple(
-        each if isinstance(each, Variation | Direction) else draw_of(path, each) for path, each in given.items()
+        each if isinstance(each, Variation | RandomDirection) else draw_of(path, each) for path, each in given.items()
     )
 
 
@@ -78,7 +78,7 @@ def drawn(draws: Iterable[Draw], random: np.random.Generator) -> dict[str, float
     """
     values: dict[str, float] = {}
     for each in draws:
-        if isinstance(each, Direction):
+        if isinstance(each, RandomDirection):
             vector = random.normal(size=3)
             vector /= np.linalg.norm(vector)
             values.update({f"{each.path}[{k}]": float(part) for k, part in enumerate(vector)})

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sim_node.extensions.gym.expressions import ExpressionError
 from sim_node.extensions.gym.spec import Spec
 from sim_node.extensions.gym.spec_file import load_spec
-from sim_node.extensions.gym.task import Array32, Task
+from sim_node.extensions.gym.task import Array32, GymTask
 from sim_node.session.errors import needing
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.problems import RunFailed
@@ -56,7 +56,7 @@ class Environment(gymnasium.Env[Array32, npt.NDArray[np.float32]]):
         if render_mode not in (None, "human", "rgb_array"):
             raise ValueError(f"render_mode {render_mode!r}; allowed: human, rgb_array, None")
         self.render_mode = render_mode
-        self.task = task = Task(given)
+        self.task = task = GymTask(given)
         low, high = (-np.ones_like(task.low), np.ones_like(task.high)) if given.normalised else (task.low, task.high)
         self.action_space = spaces.Box(low.astype(np.float32), high.astype(np.float32))
         self.observation_space = spaces.Box(task.observation_low, task.observation_high)

@@ -79,7 +79,7 @@ _GLOBALS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Expression:
+class CompiledExpression:
     """A compiled expression.
 
     Attributes:
@@ -94,7 +94,7 @@ class Expression:
     _code: CodeType
 
     @classmethod
-    def parse(cls, text: str) -> Expression:
+    def parse(cls, text: str) -> CompiledExpression:
         """Compile an expression.
 
         Operators are those of Python for numbers and arrays; `[a, b]` makes an array, `x[0]` is an element,

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.extensions.gym import spec_values as values
 from sim_node.extensions.gym.draws import Draw
-from sim_node.extensions.gym.expressions import Expression, ExpressionError
+from sim_node.extensions.gym.expressions import CompiledExpression, ExpressionError
 from sim_node.extensions.gym.interface import Action, Signal
 from sim_node.extensions.gym.route import ROUTE_SIGNALS, Route
 from sim_node.world import World
@@ -98,7 +98,7 @@ class Spec:
         """Return the names that every expression can use, besides signals."""
         return (*self.actions, *(ROUTE_SIGNALS if self.route else ()), "time")
 
-    def expressions(self) -> dict[str, Expression]:
+    def expressions(self) -> dict[str, CompiledExpression]:
         """Return the compiled expressions by key, as in signals.height or termination.
 
         Raises:
@@ -114,7 +114,7 @@ class Spec:
         terms |= {"termination": self.termination, "success": self.success}
         texts |= {key: (term, known) for key, term in terms.items() if isinstance(term, str)}
         problems: list[Problem] = []
-        found: dict[str, Expression] = {}
+        found: dict[str, CompiledExpression] = {}
         for key, (text, allowed) in texts.items():
             found[key], fault = _parsed(text, allowed)
             problems += [self._problem(key, fault)] if fault else []
@@ -138,11 +138,11 @@ class Spec:
         return Problem(place.where, place.key, message)
 
 
-def _parsed(text: str, known: list[str]) -> tuple[Expression, str]:
+def _parsed(text: str, known: list[str]) -> tuple[CompiledExpression, str]:
     """Return the expression, and why it is invalid; empty if it is valid."""
     try:
-        expression = Expression.parse(text)
+        expression = CompiledExpression.parse(text)
         expression.check_names(known)
         return expression, ""
     except ExpressionError as error:
-        return Expression.parse("0"), str(error)
+        return CompiledExpression.parse("0"), str(error)

@@ -26,7 +26,7 @@ from sim_node.world.problems import NOWHERE, Diverged, Place, Problem, WorldErro
 Array32 = npt.NDArray[np.float32]
 
 
-class Task:
+class GymTask:
     """A spec, opened on its world.
 
     Args:

@@ -13,7 +13,7 @@ from sim_node.extensions.scenario.expectations import Expect, expected
 from sim_node.extensions.scenario.formulas import FormulaError, Robustness, signals_of
 from sim_node.extensions.scenario.signals import SignalRecorder, Signals, needs_sensors
 from sim_node.extensions.scenario.verdicts import Verdict, judge
-from sim_node.extensions.sweep import Measure, MeasureFault, Run, measure
+from sim_node.extensions.sweep import Measure, MeasureFault, CaseRun, measure
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, WorldError
@@ -145,7 +145,7 @@ def verdict_measure(name: str, inside: str) -> Measure:
     def watch(simulation: Simulation) -> Any:
         judging = Judge(simulation)
 
-        def read(run: Run) -> Mapping[str, float | str | None]:
+        def read(run: CaseRun) -> Mapping[str, float | str | None]:
             samples = judging.samples()
             ended = "" if run.diverged_at is None else f"the run diverged by {run.diverged_at:g} s"
             return row_of(judging.verdict(samples, ended), judging.digest(samples))

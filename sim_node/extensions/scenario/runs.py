@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.extensions.scenario.judging import Judge
 from sim_node.extensions.scenario.verdicts import Verdict
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.session import Session
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -81,7 +81,7 @@ def run_alone(
         real_time_factor=0.0,
         duration_ns=duration_ns,
         record=bag,
-        recording=Settings(),
+        recording=RecordingSettings(),
         report=note,
         warn=note,
     )

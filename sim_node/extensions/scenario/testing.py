@@ -33,7 +33,7 @@ from sim_node.extensions.sweep import (
     Study,
     SweepEngine,
     Variation,
-    Worker,
+    CaseWorker,
     prepare,
     variation,
     varied,
@@ -99,7 +99,7 @@ class Here:
     workers = 1
 
     def __init__(self, prepared: Prepared) -> None:
-        self._worker, self._waiting = Worker(prepared.job), list[Cases]()
+        self._worker, self._waiting = CaseWorker(prepared.job), list[Cases]()
 
     def submit(self, cases: Cases) -> None:
         """Let a batch wait."""

@@ -351,7 +351,7 @@ class Happening:
 
 def _bare_context(run: Simulation) -> RequestContext:
     """Return what carries out requests to a run without a session."""
-    from sim_node.mavlink.ports import Instances
+    from sim_node.mavlink.ports import AutopilotInstances
     from sim_node.session.entity_requests import EntityRequests
     from sim_node.session.resources import Resources
     from sim_node.session.run_requests import RunRequests
@@ -360,6 +360,8 @@ def _bare_context(run: Simulation) -> RequestContext:
 
     loop = Loop(run, ())
     entities = EntityRequests(loop)
-    structure = StructureRequests(loop, entities, Resources(run.world, ()), Instances(_LOG.info, bridged=False))
+    structure = StructureRequests(
+        loop, entities, Resources(run.world, ()), AutopilotInstances(_LOG.info, bridged=False)
+    )
     runs = RunRequests(loop, entities, despawn=structure.despawn, seed=lambda: run.seed, quit=loop.stop)
     return RequestContext(entities, runs, structure, loop)

@@ -15,7 +15,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import read_text
-from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import XmlAttribute, Element, compose_xml
 
 NEWEST = (1, 12)
 MAX_DEPTH, MAX_FILES = 32, 1000
@@ -189,7 +189,7 @@ def _merge(reading: Reading, scope: Scope, inner: Scope, entry: Entry) -> None:
 def _place(reading: Reading, include: Element, element: Element, name: str) -> None:
     """Give an included light or actor the name and the pose of its include."""
     if name:
-        element.attributes["name"] = Attribute(name, include.at)
+        element.attributes["name"] = XmlAttribute(name, include.at)
     pose = child(include, "pose")
     if pose is not None:
         element.children[:] = [pose, *(each for each in element.children if each.tag != "pose")]

@@ -3,7 +3,7 @@
 from sim_node.lazy import public
 
 with public(__name__):
-    from sim_node.extensions.sweep.case_run import Run as Run
+    from sim_node.extensions.sweep.case_run import CaseRun as CaseRun
     from sim_node.extensions.sweep.command import Bar as Bar
     from sim_node.extensions.sweep.components import varied as varied
     from sim_node.extensions.sweep.dataset import DatasetFault as DatasetFault
@@ -34,4 +34,4 @@ with public(__name__):
     from sim_node.extensions.sweep.variations import USAGE as USAGE
     from sim_node.extensions.sweep.variations import Variation as Variation
     from sim_node.extensions.sweep.variations import variation as variation
-    from sim_node.extensions.sweep.worker import Worker as Worker
+    from sim_node.extensions.sweep.worker import CaseWorker as CaseWorker

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.extensions.sweep.attempts import TimedOut, attempted, time_limit, timed_out
-from sim_node.extensions.sweep.case_run import Run
+from sim_node.extensions.sweep.case_run import CaseRun
 from sim_node.extensions.sweep.components import BLOCK, COMPONENT, component_at
 from sim_node.extensions.sweep.job import DIVERGED, OK, Case, Cases, Outcome
 from sim_node.extensions.sweep.runner import Runner
@@ -20,7 +20,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.problems import NOWHERE
 
 
-class Recorded:
+class BlockRecord:
     """The components of one case of a block, over time.
 
     Args:
@@ -93,11 +93,11 @@ class BlockProgram:
         final = {name: live.get(name) for name in self._program.changing}
         finite = np.array([all(np.isfinite(array[k]).all() for array in final.values()) for k in range(BLOCK)])
         for k, case in enumerate(cases):
-            run = Run(
+            run = CaseRun(
                 self._opened.simulation,
                 case.seed,
                 case.values,
-                Recorded(times_ns, columns, k),
+                BlockRecord(times_ns, columns, k),
                 _Poses(self._program, live, k),
             )
             status, error = OK, ""
@@ -107,7 +107,7 @@ class BlockProgram:
             ended = Outcome(case, status, error, {}, wall_s)
             yield attempted(case, job.timeout_s, partial(self._measured, ended, run))
 
-    def _measured(self, ended: Outcome, run: Run, began: float) -> Outcome:
+    def _measured(self, ended: Outcome, run: CaseRun, began: float) -> Outcome:
         return ended._replace(measures=self._opened.measured(run))
 
     def _record(self, steps: int) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:

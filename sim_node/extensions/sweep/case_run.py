@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.extensions.sweep.signals import Signal
+from sim_node.extensions.sweep.signals import RowSignal
 from sim_node.extensions.sweep.signals import signal as signal_of
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -25,7 +25,7 @@ class Recorded(Protocol):
         """Return a column (T, rows, ...). Raises KeyError."""
 
 
-class Run:
+class CaseRun:
     """A case of a sweep that has ended.
 
     Args:
@@ -71,7 +71,7 @@ class Run:
         """
         return self._recorded()[name]
 
-    def signal(self, signal: Signal | str) -> FloatArray:
+    def signal(self, signal: RowSignal | str) -> FloatArray:
         """Return one number of a recorded column over time.
 
         Args:

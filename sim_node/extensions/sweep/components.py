@@ -17,7 +17,7 @@ from sim_node.world import World, WorldError
 from sim_node.world.problems import NOWHERE, Problem
 
 if TYPE_CHECKING:
-    from sim_node.extensions.elodin.pairs import Pair
+    from sim_node.extensions.elodin.pairs import ComponentPair
 
 # Cases of one batch. It is always the same, and does not depend on what is left: a program of another size may compute
 # other last bits.
@@ -45,7 +45,7 @@ def check_components(world: World, vary: Iterable[Variation]) -> None:
         raise WorldError(problems)
 
 
-def component_at(world: World, path: str) -> tuple[Pair, int]:
+def component_at(world: World, path: str) -> tuple[ComponentPair, int]:
     """Return the component of an entity, and the index of the number in it, that a path leads to.
 
     Args:

@@ -30,7 +30,7 @@ class DatasetFault(Exception):
     """A folder of results cannot be used. The message is for the user."""
 
 
-class Dataset:
+class RowWriter:
     """The rows of a sweep, for the one process that appends to them.
 
     Args:

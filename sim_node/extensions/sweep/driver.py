@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sim_node.extensions.sweep.about import describe
 from sim_node.extensions.sweep.attempts import GRACE_S
-from sim_node.extensions.sweep.dataset import Dataset, DatasetFault, about_of, read
+from sim_node.extensions.sweep.dataset import RowWriter, DatasetFault, about_of, read
 from sim_node.extensions.sweep.engine import SWEEP_ENGINES, SweepEngine
 from sim_node.extensions.sweep.job import CRASHED, OK, TIMEOUT_S, Cases, Keep, Outcome
 from sim_node.extensions.sweep.study import Prepared, Study, prepare
@@ -171,7 +171,7 @@ def execute(
     resume: bool = False,
     progress: Progress = lambda done, failures: None,
     stop: Callable[[], bool] = lambda: False,
-    started: Callable[[Prepared, Dataset], None] = lambda prepared, dataset: None,
+    started: Callable[[Prepared, RowWriter], None] = lambda prepared, dataset: None,
 ) -> bool:
     """Run a sweep into a folder.
 
@@ -203,7 +203,7 @@ def execute(
     about = describe(study, prepared)
     if resume:
         _check_same(out, about)
-    dataset = Dataset(out, None if resume else about, len(prepared.cases))
+    dataset = RowWriter(out, None if resume else about, len(prepared.cases))
     with closing(dataset):
         started(prepared, dataset)
         if dataset.done.all() or stop():

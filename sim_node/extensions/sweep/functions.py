@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from sim_node.extensions.sweep.case_run import Run
+from sim_node.extensions.sweep.case_run import CaseRun
 from sim_node.extensions.sweep.job import OWN
 from sim_node.extensions.sweep.measures import MEASURES, Measure, Read, Value
 from sim_node.extensions.sweep.signals import MeasureFault
@@ -111,7 +111,7 @@ def measure_in_file(text: str) -> Measure:
         raise MeasureFault(f"{path}: no function {name!r}{did_you_mean(name, own)}; name one: {path}:FUNCTION")
     columns, sensors = getattr(function, _NEEDS, ((), False))
 
-    def read(run: Run) -> Mapping[str, Value]:
+    def read(run: CaseRun) -> Mapping[str, Value]:
         try:
             result = function(run)
         except (Exception, SystemExit) as error:
@@ -121,7 +121,7 @@ def measure_in_file(text: str) -> Measure:
     return Measure(name, read, columns=columns, sensors=sensors, source=f"{path}:{name}")
 
 
-def measured(measure: Measure, read: Read, run: Run, taken: Collection[str]) -> dict[str, Value]:
+def measured(measure: Measure, read: Read, run: CaseRun, taken: Collection[str]) -> dict[str, Value]:
     """Return the values of a measure by name.
 
     Args:

@@ -28,10 +28,10 @@ def check_kept(keep: Keep, simulation: Simulation) -> Iterator[str]:
         elif simulation.columns.column(name).entities is None:
             yield f"column {name!r} has no fixed rows"
     if keep.topics:
-        from sim_node.recording.settings import Settings, SettingsFault
+        from sim_node.recording.settings import RecordingSettings, SettingsFault
 
         try:
-            Settings(topics=keep.topics)
+            RecordingSettings(topics=keep.topics)
         except SettingsFault as error:
             yield str(error)
     if keep.picture:

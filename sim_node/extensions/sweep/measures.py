@@ -14,7 +14,7 @@ from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
 if TYPE_CHECKING:
-    from sim_node.extensions.sweep.case_run import Run
+    from sim_node.extensions.sweep.case_run import CaseRun
     from sim_node.simulation import Simulation
 
 # What a measure gives: numbers, truth values, texts, or None where there is nothing to measure.
@@ -86,7 +86,7 @@ def time_to(name: str, inside: str) -> Measure:
     """The first time (s) since the start at which a condition holds; None if it never does."""
     of = condition(inside)
 
-    def read(run: Run) -> Mapping[str, Value]:
+    def read(run: CaseRun) -> Mapping[str, Value]:
         holds = of.holds(run.signal(of.signal))
         first = int(np.argmax(holds))
         return {name: float(run.times[first] - run.times[0]) if holds[first] else None}
@@ -104,7 +104,7 @@ def final_pose(name: str, inside: str) -> Measure:
         if inside not in simulation.frames.names:
             raise MeasureFault(f"{name}: no frame {inside!r}{did_you_mean(inside, simulation.frames.names)}")
 
-    def read(run: Run) -> Mapping[str, Value]:
+    def read(run: CaseRun) -> Mapping[str, Value]:
         return {f"{name}.{part}": float(value) for part, value in zip(POSE, run.final_pose(inside), strict=True)}
 
     return Measure(name, read, check=check)

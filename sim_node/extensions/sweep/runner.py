@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from sim_node.extensions.sweep.attempts import attempted
-from sim_node.extensions.sweep.case_run import Run
+from sim_node.extensions.sweep.case_run import CaseRun
 from sim_node.extensions.sweep.components import varied
 from sim_node.extensions.sweep.functions import located, measure_of, measured
 from sim_node.extensions.sweep.in_place import Writer
@@ -54,7 +54,7 @@ class Opened:
             simulation.present()
             steps -= CHECK_STEPS
 
-    def measured(self, run: Run) -> dict[str, Value]:
+    def measured(self, run: CaseRun) -> dict[str, Value]:
         """Return the values of all measures that apply to a run."""
         values: dict[str, Value] = {}
         for measure, read in self.reads:
@@ -135,7 +135,7 @@ class Runner:
         Returns:
             The outcome.
         """
-        run = Run(opened.simulation, case.seed, case.values, opened.history)
+        run = CaseRun(opened.simulation, case.seed, case.values, opened.history)
         run.diverged_at = diverged_at
         status, reason = (OK, "") if diverged_at is None else (DIVERGED, f"diverged by {diverged_at:g} s")
         values = opened.measured(run)

@@ -37,7 +37,7 @@ class MeasureFault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class RowSignal:
     """One number of a row of a column, over time.
 
     Attributes:
@@ -97,7 +97,7 @@ class Signal:
         return index
 
 
-def signal(text: str) -> Signal:
+def signal(text: str) -> RowSignal:
     """Return the signal that a text describes.
 
     Args:
@@ -113,14 +113,14 @@ def signal(text: str) -> Signal:
     if found is None:
         raise MeasureFault(f"{text.strip()!r} is not a signal; {USAGE} is needed")
     index = None if found["index"] is None else int(found["index"])
-    return Signal(text.strip(), found["column"], found["entity"], found["part"] or "", index)
+    return RowSignal(text.strip(), found["column"], found["entity"], found["part"] or "", index)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A comparison of a signal with a number."""
 
-    signal: Signal
+    signal: RowSignal
     operator: str
     limit: float
 

@@ -33,7 +33,7 @@ _CALL = re.compile(r"\s*(?P<kind>[A-Za-z_]\w*)\s*\((?P<numbers>[^()]*)\)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class VariationKind:
     """A way to give the values of a number.
 
     Attributes:
@@ -87,13 +87,15 @@ def _loguniform(numbers: Sequence[float], samples: FloatArray) -> Values:
     return np.clip(np.exp(low + samples * (high - low)), numbers[0], numbers[1])
 
 
-KINDS: Mapping[str, Kind] = {
-    "list": Kind("A,B,...", _some, points=np.array),
-    "grid": Kind("grid(FIRST,LAST,COUNT)", _first_last_count, points=lambda n: np.linspace(n[0], n[1], int(n[2]))),
-    "uniform": Kind("uniform(LOW,HIGH)", _between, values=lambda n, u: n[0] + u * (n[1] - n[0])),
-    "normal": Kind("normal(MEAN,DEVIATION)", _mean_and_deviation, values=_normal),
-    "loguniform": Kind("loguniform(LOW,HIGH)", _above_zero, values=_loguniform),
-    "choice": Kind("choice(A,B,...)", _some, values=lambda n, u: np.array(n)[(u * len(n)).astype(int)]),
+KINDS: Mapping[str, VariationKind] = {
+    "list": VariationKind("A,B,...", _some, points=np.array),
+    "grid": VariationKind(
+        "grid(FIRST,LAST,COUNT)", _first_last_count, points=lambda n: np.linspace(n[0], n[1], int(n[2]))
+    ),
+    "uniform": VariationKind("uniform(LOW,HIGH)", _between, values=lambda n, u: n[0] + u * (n[1] - n[0])),
+    "normal": VariationKind("normal(MEAN,DEVIATION)", _mean_and_deviation, values=_normal),
+    "loguniform": VariationKind("loguniform(LOW,HIGH)", _above_zero, values=_loguniform),
+    "choice": VariationKind("choice(A,B,...)", _some, values=lambda n, u: np.array(n)[(u * len(n)).astype(int)]),
 }
 USAGE = ", ".join(kind.usage for kind in KINDS.values())
 

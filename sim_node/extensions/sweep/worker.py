@@ -20,7 +20,7 @@ from sim_node.world import Diverged
 ATTEMPTS, LONGEST_PAUSE_S = 20, 0.3
 
 
-class Worker:
+class CaseWorker:
     """Runs cases of a job: in blocks, in a session, or by a simulation alone.
 
     Args:
@@ -95,7 +95,7 @@ def _tried(runner: Runner, case: Case, folder: Path, began: float) -> Outcome:
 
 def _outcome(runner: Runner, case: Case, began: float, bag: Path | None) -> Outcome:
     """Run a session to its end. Raises PortInUse if an autopilot's port is taken between its choice and its use."""
-    from sim_node.recording.settings import Settings
+    from sim_node.recording.settings import RecordingSettings
     from sim_node.session import Session
 
     if bag is not None:
@@ -106,7 +106,7 @@ def _outcome(runner: Runner, case: Case, began: float, bag: Path | None) -> Outc
         real_time_factor=0.0,
         duration_ns=runner.job.duration_ns,
         record=bag,
-        recording=Settings(topics=runner.job.keep.topics),
+        recording=RecordingSettings(topics=runner.job.keep.topics),
     )
     with session:
         simulation = session.simulation
@@ -138,7 +138,7 @@ def run_batch(key: str, job: Job, cases: Cases) -> list[Outcome]:
     """
     if _WORKER.get("key") != key:
         _WORKER.clear()
-        _WORKER.update(key=key, worker=Worker(job))
+        _WORKER.update(key=key, worker=CaseWorker(job))
     outcomes = _WORKER["worker"].run(cases)
     done: list[Outcome] = []
     while len(done) < len(cases):

@@ -91,10 +91,10 @@ def endpoint_of(url: str) -> Endpoint:
         raise EndpointFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, ENDPOINTS)} (known: {known})")
     made = make(url, rest.removeprefix("//"))
     ENDPOINTS.expect(scheme, made, Endpoint, "an Endpoint")
-    return made if ENDPOINTS.is_shipped(scheme) else Watched(scheme, made)
+    return made if ENDPOINTS.is_shipped(scheme) else WatchedEndpoint(scheme, made)
 
 
-class Watched:
+class WatchedEndpoint:
     """An endpoint of another package. Its results are checked, so that a mistake is attributed to that package."""
 
     def __init__(self, scheme: str, link: Endpoint) -> None:

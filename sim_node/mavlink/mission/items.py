@@ -27,7 +27,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ItemKind:
     """How items of a kind are read and written.
 
     write: an item's keys beside type and position, for the file. Every kind's keys are known and none is more than
@@ -42,10 +42,10 @@ class Kind:
     required: tuple[str, ...] = field(default=())
 
 
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, ItemKind] = {}
 
 
-def kind(name: str, made: Kind) -> None:
+def kind(name: str, made: ItemKind) -> None:
     """Registers a kind of item. Raises ValueError for a name that is there already."""
     if name in KINDS:
         raise ValueError(f"mission item {name!r} is there already")
@@ -109,10 +109,10 @@ def _waypoint_out(params: tuple[float, ...]) -> dict[str, float]:
     return {"hold": params[0], "radius": params[1], **_yaw_out(params[3])}
 
 
-kind("waypoint", Kind(16, ("hold", "radius", "yaw_deg"), True, _waypoint_in, _waypoint_out))
+kind("waypoint", ItemKind(16, ("hold", "radius", "yaw_deg"), True, _waypoint_in, _waypoint_out))
 kind(
     "loiter",
-    Kind(
+    ItemKind(
         19,
         ("hold",),
         True,
@@ -123,7 +123,7 @@ kind(
 )
 kind(
     "takeoff",
-    Kind(
+    ItemKind(
         22,
         ("height",),
         False,
@@ -132,11 +132,11 @@ kind(
         ("height",),
     ),
 )
-kind("land", Kind(21, (), True, lambda table: (0.0, 0.0, 0.0, math.nan), lambda params: {}))
-kind("return", Kind(20, (), False, lambda table: (), lambda params: {}))
+kind("land", ItemKind(21, (), True, lambda table: (0.0, 0.0, 0.0, math.nan), lambda params: {}))
+kind("return", ItemKind(20, (), False, lambda table: (), lambda params: {}))
 kind(
     "speed",
-    Kind(
+    ItemKind(
         178,
         ("speed",),
         False,

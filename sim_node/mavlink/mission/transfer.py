@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sim_node.mavlink.codec import Message, enum_name
+from sim_node.mavlink.codec import MavlinkMessage, enum_name
 from sim_node.mavlink.transaction import Outgoing, Transaction
 
 SECOND = 1_000_000_000
@@ -56,7 +56,7 @@ class Transfer(Transaction):
         self._pause_ns = min(2 * self._pause_ns, MAX_PAUSE_NS)
         return self._last
 
-    def refused(self, message: Message) -> bool:
+    def refused(self, message: MavlinkMessage) -> bool:
         """Return whether a MISSION_ACK is a refusal. The result is set then, unless it is about one message only."""
         if message.fields.type == ACCEPTED:
             return False
@@ -111,7 +111,7 @@ class Upload(Transfer):
         kind, items = self._lists[0]
         return self.request(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """Send the requested item, again if it is requested again; after an acknowledgement, the next list.
 
         Args:
@@ -139,7 +139,7 @@ class Upload(Transfer):
             return self._acknowledged(message, now_ns)
         return []
 
-    def _acknowledged(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def _acknowledged(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         result = message.fields.type
         if result in (FAILED, CANCELLED):
             self._error, self._received_ns = result, now_ns
@@ -192,7 +192,7 @@ class Download(Transfer):
         """
         return self.request(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """Request the first item after the count, and the next one after each item.
 
         Args:
@@ -251,7 +251,7 @@ class SetCurrent(Transfer):
         """
         return self.request(("MISSION_SET_CURRENT", {"seq": self._item}), now_ns)
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """End when the autopilot tells that this item is the current one.
 
         Args:
@@ -282,7 +282,7 @@ class Clear(Transfer):
         """
         return self.request(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
 
-    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+    def receive(self, message: MavlinkMessage, now_ns: int) -> list[Outgoing]:
         """End when the deletion is acknowledged.
 
         Args:

@@ -57,7 +57,7 @@ class Column:
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class ColumnGroup:
     """Columns that are computed and restored together."""
 
     names: tuple[str, ...]
@@ -66,13 +66,13 @@ class Group:
 
 
 @dataclass(slots=True)
-class Entry:
+class ColumnEntry:
     """A column of a run: its array or its group, and for each claimed row the claim and its index there."""
 
     column: Column
     owner: str
     array: Array | None
-    group: Group | None = None
+    group: ColumnGroup | None = None
     claims: dict[int, tuple[Claim, int]] = field(default_factory=dict)
 
     def now(self) -> Array:
@@ -92,10 +92,10 @@ class Claim:
 
 
 @dataclass(slots=True)
-class Table:
+class ColumnTable:
     """The data that all views of a run's columns share."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, ColumnEntry] = field(default_factory=dict)
     needed: dict[str, str] = field(default_factory=dict)
 
 
@@ -111,7 +111,7 @@ class Checkpoint:
         ValueError: An array is not contiguous.
     """
 
-    def __init__(self, entries: list[Entry]) -> None:
+    def __init__(self, entries: list[ColumnEntry]) -> None:
         arrays = [entry.array for entry in entries if entry.array is not None and entry.array.size]
         if not all(array.flags.c_contiguous for array in arrays):
             raise ValueError("columns in a checkpoint must be contiguous")
@@ -144,7 +144,7 @@ class Checkpoint:
                 group.put([np.frombuffer(next(rest), a.dtype).reshape(a.shape) for a in group.get()])
 
 
-def arrays_of(entries: Iterable[Entry]) -> dict[str, Array]:
+def arrays_of(entries: Iterable[ColumnEntry]) -> dict[str, Array]:
     """Return the arrays of entries by name. Each group is computed once."""
     found: dict[str, Array] = {}
     for entry in entries:

@@ -13,10 +13,10 @@ from sim_node.simulation.columns.column import (
     Checkpoint,
     Claim,
     Column,
-    Entry,
-    Group,
+    ColumnEntry,
+    ColumnGroup,
     Rows,
-    Table,
+    ColumnTable,
     arrays_of,
 )
 from sim_node.text import did_you_mean
@@ -34,9 +34,9 @@ class Columns(Mapping[str, Array]):
         table: The data to share with other views of the same columns; None for new columns.
     """
 
-    def __init__(self, owner: str = "the simulation", table: Table | None = None) -> None:
+    def __init__(self, owner: str = "the simulation", table: ColumnTable | None = None) -> None:
         self._owner = owner
-        self._table = Table() if table is None else table
+        self._table = ColumnTable() if table is None else table
         self._added: list[str] = []
 
     def owned_by(self, owner: str) -> Columns:
@@ -69,7 +69,7 @@ class Columns(Mapping[str, Array]):
             array = np.zeros((len(column.entities), *column.shape), column.dtype)
         if misfit := column.misfit(array):
             raise ValueError(f"column {column.name!r}: {misfit}")
-        self._enter(Entry(column, self._owner, array))
+        self._enter(ColumnEntry(column, self._owner, array))
         return array
 
     def compute(
@@ -93,9 +93,9 @@ class Columns(Mapping[str, Array]):
             raise ValueError(f"column {columns[0].name!r}: state cannot be computed together with other columns")
         if put is None and columns[0].state:
             raise ValueError(f"column {columns[0].name!r}: a column of state needs `put`")
-        group = Group(tuple(column.name for column in columns), get, put)
+        group = ColumnGroup(tuple(column.name for column in columns), get, put)
         for column in columns:
-            self._enter(Entry(column, self._owner, None, group))
+            self._enter(ColumnEntry(column, self._owner, None, group))
 
     def claim(self, name: str, entities: Sequence[str], instants: Callable[[Rows], AtInstants] | None = None) -> Rows:
         """Claim rows of a shared column: only this owner writes them.
@@ -318,18 +318,18 @@ class Columns(Mapping[str, Array]):
     def __contains__(self, name: object) -> bool:
         return name in self._table.entries  # without computing it
 
-    def _enter(self, entry: Entry) -> None:
+    def _enter(self, entry: ColumnEntry) -> None:
         name = entry.column.name
         if name in self._table.entries:
             raise ValueError(f"column {name!r}: both {self._table.entries[name].owner} and {entry.owner}")
         self._table.entries[name] = entry
         self._added.append(name)
 
-    def _entry(self, name: str) -> Entry:
+    def _entry(self, name: str) -> ColumnEntry:
         found = self._table.entries.get(name)
         if found is None:
             raise KeyError(f"no column {name!r}{did_you_mean(name, self)}")
         return found
 
-    def _states(self) -> Iterable[Entry]:
+    def _states(self) -> Iterable[ColumnEntry]:
         return (entry for entry in self._table.entries.values() if entry.column.state)

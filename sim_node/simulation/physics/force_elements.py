@@ -113,12 +113,12 @@ def force_elements_for(
             opened = opener(world, layout, compiled, data, wind, own)
         FORCE_ELEMENTS.expect(name, opened, (ForceElement, type(None)), "a ForceElement or None")
         if opened is not None:
-            force_elements[name] = opened if FORCE_ELEMENTS.is_shipped(name) else Watched(name, opened, data)
+            force_elements[name] = opened if FORCE_ELEMENTS.is_shipped(name) else WatchedForce(name, opened, data)
             declared += own.added
     return force_elements, declared
 
 
-class Watched:
+class WatchedForce:
     """A force element of another package, whose forces are checked: MuJoCo only reports that a state is not finite."""
 
     def __init__(self, name: str, force_element: ForceElement, data: MjData) -> None:

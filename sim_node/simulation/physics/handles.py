@@ -115,7 +115,7 @@ class Handles(Mapping[str, H], Generic[H, R]):
         return len(self._records)
 
 
-class Handle(Generic[R]):
+class NamedHandle(Generic[R]):
     """A name whose record is looked up at each use."""
 
     __slots__ = ("_records", "name")
@@ -134,7 +134,7 @@ class Handle(Generic[R]):
         return record
 
 
-class BodyHandle(Handle[BodyRecord]):
+class BodyHandle(NamedHandle[BodyRecord]):
     """Handle of a body of a run. Set its values between two steps.
 
     Setting a value raises ValueError if its shape is wrong or a number is not finite or out of range.
@@ -210,7 +210,7 @@ class BodyHandle(Handle[BodyRecord]):
         self._present.wrench()[:] = np.concatenate([push, turn])
 
 
-class VehicleHandle(Handle["VehicleRecord | BaseRecord"]):
+class VehicleHandle(NamedHandle["VehicleRecord | BaseRecord"]):
     """Handle of a vehicle of a run: a multirotor or a wheeled base.
 
     Arrays are rows of columns, valid until the world's structure changes. What only the other kind of vehicle has

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.simulation.physics.handles import Handle, Handles, numbers_of
+from sim_node.simulation.physics.handles import NamedHandle, Handles, numbers_of
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 
@@ -52,7 +52,7 @@ class JointRecord(Protocol):
         """Set the effort (qd_size,). Raises ValueError for a ball."""
 
 
-class JointHandle(Handle[JointRecord]):
+class JointHandle(NamedHandle[JointRecord]):
     """Handle of a joint of a run. Set its values between two steps.
 
     Setting a value raises ValueError if its shape is wrong or a number is not finite.

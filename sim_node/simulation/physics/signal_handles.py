@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sim_node.simulation.physics.handles import Handle
+from sim_node.simulation.physics.handles import NamedHandle
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import bounds
 from sim_node.world.signals import NamedSignal
@@ -39,7 +39,7 @@ class SignalRecord:
         return float(self.array[self.row])
 
 
-class SignalHandle(Handle[SignalRecord]):
+class SignalHandle(NamedHandle[SignalRecord]):
     """Handle of a signal of a run.
 
     Attributes:

@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Group(PartOf):
+class ParameterGroup(PartOf):
     """A nested dataclass of parameters, or `none` for one that does nothing.
 
     unit: stands for "unit" in the units of its parameters.
@@ -85,7 +85,7 @@ def group(default: object, unit: str, meaning: str) -> Any:
     Returns:
         The field.
     """
-    return given(Group(type(default), unit=unit), meaning, unit, default=default)
+    return given(ParameterGroup(type(default), unit=unit), meaning, unit, default=default)
 
 
 def names_in(kind: type[Any]) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
         if key not in known:
             hint = did_you_mean(key, known)
             problems.append(_problem(mounting, path, f"unknown key{hint} (known: {', '.join(known)})", of_key=True))
-        elif isinstance(known[key][1].holds, Group) and isinstance(value, Mapping):
+        elif isinstance(known[key][1].holds, ParameterGroup) and isinstance(value, Mapping):
             values[key] = _read(getattr(default, key), value, f"{path}.", mounting, problems)
         else:
             try:
@@ -119,7 +119,7 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
 def _taken(value: Any, said: Declared) -> Any:
     """Return a parameter of plain data. Raises ValueError."""
     holds: Any = said.holds
-    if isinstance(holds, Group):
+    if isinstance(holds, ParameterGroup):
         if value == PERFECT:
             return holds.kind()
         raise ValueError(f"a mapping ({', '.join(keys_of(holds.kind))}) or {PERFECT} is needed, found {_shown(value)}")

@@ -12,7 +12,7 @@ from sim_node.world.base_types.ackermann import STANDING, Ackermann
 from sim_node.world.base_types.registry import BaseType, kinematics_of
 
 
-class Channels:
+class BaseChannels:
     """The channels of one base.
 
     Each commands a driven wheel, as a part of its rate when the base drives straight ahead at full speed; or, as parts

@@ -13,7 +13,7 @@ from sim_node.world.bounds import MAX_STAMP_NS
 from sim_node.world.declared import Fault, data_of, faults
 from sim_node.world.fields import pose_faults
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
-from sim_node.world.part import Entry, Kind, Refer, Rename, part
+from sim_node.world.part import FrameEntry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem, shown_key
 from sim_node.world.readers.yaml_poses import Scale
 from sim_node.world.readers.yaml_section import listed
@@ -49,14 +49,14 @@ class Sensors(Kind[Sensor]):
 
     frame = "name"
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """Return the sensors, then the optical frames of cameras: z forward, x right (REP 103)."""
         yield from super().entries(world)
         for camera in self.parts(world):
             if is_optical(camera.type):
                 name = camera.name + names.OPTICAL
                 of = StaticFrame(name, camera.name, OPTICAL_POSE)
-                yield Entry(name, camera.name, of, camera.place, camera.place)
+                yield FrameEntry(name, camera.name, of, camera.place, camera.place)
 
     def renamed(self, part: Sensor, rename: Rename) -> Sensor:
         """Rename its frame, its parent, and the names that its parameters refer to."""
@@ -85,7 +85,7 @@ class Sensors(Kind[Sensor]):
 
 
 @part("motions", Motion)
-class Motions(Kind[Motion]):
+class MotionParts(Kind[Motion]):
     """Frames that follow keyframes."""
 
     frame = "frame"

@@ -11,7 +11,7 @@ from sim_node.world.readers.report import LineColumn, Report
 _INDEX = re.compile(r"\[\d+\]")
 
 
-class Part(Protocol):
+class ReadPart(Protocol):
     """A part of a file. Whoever hands it to a reader marks it as read; what is in it is marked by itself.
 
     Attributes:
@@ -29,11 +29,11 @@ class Inner(NamedTuple):
 
     key: str
     at: LineColumn
-    part: Part
+    part: ReadPart
     file: str = ""
 
 
-def unread(root: Part, key: str = "") -> Iterator[Inner]:
+def unread(root: ReadPart, key: str = "") -> Iterator[Inner]:
     """Yield what nobody has read below a part; of a part and what is in it, only the part."""
     for inner in root.within(key):
         if inner.part.read:
@@ -42,7 +42,7 @@ def unread(root: Part, key: str = "") -> Iterator[Inner]:
             yield inner
 
 
-def mark(root: Part) -> None:
+def mark(root: ReadPart) -> None:
     """Mark a part as read with all that is in it, such as one that is reported as a whole."""
     root.read = True
     for inner in root.within(""):

@@ -43,7 +43,7 @@ _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 @dataclass
-class Attribute:
+class XmlAttribute:
     """The text of an attribute, and the location of its name. read: see `unread`."""
 
     text: str
@@ -64,9 +64,9 @@ class Element:
 
     tag: str
     at: LineColumn
-    attributes: dict[str, Attribute] = field(default_factory=dict)
+    attributes: dict[str, XmlAttribute] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list)
-    text: Attribute | None = None
+    text: XmlAttribute | None = None
     file: str = ""
     read: bool = field(default=False, compare=False)
     stated: list[Inner] = field(default_factory=list, compare=False)
@@ -119,7 +119,9 @@ def compose_xml(text: str, report: Report) -> Element | None:
 
         def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802  the interface's name
             at = _position(parser)
-            element = Element(name, at, {key: Attribute(value, at) for key, value in attrs.items()}, file=report.file)
+            element = Element(
+                name, at, {key: XmlAttribute(value, at) for key, value in attrs.items()}, file=report.file
+            )
             _locate_attributes(element, lines)
             if len(stack) > MAX_DEPTH:
                 raise SAXParseException(f"nested deeper than {MAX_DEPTH} levels", None, parser)
@@ -139,7 +141,7 @@ def compose_xml(text: str, report: Report) -> Element | None:
         def characters(self, content: str) -> None:
             element = stack[-1]
             if content.strip() and element.text is None:
-                element.text = Attribute("", _position(parser))
+                element.text = XmlAttribute("", _position(parser))
                 element.stated.append(Inner(f"{element.tag}.text", element.text.at, element.text, element.file))
             if element.text is not None:  # the parser reports each line, and what an escape stands for, by itself
                 texts[-1].append(content)
@@ -186,5 +188,5 @@ def _locate_attributes(element: Element, lines: _Lines) -> None:
     while (found := _ATTRIBUTE.match(lines.text, place)) is not None:
         name = found[1]
         if name in element.attributes:
-            element.attributes[name] = Attribute(element.attributes[name].text, lines.at(found.start(1)))
+            element.attributes[name] = XmlAttribute(element.attributes[name].text, lines.at(found.start(1)))
         place = found.end()

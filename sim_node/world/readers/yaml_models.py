@@ -10,7 +10,7 @@ from sim_node.world.mujoco_source import ModelSource, refusals, spec_of
 from sim_node.world.problems import NOWHERE, Problem, WorldError
 from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import XmlAttribute, Element, compose_xml
 
 
 def set_floating(model: Model, wanted: bool) -> Model:
@@ -84,7 +84,7 @@ def _urdf(root: Element, wanted: bool) -> None:
 
 
 def _element(tag: str, at: tuple[int, int], file: str, **attributes: str) -> Element:
-    return Element(tag, at, {key: Attribute(text, at) for key, text in attributes.items()}, file=file)
+    return Element(tag, at, {key: XmlAttribute(text, at) for key, text in attributes.items()}, file=file)
 
 
 def _refuse(message: str) -> None:

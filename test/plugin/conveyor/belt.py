@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import Problem, StaticFrame, World
-from sim_node.world.part import Entry, Kind, Mobility, Refer, part
+from sim_node.world.part import FrameEntry, Kind, Mobility, Refer, part
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import Value
@@ -60,13 +60,13 @@ class Belts(Kind[Belt]):
 
     frame = "name"
 
-    def entries(self, world: World) -> Iterator[Entry]:
+    def entries(self, world: World) -> Iterator[FrameEntry]:
         """The belt, which stands still, then its pallets."""
         for entry, belt in zip(super().entries(world), self.parts(world), strict=True):
             yield entry
             for number in range(belt.pallets):
                 pallet = Pallet(belt, number)
-                yield Entry(pallet.name, belt.name, pallet, belt.place, belt.place, pallet)
+                yield FrameEntry(pallet.name, belt.name, pallet, belt.place, belt.place, pallet)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Numbers out of range: a world that is made in Python has been through no reader."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.program import Array, Program
-from sim_node.extensions.elodin.session.history import History
+from sim_node.extensions.elodin.program import Array, CompiledProgram
+from sim_node.extensions.elodin.session.history import ComponentHistory
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +27,7 @@ _NO_COST = ("copy_to_client", "call_setup", "h2d_upload", "kernel_invoke", "d2h_
 class Ticking(Protocol):
     """What runs ticks: a Live, or systems beside a simulation."""
 
-    program: Program
+    program: CompiledProgram
     ticks: int
 
     @property
@@ -54,10 +54,10 @@ class Exec:
     """
 
     def __init__(
-        self, program: Program, batch: int | None = None, build_s: float = 0.0, live: Ticking | None = None
+        self, program: CompiledProgram, batch: int | None = None, build_s: float = 0.0, live: Ticking | None = None
     ) -> None:
         self._live: Ticking = Live(program) if live is None else live
-        self._history = History(program, self._live.changing, batch)
+        self._history = ComponentHistory(program, self._live.changing, batch)
         self._build_s = build_s
         self._run_s = self._add_s = self._compile_s = 0.0
         # One tick at a time, and many, are compiled for themselves.

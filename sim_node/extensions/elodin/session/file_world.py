@@ -17,9 +17,9 @@ from sim_node.extensions.elodin import capture
 from sim_node.extensions.elodin.coupling import FileSystems, steps_per_tick
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.part import beside_file, processes_of
-from sim_node.extensions.elodin.program import Array, Program
+from sim_node.extensions.elodin.program import Array, CompiledProgram
 from sim_node.extensions.elodin.session.exec import Exec
-from sim_node.extensions.elodin.session.settings import Settings, settings_of
+from sim_node.extensions.elodin.session.settings import RunSettings, settings_of
 from sim_node.extensions.elodin.session.world import World
 from sim_node.extensions.elodin.step_context import Callback
 from sim_node.extensions.elodin.world_file import spawn_all
@@ -116,7 +116,7 @@ class FileWorld(World):
         captured = capture.Captured(self, program, source=self.source)
         return Exec(program, live=FileLive(captured, Path(where.file or "script.py")))
 
-    def program(self, system: Any, sim_time_step: float | None = None) -> Program:
+    def program(self, system: Any, sim_time_step: float | None = None) -> CompiledProgram:
         """Compile the systems. Raises EcsError if one does not fit the world."""
         poses = self.tables().get("world_pos")
         for entity in () if poses is None else poses.entities:
@@ -126,7 +126,7 @@ class FileWorld(World):
         step = self.source.time.step_ns * 1e-9 if sim_time_step is None else sim_time_step
         return super().program(system, step)
 
-    def _settings(self, given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> Settings:
+    def _settings(self, given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> RunSettings:
         step_s = self.source.time.step_ns * 1e-9
         values = {**given, "sim_time_step": step_s if given["sim_time_step"] is None else given["sim_time_step"]}
         settings = settings_of(values, later, where, method)
@@ -138,7 +138,7 @@ class FileWorld(World):
             raise EcsError(message, where, method)
         return settings
 
-    def _run(self, captured: capture.Captured, settings: Settings, script: Path) -> None:
+    def _run(self, captured: capture.Captured, settings: RunSettings, script: Path) -> None:
         step, period = settings.sim_time_step, settings.run_time_step
         world = replace(beside_file(self.source, captured, script), files=(*self.source.files, script))
         recipes = self._wanted_recipes()

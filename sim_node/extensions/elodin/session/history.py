@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.pairs import Pairs
-from sim_node.extensions.elodin.program import Array, Program
+from sim_node.extensions.elodin.program import Array, CompiledProgram
 from sim_node.session.errors import needing
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FORMATS = {"arrow": "arrow", "arrow_ipc": "arrow", "parquet": "parquet", "pq": "parquet", "csv": "csv"}
 
 
-class History:
+class ComponentHistory:
     """What a program's components were after each tick.
 
     Args:
@@ -29,7 +29,7 @@ class History:
         batch: How many worlds are run at once, or None for one.
     """
 
-    def __init__(self, program: Program, changing: Sequence[str], batch: int | None = None) -> None:
+    def __init__(self, program: CompiledProgram, changing: Sequence[str], batch: int | None = None) -> None:
         self._program, self._changing, self._batch = program, tuple(changing), batch
         self._pairs = Pairs(program.structure)
         self._chunks: list[Mapping[str, Array]] = [{name: program.start[name][None] for name in changing}]

@@ -9,14 +9,14 @@ from sim_node.extensions.elodin.entities import GLOBALS_NAME
 from sim_node.extensions.elodin.jax_setup import jax, jnp
 from sim_node.extensions.elodin.numerics import State
 from sim_node.extensions.elodin.pairs import Pairs
-from sim_node.extensions.elodin.program import Program
-from sim_node.extensions.elodin.structure import Structure
+from sim_node.extensions.elodin.program import CompiledProgram
+from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.text import did_you_mean
 
 Step = Callable[[State], dict[str, Any]]
 
 
-def step_function(program: Program) -> tuple[Step, dict[str, Any]]:
+def step_function(program: CompiledProgram) -> tuple[Step, dict[str, Any]]:
     """Return one tick of a program as a pure, compiled function of its state, and the state at the start.
 
     States are arrays (n, *shape) by the names of components.
@@ -37,7 +37,7 @@ class JaxSim:
         state: Arrays (n, *shape) by the names of components.
     """
 
-    def __init__(self, structure: Structure, step: Step, state: State) -> None:
+    def __init__(self, structure: ComponentStructure, step: Step, state: State) -> None:
         self._structure, self._step = structure, step
         self.state: dict[str, Any] = dict(state)
         self._ticks = 0

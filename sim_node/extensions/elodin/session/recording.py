@@ -14,7 +14,7 @@ from sim_node.extensions.elodin.component_topics import ComponentTopic, tables_o
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.frame_names import WORLD_POS
 from sim_node.extensions.elodin.session.attachment import custom_data, described, with_script
-from sim_node.extensions.elodin.structure import Structure
+from sim_node.extensions.elodin.structure import ComponentStructure
 from sim_node.messages.clock import CLOCK, ClockRows
 from sim_node.messages.topic import Topic
 from sim_node.recording.bag import BagError, RecordingStopped
@@ -23,7 +23,7 @@ from sim_node.recording.definitions import definition_of
 from sim_node.recording.mcap_file import CHUNK_BYTES
 from sim_node.recording.mcap_rows import MessageRecords, RecordRows, joined
 from sim_node.recording.opening import kept_in
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.recording.writer import BagFull, BagWriter
 
 # A chunk has the messages of a second, but at least so many bytes, and at most about CHUNK_BYTES.
@@ -60,7 +60,7 @@ class Recording:
     def __init__(
         self,
         path: str | Path,
-        structure: Structure,
+        structure: ComponentStructure,
         start_us: int,
         step: float,
         record_every: int = 1,
@@ -82,7 +82,7 @@ class Recording:
         self._dtypes = {table.name: np.dtype(table.dtype) for table in tables}
         components = described(tables, self._constant, start_us, step, record_every)
         attached, name = with_script(script, components, start_us)
-        self._writer = BagWriter(self.path, Settings(), attached, custom_data(name), "zstd_fast")
+        self._writer = BagWriter(self.path, RecordingSettings(), attached, custom_data(name), "zstd_fast")
         self._channels = self._declared()
         self._clock = ClockRows()
         self._layouts: dict[tuple[str, ...], tuple[RecordRows, list[ComponentTopic]]] = {}

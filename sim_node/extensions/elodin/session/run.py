@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 from sim_node.extensions.elodin.errors import EcsError
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.program import Program
+from sim_node.extensions.elodin.program import CompiledProgram
 from sim_node.extensions.elodin.s10 import PyRecipe
 from sim_node.extensions.elodin.session.ending import Ending
-from sim_node.extensions.elodin.session.samples import Samples, Sink
-from sim_node.extensions.elodin.session.settings import Settings
+from sim_node.extensions.elodin.session.samples import Samples, SampleSink
+from sim_node.extensions.elodin.session.settings import RunSettings
 from sim_node.extensions.elodin.step_context import Callback, Stepper
 from sim_node.simulation.programs import ProgramFault, Supervisor
 
@@ -40,12 +40,12 @@ class Run:
 
     def __init__(
         self,
-        program: Program,
-        settings: Settings,
+        program: CompiledProgram,
+        settings: RunSettings,
         pre_step: Callback | None = None,
         post_step: Callback | None = None,
         recipes: Sequence[PyRecipe] = (),
-        sink: Callable[[int], Sink] | None = None,
+        sink: Callable[[int], SampleSink] | None = None,
     ) -> None:
         self.live = Live(program)
         self.settings = settings

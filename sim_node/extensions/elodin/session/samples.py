@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.extensions.elodin.live import Live
-from sim_node.extensions.elodin.pairs import Pair, is_own
-from sim_node.extensions.elodin.program import Array, Program
-from sim_node.extensions.elodin.session.settings import Settings
+from sim_node.extensions.elodin.pairs import ComponentPair, is_own
+from sim_node.extensions.elodin.program import Array, CompiledProgram
+from sim_node.extensions.elodin.session.settings import RunSettings
 
 
-class Sink(Protocol):
+class SampleSink(Protocol):
     """What records a run. See `sim_node.extensions.elodin.session.recording.Recording`."""
 
     def write(self, first_tick: int, stamps_ns: npt.NDArray[np.int64], arrays: Mapping[str, Array]) -> None:
@@ -47,7 +47,7 @@ class Samples:
         sink: What records it.
     """
 
-    def __init__(self, live: Live, start_us: int, sink: Sink) -> None:
+    def __init__(self, live: Live, start_us: int, sink: SampleSink) -> None:
         self._live, self._start_us, self._sink = live, start_us, sink
         program = live.program
         self._own = {name for name, component in program.structure.components.items() if is_own(component)}
@@ -84,7 +84,7 @@ class Samples:
         """Record the components (T, n, *shape) before a tick and those that follow it."""
         self._write(tick, len(next(iter(values.values()))), {name: values[name] for name in self._names})
 
-    def written(self, pair: Pair, stamp_us: int, value: Array) -> None:
+    def written(self, pair: ComponentPair, stamp_us: int, value: Array) -> None:
         """Record what a callback wrote to a component of external control."""
         self._sink.write_at(pair.component, pair.row, value, stamp_us * 1000)
 
@@ -110,7 +110,7 @@ class Samples:
         self._sink.write(first, (self._start_us + micros) * 1000, arrays)
 
 
-def recording(program: Program, settings: Settings, script: str, start_us: int) -> Sink:
+def recording(program: CompiledProgram, settings: RunSettings, script: str, start_us: int) -> SampleSink:
     """Return the recording of a run, which is imported only when there is one.
 
     Args:

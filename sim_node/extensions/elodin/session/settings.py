@@ -24,7 +24,7 @@ _told: set[str] = set()
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """How a world is run.
 
     Attributes:
@@ -63,7 +63,7 @@ class Settings:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
-def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> Settings:
+def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where, method: str) -> RunSettings:
     """Check arguments.
 
     Args:
@@ -79,7 +79,7 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
         EcsError: An argument is unknown, or has a value that is not allowed.
     """
     values = dict(given)
-    known = [*(each.name for each in fields(Settings)), "pre_step", "post_step", *LATER, *WITHOUT_EFFECT]
+    known = [*(each.name for each in fields(RunSettings)), "pre_step", "post_step", *LATER, *WITHOUT_EFFECT]
     for name in later:
         if name not in LATER and name not in WITHOUT_EFFECT:
             raise EcsError(f"unknown argument {name!r}{did_you_mean(name, known)}", where, method)
@@ -101,8 +101,8 @@ def settings_of(given: Mapping[str, Any], later: Mapping[str, Any], where: Where
     for name in _CHECKS:
         if values.get(name) is not None:
             values[name] = checked(name, values[name])
-    own = {each.name for each in fields(Settings)}
-    settings = Settings(**{name: value for name, value in values.items() if name in own})
+    own = {each.name for each in fields(RunSettings)}
+    settings = RunSettings(**{name: value for name, value in values.items() if name in own})
     for name in WITHOUT_EFFECT:
         if later.get(name) is not None and name not in _told:
             _told.add(name)

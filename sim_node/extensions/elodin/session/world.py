@@ -19,7 +19,7 @@ from sim_node.extensions.elodin.elodin_numerics import ElodinNumerics
 from sim_node.extensions.elodin.entities import Values, described
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.numerics import Numerics
-from sim_node.extensions.elodin.program import Program, compiled
+from sim_node.extensions.elodin.program import CompiledProgram, compiled
 from sim_node.extensions.elodin.s10 import PyRecipe
 from sim_node.extensions.elodin.scenery import Scenery
 from sim_node.extensions.elodin.session.exec import Exec
@@ -233,7 +233,7 @@ class World(Scenery):
             program, worlds = batched(program, batch, where)
         return Exec(program, worlds, time.perf_counter() - began)
 
-    def program(self, system: Any, sim_time_step: float = 1 / 120) -> Program:
+    def program(self, system: Any, sim_time_step: float = 1 / 120) -> CompiledProgram:
         """Compile the world to data and one pure function.
 
         Args:

@@ -23,7 +23,7 @@ from sim_node.world.quantities import Number
 if TYPE_CHECKING:  # here: what lists requests does without MAVLink
     from sim_node.autopilots import VehicleCoSimulator
     from sim_node.autopilots.builtin.dialect import Dialect
-    from sim_node.mavlink.codec import Message
+    from sim_node.mavlink.codec import MavlinkMessage
 
 Share = Annotated[float, Number(0.0, 1.0)]
 # Of the ground station's heartbeats, s; how long it waits for the answer to a command, s.
@@ -39,7 +39,7 @@ Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_t
 class Ordered(Protocol):
     """An autopilot that takes messages of a ground station in lockstep, and keeps what it answers."""
 
-    replies: list[Message]
+    replies: list[MavlinkMessage]
 
     def order(self, name: str, fields: Mapping[str, Any]) -> None:
         """Send a message with the next sample."""
@@ -197,7 +197,7 @@ class _Answer:
         """Do nothing."""
 
 
-def _texts(replies: list[Message]) -> list[str]:
+def _texts(replies: list[MavlinkMessage]) -> list[str]:
     """Return the texts among replies, whose chunks are joined."""
     found: list[str] = []
     for each in (reply.fields for reply in replies if reply.name == "STATUSTEXT"):
