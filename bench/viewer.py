@@ -29,7 +29,7 @@ from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant, Stream
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.ports import HOST
 from sim_node.world import FrameTable, load
 
@@ -74,7 +74,7 @@ def poses_at(time_s: float) -> FloatArray:
 
 def staged() -> Viewer:
     viewer = Viewer(0, "swarm")
-    boxes = [Shape(row, "box", np.array([0, 0, 0, 0, 0, 0, 1.0]), np.full(3, 0.2)) for row in range(1, FRAMES + 1)]
+    boxes = [DrawnShape(row, "box", np.array([0, 0, 0, 0, 0, 0, 1.0]), np.full(3, 0.2)) for row in range(1, FRAMES + 1)]
     viewer.set_scene(swarm(), poses_at(0.0), boxes)
     return viewer
 

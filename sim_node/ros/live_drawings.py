@@ -15,7 +15,7 @@ from sim_node.ros.publishers import publishers_of
 from sim_node.ros.topic_subscriptions import Receive, TopicSubscriptions
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import READERS, Beside, Datum, Lenses, Read, ReaderContext
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
@@ -52,7 +52,7 @@ class LiveDrawings:
         self._types: dict[str, str] = {}
         self._fresh: dict[str, Drawing] = {}
         self._since: dict[str, float] = {}
-        self._robots: dict[str, Mapping[str, tuple[Shape, ...]]] = {}
+        self._robots: dict[str, Mapping[str, tuple[DrawnShape, ...]]] = {}
         self._descriptions = 0
 
     @property
@@ -95,7 +95,7 @@ class LiveDrawings:
                 if name not in known and (name in self._beside.frames or now - since > GRACE_S)
             )
 
-    def robots(self, frames: FrameTable) -> tuple[Shape, ...]:
+    def robots(self, frames: FrameTable) -> tuple[DrawnShape, ...]:
         """Return the shapes of the robots that have been described."""
         with self._lock:
             robots = dict(self._robots)

@@ -10,7 +10,7 @@ from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.markers import ROBOTS, SHAPES
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.viewing.messages.readers import ALONE, READERS, Beside, Datum, Lenses, Read, ReaderContext
 from sim_node.viewing.messages.robot_descriptions import described, is_description, robot_shapes
@@ -51,7 +51,7 @@ class BagDrawings:
         self._decoders: dict[int, Decoder] = {}
         self._reads: dict[int, Read] = {}
         self._told: set[tuple[str, str]] = set()
-        self._robots: dict[str, dict[str, tuple[Shape, ...]]] = {}
+        self._robots: dict[str, dict[str, tuple[DrawnShape, ...]]] = {}
         self.types: dict[str, str] = {}
         self.frames: dict[str, None] = {}
         for row, topic in enumerate(bag.topics):
@@ -100,7 +100,7 @@ class BagDrawings:
             return None
         return drawing
 
-    def robots(self, frames: FrameTable, drawn: Collection[int]) -> tuple[Shape, ...]:
+    def robots(self, frames: FrameTable, drawn: Collection[int]) -> tuple[DrawnShape, ...]:
         """Return the shapes of described robots, without the links on rows that have shapes already."""
         return robot_shapes(self._robots, frames, drawn, self._tell)
 

@@ -28,7 +28,7 @@ from sim_node.viewing.browser.layers import Layer
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.transport import Mark
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.frames import without_transforms
 from sim_node.world import World, WorldError
 
@@ -282,7 +282,7 @@ class BagView:
             self._stream.change(len(era.table), lambda: self._set_scene(era))
 
     def _set_scene(self, era: BagEra) -> None:
-        shapes: tuple[Shape, ...] = ()
+        shapes: tuple[DrawnShape, ...] = ()
         try:
             if self._worlds is not None:
                 shapes = shapes_on(self._worlds[self._worlds.place_at(era.start_ns)], era.table)

@@ -14,7 +14,7 @@ from sim_node.recording.changes import recorded_worlds
 from sim_node.recording.frames import BagEra, BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.render_requests import PoseSource
 from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable
@@ -22,7 +22,7 @@ from sim_node.world.layout import lay_out
 from sim_node.world.model import StaticFrame, World
 
 
-def shapes_on(world: World | None, frames: FrameTable) -> tuple[Shape, ...]:
+def shapes_on(world: World | None, frames: FrameTable) -> tuple[DrawnShape, ...]:
     """Return the shapes of a recorded world that are on frames of the table; none without a world."""
     if world is None:
         return ()

@@ -19,7 +19,7 @@ from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_world import shapes_on
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.drawing import (
     FIXED,
     Attitude,
@@ -134,7 +134,7 @@ class _Writer:
                 self._poses[row] = pose
                 self._to.log(self._paths[child], _transform(pose))
 
-    def shapes(self, shapes: Sequence[Shape]) -> None:
+    def shapes(self, shapes: Sequence[DrawnShape]) -> None:
         """Write shapes on their frames, at all times."""
         for number, shape in enumerate(shapes):
             name = self._frames.names[shape.row]
@@ -187,7 +187,7 @@ class _Writer:
         pose = self._frames.lookup(self._poses, self._frames.names[0], attitude.frame)
         return Poses(FIXED, np.concatenate([pose[:3], attitude.quaternion])[None])
 
-    def _shape(self, path: str, shape: Shape, static: bool = False) -> None:
+    def _shape(self, path: str, shape: DrawnShape, static: bool = False) -> None:
         quaternion, colour = [shape.pose[3:]], (np.array(shape.colour) * 255.0).round().astype(np.uint8)
         common = {"centers": [shape.pose[:3]], "quaternions": quaternion, "colors": [colour], "fill_mode": "solid"}
         if shape.kind == "box":

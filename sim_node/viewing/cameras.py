@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.schematic import Scope, UnknownName, Viewport, bound, bound_pose
+from sim_node.viewing.schematic import FormulaScope, UnknownName, Viewport, bound, bound_pose
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.eql import Formula
 
@@ -39,7 +39,7 @@ class ViewportCamera:
         WorldError: A name is unknown.
     """
 
-    def __init__(self, viewport: Viewport, scope: Scope) -> None:
+    def __init__(self, viewport: Viewport, scope: FormulaScope) -> None:
         assert viewport.pos is not None
         self._viewport = viewport
         self._pose = _bound(viewport.pos, scope, "pos")
@@ -71,7 +71,7 @@ class ViewportCamera:
         return math.radians(self._viewport.fov)
 
 
-def _bound(formula: Formula, scope: Scope, key: str) -> Callable[[], FloatArray]:
+def _bound(formula: Formula, scope: FormulaScope, key: str) -> Callable[[], FloatArray]:
     try:
         return bound_pose(formula, scope)
     except UnknownName as error:

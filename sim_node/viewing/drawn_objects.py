@@ -9,13 +9,13 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import PLAIN, Shape
+from sim_node.viewing.meshes import PLAIN, DrawnShape
 from sim_node.viewing.schematic import (
     GlbModel,
     LiveEllipsoid,
     Object3d,
     Schematic,
-    Scope,
+    FormulaScope,
     Solid,
     UnknownName,
     bound,
@@ -38,7 +38,7 @@ class ObjectDrawing(NamedTuple):
     scales: for the rows of ellipsoids that change, what computes their radii (3,).
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[DrawnShape, ...]
     rows: tuple[Callable[[], FloatArray], ...]
     scales: dict[int, Callable[[], FloatArray]]
 
@@ -47,9 +47,9 @@ class ObjectDrawing(NamedTuple):
         return np.array([read() for read in self.rows]).reshape(-1, 7)
 
 
-def drawing_of(schematic: Schematic, scope: Scope) -> ObjectDrawing:
+def drawing_of(schematic: Schematic, scope: FormulaScope) -> ObjectDrawing:
     """Return what a schematic draws. Raises WorldError for a name that is unknown."""
-    shapes: list[Shape] = []
+    shapes: list[DrawnShape] = []
     rows: list[Callable[[], FloatArray]] = []
     scales: dict[int, Callable[[], FloatArray]] = {}
     for row, thing in enumerate(schematic.objects):
@@ -64,14 +64,14 @@ def drawing_of(schematic: Schematic, scope: Scope) -> ObjectDrawing:
     return ObjectDrawing(tuple(shapes), tuple(rows), scales)
 
 
-def _pose(thing: Object3d, scope: Scope) -> Callable[[], FloatArray]:
+def _pose(thing: Object3d, scope: FormulaScope) -> Callable[[], FloatArray]:
     try:
         return bound_pose(thing.pose, scope)
     except UnknownName as error:
         raise problem_of(thing.pose, "object_3d", error) from None
 
 
-def _radii(formula: Formula, scope: Scope) -> Callable[[], FloatArray]:
+def _radii(formula: Formula, scope: FormulaScope) -> Callable[[], FloatArray]:
     try:
         signal = bound(formula, scope)
         if len(signal.labels) != 3:
@@ -82,11 +82,11 @@ def _radii(formula: Formula, scope: Scope) -> Callable[[], FloatArray]:
     return lambda: np.maximum(np.abs(np.nan_to_num(read(), nan=0.0, posinf=1e6)), 1e-6)
 
 
-def _shape(row: int, kind: str, scale: FloatArray, colour: tuple[float, ...] = PLAIN) -> Shape:
-    return Shape(row, kind, np.array(poses.IDENTITY), scale, colour, collides=False)
+def _shape(row: int, kind: str, scale: FloatArray, colour: tuple[float, ...] = PLAIN) -> DrawnShape:
+    return DrawnShape(row, kind, np.array(poses.IDENTITY), scale, colour, collides=False)
 
 
-def _solid(row: int, solid: Solid) -> Shape:
+def _solid(row: int, solid: Solid) -> DrawnShape:
     size = solid.size
     if solid.kind == "sphere":
         return _shape(row, "sphere", np.full(3, size[0]), solid.colour)
@@ -96,8 +96,8 @@ def _solid(row: int, solid: Solid) -> Shape:
     return _shape(row, "box", np.array(lengths), solid.colour)
 
 
-def _model(row: int, model: GlbModel) -> Shape:
+def _model(row: int, model: GlbModel) -> DrawnShape:
     """Return a model that is scaled, rotated, then translated, after its y axis became z."""
     turn = quaternions.multiply(euler(np.array(model.rotate)), _UPRIGHT)
     pose = poses.pose(np.array(model.translate), turn)
-    return Shape(row, "glb", pose, np.full(3, model.scale), file=model.file, collides=False)
+    return DrawnShape(row, "glb", pose, np.full(3, model.scale), file=model.file, collides=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.plans import sampled
 from sim_node.world import World
 from sim_node.world.layout import Layout
@@ -27,7 +27,7 @@ class Extent(NamedTuple):
     radius: float
 
 
-def points_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> FloatArray:
+def points_of(in_root: FloatArray, shapes: Sequence[DrawnShape], places: FloatArray) -> FloatArray:
     """Return points (P, 3) around frames at poses (N, 7) in the fixed frame, shapes on them, and places (K, 3)."""
     corners = [in_root[:, :3], places]
     solid = [shape for shape in shapes if shape.kind not in ("plane", "terrain")]
@@ -40,7 +40,7 @@ def points_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) 
     return np.concatenate(corners)
 
 
-def boxes_of(frames: int, shapes: Sequence[Shape]) -> FloatArray:
+def boxes_of(frames: int, shapes: Sequence[DrawnShape]) -> FloatArray:
     """Return the corners (N, 8, 3) of boxes around the shapes of frames, in their axes, m; NaN where there are none."""
     lows, highs = np.full((frames, 3), np.inf), np.full((frames, 3), -np.inf)
     for shape in shapes:
@@ -158,7 +158,7 @@ def _half(part: Geometry) -> FloatArray:
     return np.asarray(part.size if part.shape == "ellipsoid" else np.full(3, part.size.max()), dtype=np.float64)
 
 
-def box_of(shape: Shape) -> FloatArray:
+def box_of(shape: DrawnShape) -> FloatArray:
     """Return the corners (8, 3) of a box around a shape, in its own axes."""
     if shape.mesh is not None:
         low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)

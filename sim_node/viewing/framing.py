@@ -36,7 +36,7 @@ class RenderError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Content:
+class PictureContent:
     """The content of pictures: a renderer, and the poses (T, N, 7) of its frames in the fixed frame at T instants.
 
     shown: the rows whose axes are drawn; trails (P, 3): past positions of frames.
@@ -62,7 +62,7 @@ class Content:
         return np.concatenate(points if below else [*points, self.trails])
 
 
-def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, content: Content) -> Framing:
+def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, content: PictureContent) -> Framing:
     """Return the camera that `camera` names; with `follow`, a viewpoint is relative to that frame and moves with it.
 
     Raises RenderError and FrameNotFound.
@@ -77,7 +77,7 @@ def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, c
     return (lambda now: view.moved(now[row, :3] - start)) if follow else (lambda now: view)
 
 
-def framing_of_viewport(name: str, size: tuple[int, int], world: World, content: Content) -> Framing:
+def framing_of_viewport(name: str, size: tuple[int, int], world: World, content: PictureContent) -> Framing:
     """Return the camera of a viewport of the world's schematic. Raises RenderError, and WorldError for its formulas."""
     try:
         viewport = viewport_named(world, name)
@@ -105,7 +105,7 @@ def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[in
     return size or ((lens.width, lens.height) if lens else DEFAULT_SIZE)
 
 
-def _automatic(size: tuple[int, int], content: Content, row: int) -> View:
+def _automatic(size: tuple[int, int], content: PictureContent, row: int) -> View:
     if row == 0:
         return fitted(content.points(), size)
     # The followed frame stays in the middle: a box around it contains its subtree at the start.
@@ -115,7 +115,7 @@ def _automatic(size: tuple[int, int], content: Content, row: int) -> View:
     return fitted(middle + reach * np.array([[1, 1, 1], [-1, -1, -1], [1, -1, 1], [-1, 1, -1]]) / np.sqrt(3.0), size)
 
 
-def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Content, row: int) -> View:
+def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: PictureContent, row: int) -> View:
     """Parse x,y,z[@x,y,z][,degrees]: from where, at what (default: the centre, or the frame), field of view."""
     places = [part.split(",") for part in text.split("@")]
     try:
@@ -141,7 +141,7 @@ def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Con
         raise RenderError(f"camera: {error}") from None
 
 
-def _on_board(name: str, size: tuple[int, int], world: World, content: Content) -> Framing:
+def _on_board(name: str, size: tuple[int, int], world: World, content: PictureContent) -> Framing:
     """Return the view through a camera of the world, or along the x axis of any other frame."""
     lenses, frames = _lenses(world), content.frames
     if name not in frames.names:

@@ -12,7 +12,7 @@ from sim_node.messages.marker_messages import FrameMarker, MarkerType
 from sim_node.registry import Registry
 from sim_node.simulation.physics.keyframes import Motions
 from sim_node.spatial.geometry import poses
-from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, Shape, parts_of, uri
+from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, DrawnShape, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf import in_urdf
@@ -99,7 +99,7 @@ def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
     return own, whole
 
 
-def _solid(frame: str, group: str, shape: Shape) -> Iterator[FrameMarker]:
+def _solid(frame: str, group: str, shape: DrawnShape) -> Iterator[FrameMarker]:
     scale = shape.scale
     if shape.kind == "box":
         yield FrameMarker(frame, group, MarkerType.CUBE, shape.pose, scale, shape.colour)

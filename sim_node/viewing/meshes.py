@@ -22,7 +22,7 @@ _MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class TriangleMesh:
     """Triangles.
 
     Attributes:
@@ -51,7 +51,7 @@ class Mesh:
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class DrawnShape:
     """A solid on a frame.
 
     Attributes:
@@ -73,14 +73,14 @@ class Shape:
     pose: FloatArray
     scale: FloatArray = field(default_factory=lambda: np.ones(3))
     colour: tuple[float, ...] = PLAIN
-    mesh: Mesh | None = None
+    mesh: TriangleMesh | None = None
     file: Path | None = None
     collides: bool = True
     mass: float | None = None
     finish: Finish | None = None
 
 
-def capsule(shape: Shape, radius: float, length: float) -> Iterator[Shape]:
+def capsule(shape: DrawnShape, radius: float, length: float) -> Iterator[DrawnShape]:
     """Yield a cylinder between two spheres, at the pose and with the look of a shape."""
     yield replace(shape, kind="cylinder", scale=np.array([radius, radius, length]))
     for end in (-0.5, 0.5):

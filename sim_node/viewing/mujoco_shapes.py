@@ -16,7 +16,7 @@ from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
-from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, FilePart, Mesh, Shape, capsule, coloured, parts_of
+from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, FilePart, TriangleMesh, DrawnShape, capsule, coloured, parts_of
 from sim_node.world.image_textures import add_flat, add_material, downwards
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -92,13 +92,13 @@ def add_drawn_mesh(
 _GEOM = mujoco.mjtGeom
 
 
-def geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
+def geoms_of(world: World, layout: Layout) -> Iterator[DrawnShape]:
     """Yield the visible geoms of a world with bodies or models, on the frames of their bodies."""
     compiled = compile_model(world, layout)
     yield from _shapes(compiled, np.flatnonzero(_visible(compiled.model)).tolist())
 
 
-def collision_geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
+def collision_geoms_of(world: World, layout: Layout) -> Iterator[DrawnShape]:
     """Yield the geoms of a world's own bodies that make contact and are not drawn."""
     only = {body.name for body in world.bodies if any(shape.only == "collision" for shape in body.geometry)}
     if only:
@@ -108,17 +108,17 @@ def collision_geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
         yield from _shapes(compiled, [k for k in hidden if model.body(model.geom_bodyid[k]).name in only])
 
 
-def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[Shape]:
+def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[DrawnShape]:
     model = compiled.model
     # Frames fixed to a body come after the body's own row.
     rows: dict[int, int] = {}
     for row, body in enumerate(compiled.solids.tolist()):
         rows.setdefault(body, row)
-    meshes: dict[int, Mesh] = {}
+    meshes: dict[int, TriangleMesh] = {}
     finishes = Finishes(model)
     for geom in geoms:
         pose = np.concatenate([model.geom_pos[geom], model.geom_quat[geom][[1, 2, 3, 0]]])
-        look = Shape(
+        look = DrawnShape(
             rows[int(model.geom_bodyid[geom])],
             "mesh",
             pose,
@@ -231,7 +231,7 @@ class Finishes:
         return self._pixels[texture]
 
 
-def _mesh(model: mujoco.MjModel, data: int) -> Mesh:
+def _mesh(model: mujoco.MjModel, data: int) -> TriangleMesh:
     vertex, first = int(model.mesh_vertadr[data]), int(model.mesh_faceadr[data])
     faces = slice(first, first + int(model.mesh_facenum[data]))
     uv = normals = None
@@ -239,7 +239,7 @@ def _mesh(model: mujoco.MjModel, data: int) -> Mesh:
         start, normal = int(model.mesh_texcoordadr[data]), int(model.mesh_normaladr[data])
         uv = np.array(model.mesh_texcoord[start + model.mesh_facetexcoord[faces]], dtype=np.float32)
         normals = np.array(model.mesh_normal[normal + model.mesh_facenormal[faces]], dtype=np.float32)
-    return Mesh(
+    return TriangleMesh(
         np.array(model.mesh_vert[vertex : vertex + int(model.mesh_vertnum[data])], dtype=np.float32),
         np.array(model.mesh_face[faces], dtype=np.uint32),
         uv,
@@ -247,7 +247,7 @@ def _mesh(model: mujoco.MjModel, data: int) -> Mesh:
     )
 
 
-def _height_field(model: mujoco.MjModel, data: int, finish: Finish | None) -> Mesh:
+def _height_field(model: mujoco.MjModel, data: int, finish: Finish | None) -> TriangleMesh:
     """Return its upper surface: rows along y, columns along x, heights above zero (MuJoCo, asset/hfield)."""
     rows, columns, start = int(model.hfield_nrow[data]), int(model.hfield_ncol[data]), int(model.hfield_adr[data])
     half_x, half_y, top = model.hfield_size[data][:3]
@@ -260,4 +260,4 @@ def _height_field(model: mujoco.MjModel, data: int, finish: Finish | None) -> Me
     uv = None
     if finish is not None and finish.texture is not None:
         uv = plane_uv(points, model.hfield_size[data][:2], finish.texture)[faces].astype(np.float32)
-    return Mesh(points.astype(np.float32), faces.astype(np.uint32), uv)
+    return TriangleMesh(points.astype(np.float32), faces.astype(np.uint32), uv)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import Mesh, Shape
+from sim_node.viewing.meshes import TriangleMesh, DrawnShape
 from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World
 from sim_node.world.mujoco_source import need_mujoco
@@ -128,7 +128,7 @@ def _triangles(world: World, *, moving: bool) -> Iterator[FloatArray]:
         yield corners[mesh.faces]
 
 
-def _mesh_of(shape: Shape) -> Mesh:
+def _mesh_of(shape: DrawnShape) -> TriangleMesh:
     """Return the triangles of a shape before it is scaled."""
     if shape.mesh is not None:
         return shape.mesh
@@ -136,7 +136,7 @@ def _mesh_of(shape: Shape) -> Mesh:
         corners = np.array([[k & 1, k >> 1 & 1, k >> 2 & 1] for k in range(8)]) - 0.5
         sides = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
         faces = [each for a, b, c, d in sides for each in ((a, b, c), (a, c, d))]
-        return Mesh(corners.astype(np.float32), np.array(faces, dtype=np.uint32))
+        return TriangleMesh(corners.astype(np.float32), np.array(faces, dtype=np.uint32))
     around = np.linspace(0.0, 2.0 * np.pi, _SEGMENTS, endpoint=False)
     if shape.kind == "cylinder":
         profile = [(0.0, -0.5), (1.0, -0.5), (1.0, 0.5), (0.0, 0.5)]
@@ -152,7 +152,7 @@ def _mesh_of(shape: Shape) -> Mesh:
         ]
     )
     vertices = rings.transpose(0, 2, 1).reshape(-1, 3)
-    return Mesh(vertices.astype(np.float32), around_faces.astype(np.uint32))
+    return TriangleMesh(vertices.astype(np.float32), around_faces.astype(np.uint32))
 
 
 def _polygons(triangles: Iterable[FloatArray], heights: tuple[float, float]) -> Iterator[FloatArray]:

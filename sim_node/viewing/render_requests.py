@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
-from sim_node.viewing.framing import Content, RenderError, framing_for, framing_of_viewport, size_of
+from sim_node.viewing.framing import PictureContent, RenderError, framing_for, framing_of_viewport, size_of
 from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail, write_names, write_time
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.schematic_pictures import DrawnSchematic
@@ -153,7 +153,7 @@ def render_source(
         history = list(source.poses(watch([*earlier, *times_ns], "simulated" if source.name == "world" else "read")))
         rooted = frames.in_root(np.stack(history))
         pictured = rooted[_EARLIER:]
-        content = Content(renderer, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
+        content = PictureContent(renderer, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
         framing = (
             framing_of_viewport(request.viewport, size, world, content)
             if request.viewport

@@ -17,7 +17,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.viewing.cameras import ViewportCamera, pose_of
 from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.mujoco_shapes import add_drawn_mesh, compilable_parts
 from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.schematic import Schematic, Viewport
@@ -144,7 +144,7 @@ class DrawnSchematic:
                 _add_geom(renderer, mujoco.mjtGeom.mjGEOM_MESH, np.ones(3), placed, part.colour, part.mesh)
 
 
-def _parts(shape: Shape, count: int) -> Iterator[_Part]:
+def _parts(shape: DrawnShape, count: int) -> Iterator[_Part]:
     """Yield the parts of a model in a file, or warn that it cannot be read. count: of parts before."""
     if shape.file is None:
         return

@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.messages.rotor_frames import upwards
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import Shape, coloured
+from sim_node.viewing.meshes import DrawnShape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.mujoco_source import need_mujoco
@@ -48,7 +48,7 @@ ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 
 # What was made last of an assembled world: markers, descriptions and pages of one world need the same.
 _last_layout: tuple[World, Layout] | None = None
-_last_shapes: tuple[World, tuple[str, ...], tuple[Shape, ...]] | None = None
+_last_shapes: tuple[World, tuple[str, ...], tuple[DrawnShape, ...]] | None = None
 
 
 def layout_of(world: World) -> Layout:
@@ -60,7 +60,7 @@ def layout_of(world: World) -> Layout:
     return last[1]
 
 
-def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
+def shapes_of(world: World, frames: FrameTable) -> tuple[DrawnShape, ...]:
     """Return all visible shapes of an assembled world."""
     global _last_shapes
     last = _last_shapes
@@ -69,7 +69,7 @@ def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     return last[2]
 
 
-def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
+def _shapes(world: World, frames: FrameTable) -> tuple[DrawnShape, ...]:
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
     if world.bodies or world.models or world.ground is not None:
         need_mujoco(world.source)
@@ -79,7 +79,7 @@ def _shapes(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-def _shown_only(world: World, frames: FrameTable) -> Iterator[Shape]:
+def _shown_only(world: World, frames: FrameTable) -> Iterator[DrawnShape]:
     """Yield visual-only meshes and arrows."""
     drawn = [(body.name, geometry) for body in world.bodies for geometry in body.shapes if geometry.is_shown_only]
     drawn += [(model.full_name(link), geometry) for model in world.models for link, geometry in model.shown]
@@ -88,20 +88,20 @@ def _shown_only(world: World, frames: FrameTable) -> Iterator[Shape]:
         if geometry.shape == "xyz":
             yield from _arrows(row, geometry)
         elif geometry.file is not None:
-            yield Shape(row, "glb", geometry.pose, geometry.size, coloured(geometry.colour), file=geometry.file)
+            yield DrawnShape(row, "glb", geometry.pose, geometry.size, coloured(geometry.colour), file=geometry.file)
 
 
-def _arrows(row: int, geometry: Geometry) -> Iterator[Shape]:
+def _arrows(row: int, geometry: Geometry) -> Iterator[DrawnShape]:
     length = float(geometry.size[0])
     for axis, colour in zip(np.eye(3), ARROWS, strict=True):
         scale = np.where(axis > 0.0, length, 0.05 * length)
         middle = np.concatenate([0.5 * length * axis, [0.0, 0.0, 0.0, 1.0]])
-        yield Shape(row, "box", poses.compose(geometry.pose, middle), scale, colour)
+        yield DrawnShape(row, "box", poses.compose(geometry.pose, middle), scale, colour)
 
 
-def _discs(world: World, frames: FrameTable) -> Iterator[Shape]:
+def _discs(world: World, frames: FrameTable) -> Iterator[DrawnShape]:
     for vehicle in world.vehicles:
         row = frames.index(vehicle.body)
         for disc in discs_of(vehicle):
             pose = np.concatenate([disc.position, upwards(disc.axis)])
-            yield Shape(row, "cylinder", pose, np.array([disc.radius, disc.radius, THICKNESS]), DISC)
+            yield DrawnShape(row, "cylinder", pose, np.array([disc.radius, disc.radius, THICKNESS]), DISC)

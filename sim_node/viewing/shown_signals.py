@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.messages.drawing import Drawing
-from sim_node.viewing.schematic import Signal
+from sim_node.viewing.schematic import FormulaSignal
 from sim_node.viewing.schematic.formulas import POSE_LABELS
 from sim_node.world import FrameTable, World
 from sim_node.world.part import PARTS, NamedNumbers
@@ -23,7 +23,7 @@ _NO_POSE = np.full(7, np.nan)
 _AS_TRANSFORM = [3, 4, 5, 6, 0, 1, 2]
 
 
-class Fields(Protocol):
+class ShownFields(Protocol):
     """Fields of topics, by `TOPIC.FIELD`. Their numbers come as measurements of that name."""
 
     def types(self) -> Mapping[str, str]:
@@ -62,7 +62,7 @@ class ShownSignals:
         world: World | None = None,
         *,
         lenient: bool = False,
-        fields: Fields | None = None,
+        fields: ShownFields | None = None,
     ) -> None:
         self._rows = {name: row for row, name in enumerate(frames.names)}
         self._labels = dict(labels or {})
@@ -76,7 +76,7 @@ class ShownSignals:
         self.columns: set[str] = set()
         self.sensors: set[str] = set()
 
-    def find(self, name: str) -> Signal | None:
+    def find(self, name: str) -> FormulaSignal | None:
         """Return the signal of a name, or None."""
         owner, _, component = name.rpartition(".")
         known = self._named.get(name)
@@ -84,19 +84,19 @@ class ShownSignals:
             column, row, labels = known
             self.columns.add(column)
             empty = np.full(len(labels), np.nan)
-            return Signal(labels, lambda: self._values[column][row] if column in self._values else empty)
+            return FormulaSignal(labels, lambda: self._values[column][row] if column in self._values else empty)
         row_of = self._rows.get(owner)
         if component == WORLD_POS and row_of is not None:
-            return Signal(POSE_LABELS, partial(self._pose, row_of))
+            return FormulaSignal(POSE_LABELS, partial(self._pose, row_of))
         if name in self._labels:
             self.sensors.add(name)
-            return Signal(self._labels[name], lambda: self._values[name])
+            return FormulaSignal(self._labels[name], lambda: self._values[name])
         if self._fields is not None and name.startswith("/"):
             labels = self._fields.labels(name)
             self._values[name] = np.full(len(labels), np.nan)
-            return Signal(labels, lambda: self._values[name])
+            return FormulaSignal(labels, lambda: self._values[name])
         if component == WORLD_POS and self._lenient:
-            return Signal(POSE_LABELS, lambda: _NO_POSE)
+            return FormulaSignal(POSE_LABELS, lambda: _NO_POSE)
         return None
 
     def names(self) -> Iterable[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import Shape, uri
+from sim_node.viewing.meshes import DrawnShape, uri
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.shapes import ARROWS, DISC, layout_of, shapes_of
 from sim_node.world import FrameTable, World
@@ -20,7 +20,7 @@ from sim_node.world.readers.xml_elements import quoteattr
 from sim_node.world.shapes import Geometry
 
 
-def in_urdf(shape: Shape) -> bool:
+def in_urdf(shape: DrawnShape) -> bool:
     """Return whether URDF supports a shape: not planes, ellipsoids, triangles without a file and model-only files."""
     if shape.kind == "sphere":
         return bool(shape.scale.max() == shape.scale.min())
@@ -29,7 +29,7 @@ def in_urdf(shape: Shape) -> bool:
     return shape.kind == "box"
 
 
-def urdf_geometry(shape: Shape) -> tuple[str, dict[str, str]]:
+def urdf_geometry(shape: DrawnShape) -> tuple[str, dict[str, str]]:
     """Return the element of a shape that `in_urdf` accepts: its name and attributes."""
     x, y, z = (f"{size:.17g}" for size in shape.scale)
     if shape.kind == "sphere":
@@ -182,12 +182,12 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
                 yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), _USES[part.only])
 
 
-def _collides(shape: Shape) -> bool:
+def _collides(shape: DrawnShape) -> bool:
     return shape.collides and shape.colour not in _DECORATION
 
 
 def _colour(part: Geometry) -> tuple[float, ...]:
-    return Shape.colour if part.colour is None else tuple(part.colour.tolist())
+    return DrawnShape.colour if part.colour is None else tuple(part.colour.tolist())
 
 
 def _drawn(parts: Iterable[_Part], frame: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.viewing.schematic import EqlFault, Signal, UnknownName, bound, bound_pose, formula
+from sim_node.viewing.schematic import EqlFault, FormulaSignal, UnknownName, bound, bound_pose, formula
 from sim_node.viewing.schematic.formulas import POSE_LABELS
 
 POSITION = np.array([3.0, -2.0, 7.0])
@@ -20,11 +20,11 @@ TURN = Rotation.from_euler("ZYX", [50.0, -20.0, 35.0], degrees=True)
 class Known:
     """Signals by name."""
 
-    def __init__(self, **more: Signal) -> None:
+    def __init__(self, **more: FormulaSignal) -> None:
         pose = np.concatenate([TURN.as_quat(), POSITION])
-        self.of = {f"{name}.world_pos": Signal(POSE_LABELS, lambda: pose) for name in ENTITIES} | more
+        self.of = {f"{name}.world_pos": FormulaSignal(POSE_LABELS, lambda: pose) for name in ENTITIES} | more
 
-    def find(self, name: str) -> Signal | None:
+    def find(self, name: str) -> FormulaSignal | None:
         return self.of.get(name)
 
     def names(self) -> Iterable[str]:
@@ -32,7 +32,7 @@ class Known:
 
 
 ENTITIES = ("aircraft", "satellite", "earth", "car", "drone", "jet", "drone/base_link")
-SCOPE = Known(**{"imu.gyro": Signal(("x", "y", "z"), lambda: np.array([1.0, -2.0, 4.0]))})
+SCOPE = Known(**{"imu.gyro": FormulaSignal(("x", "y", "z"), lambda: np.array([1.0, -2.0, 4.0]))})
 
 
 def turned(axis: str, degrees: float) -> Rotation:

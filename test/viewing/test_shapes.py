@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim_node.assembly import assemble
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.shapes import discs_of, shapes_of
 from sim_node.world import load
 from sim_node.world.layout import lay_out
@@ -16,11 +16,11 @@ from sim_node.world.locate import shipped_worlds
 from sim_node.world.vehicles import Multirotor, Rotor
 
 
-def shapes_in(path: Path | str) -> dict[str, list[Shape]]:
+def shapes_in(path: Path | str) -> dict[str, list[DrawnShape]]:
     """The shapes of a world by the names of their frames."""
     world = assemble(load(path))
     frames = lay_out(world).frames
-    found: dict[str, list[Shape]] = {}
+    found: dict[str, list[DrawnShape]] = {}
     for shape in shapes_of(world, frames):
         found.setdefault(frames.names[shape.row], []).append(shape)
     return found

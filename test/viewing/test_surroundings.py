@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from sim_node.viewing.browser.surroundings import Surroundings, dome
+from sim_node.viewing.browser.surroundings import PageSurroundings, dome
 from sim_node.viewing.extent import Extent
 from sim_node.viewing.shapes import shapes_of
 from sim_node.world import World, lay_out
@@ -53,7 +53,7 @@ def test_the_ground_has_the_colour_of_the_world_by_day_alone() -> None:
     def planes(world: World) -> Recorder:
         layout, page = lay_out(world), Recorder()
         rooted = layout.frames.in_root(layout.poses)
-        surroundings = Surroundings(page, "/ground")
+        surroundings = PageSurroundings(page, "/ground")
         surroundings.change(shapes_of(world, layout.frames), rooted, Extent(np.zeros(3), 5.0), Sky())
         surroundings.set_dark(True)
         return page

@@ -14,7 +14,7 @@ from PIL import Image
 
 from sim_node.spatial.geometry import poses
 from sim_node.viewing.browser.textured import plane_glb, textured_glb
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.view import looking
@@ -82,7 +82,7 @@ def world_of(images: Path, geom: str, material: str) -> World:
     return load(path)
 
 
-def glb_of(shape: Shape) -> bytes:
+def glb_of(shape: DrawnShape) -> bytes:
     assert shape.finish is not None
     return plane_glb(shape.finish, 0.5 * shape.scale[:2], 9.0) if shape.kind == "plane" else textured_glb(shape)
 
@@ -103,7 +103,7 @@ def test_a_texture_lies_where_mujoco_has_it(images: Path, case: str) -> None:
     assert min(seen) > 300
 
 
-def matches(world: World, shape: Shape, *, is_capsule: bool) -> int:
+def matches(world: World, shape: DrawnShape, *, is_capsule: bool) -> int:
     """Compare a shape with MuJoCo's pictures. Return the number of points that were compared."""
     mesh = trimesh.load(io.BytesIO(glb_of(shape)), file_type="glb").to_geometry()
     image = np.asarray(mesh.visual.material.baseColorTexture)

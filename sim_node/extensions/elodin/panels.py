@@ -8,8 +8,8 @@ from typing import Any
 
 from sim_node.extensions.elodin.components import Carrier, Component, EntityId, ShapeIndexer, is_component, layout_of
 from sim_node.extensions.elodin.errors import EcsError, caller
-from sim_node.viewing.schematic.eql import Call as Applied
-from sim_node.viewing.schematic.eql import Formula, Index, Name, Number, Row, Sum, Tree, written
+from sim_node.viewing.schematic.eql import CallNode as Applied
+from sim_node.viewing.schematic.eql import Formula, IndexNode, NameNode, NumberNode, RowNode, Sum, Tree, written
 from sim_node.viewing.schematic.model import GraphPanel, Split, Viewport
 from sim_node.viewing.schematic.model import Panel as DrawnPanel
 from sim_node.world.problems import Place, Where
@@ -51,11 +51,11 @@ class GraphEntity:
         """
         found: list[Formula] = []
         for each in self.components:
-            of = Name((_named(self.entity, names, where), each.component.name))
+            of = NameNode((_named(self.entity, names, where), each.component.name))
             positions = each.positions.ravel().tolist()
             parts: Sequence[Tree] = (of,)
             if positions != list(range(layout_of(each.component).size)):
-                parts = [Index(of, position) for position in positions]
+                parts = [IndexNode(of, position) for position in positions]
             found += [Formula(written(part), part, where) for part in parts]
         return tuple(found)
 
@@ -235,10 +235,10 @@ def _point(given: Sequence[float] | None, key: str, where: Where) -> tuple[float
 
 def _placed(point: tuple[float, float, float], owner: str | None, where: Where, *, turning: bool) -> Formula:
     """Return the pose of a point that moves with an entity, and turns with it or not."""
-    numbers = tuple(Number(each) for each in point)
-    upright = Row((Number(0.0), Number(0.0), Number(0.0), Number(1.0), *numbers))
+    numbers = tuple(NumberNode(each) for each in point)
+    upright = RowNode((NumberNode(0.0), NumberNode(0.0), NumberNode(0.0), NumberNode(1.0), *numbers))
     tree: Tree = upright
     if owner is not None:
-        of = Name((owner, "world_pos"))
+        of = NameNode((owner, "world_pos"))
         tree = Applied(of, "translate", numbers) if turning else Sum(upright, "+", of)
     return Formula(written(tree), tree, where)

@@ -11,7 +11,7 @@ from sim_node.extensions.elodin.components import EntityId
 from sim_node.extensions.elodin.errors import EcsError, shown_path
 from sim_node.extensions.elodin.frame_names import WORLD_POS
 from sim_node.extensions.elodin.scenery import Scenery
-from sim_node.viewing.schematic.eql import Formula, Name
+from sim_node.viewing.schematic.eql import Formula, NameNode
 from sim_node.viewing.schematic.model import GREY, Colour, Drawn, GlbModel, Object3d, Schematic, Solid
 from sim_node.viewing.schematic.reader import read_schematic
 from sim_node.world.locate import LocateError
@@ -69,7 +69,7 @@ def _objects(scenery: Scenery, script: Path, roots: Roots) -> Iterator[Object3d]
         where = scenery.places[entity]
         if entity not in placed:
             raise EcsError("is shown, but has no WorldPos", where, scenery.names[entity])
-        tree = Name((scenery.names[entity], WORLD_POS))
+        tree = NameNode((scenery.names[entity], WORLD_POS))
         for drawn in _drawn(assets, script, roots, where):
             yield Object3d(Formula(str(tree), tree, where), drawn)
 

@@ -10,7 +10,7 @@ from sim_node.extensions.gym.spec import Spec
 from sim_node.session.errors import needing
 from sim_node.simulation import Simulation
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
-from sim_node.viewing.framing import Content, framing_for
+from sim_node.viewing.framing import PictureContent, framing_for
 from sim_node.viewing.renderer import Renderer
 from sim_node.world.layout import lay_out
 
@@ -31,7 +31,7 @@ class Pictures:
         self._frames = simulation.frames
         self._renderer = Renderer(simulation.world, lay_out(simulation.world), spec.size)
         rooted = self._frames.in_root(simulation.present().poses)
-        content = Content(self._renderer, self._frames, rooted[None], (), np.zeros((0, 3)))
+        content = PictureContent(self._renderer, self._frames, rooted[None], (), np.zeros((0, 3)))
         self._framing = framing_for(spec.camera, spec.follow, spec.size, simulation.world, content)
         self._renderer.lay_ground(rooted[None])
         self._buffer = Framebuffer(spec.size).__enter__()

@@ -15,11 +15,11 @@ import trimesh
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
-from sim_node.viewing.meshes import Mesh, Shape, linear
+from sim_node.viewing.meshes import TriangleMesh, DrawnShape, linear
 
 
 @cache
-def solid(kind: str) -> Mesh:
+def solid(kind: str) -> TriangleMesh:
     """Return a cube of edge 1, a sphere of radius 1, or a cylinder of radius 1 and length 1 along z."""
     if kind == "box":
         made = trimesh.creation.box((1.0, 1.0, 1.0))
@@ -30,7 +30,7 @@ def solid(kind: str) -> Mesh:
     # Sharp edges need separate normals: each face of a box and each lid has its own vertices.
     if kind != "sphere":
         made.unmerge_vertices()
-    return Mesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
+    return TriangleMesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
 
 
 # Moving frames that have nodes of their own, at most: each takes two messages for each instant.
@@ -70,22 +70,22 @@ class Batches:
         self,
         scene: Any,
         node: str,
-        shapes: Sequence[Shape],
+        shapes: Sequence[DrawnShape],
         still: BoolArray,
         in_root: FloatArray,
         *,
         apart: bool = True,
-        alone: Sequence[Shape] = (),
+        alone: Sequence[DrawnShape] = (),
     ) -> None:
         self._scene, self._node, self._may_be_apart = scene, node, apart
         self._batches: dict[Any, _Batch] = {}
         # The shapes of each batch by its number, and what is told which of them was clicked.
-        self._members: dict[int, list[Shape]] = {}
-        self._pick: Callable[[Shape], None] | None = None
+        self._members: dict[int, list[DrawnShape]] = {}
+        self._pick: Callable[[DrawnShape], None] | None = None
         self.change(shapes, still, in_root, alone)
 
     def change(
-        self, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray, alone: Sequence[Shape] = ()
+        self, shapes: Sequence[DrawnShape], still: BoolArray, in_root: FloatArray, alone: Sequence[DrawnShape] = ()
     ) -> None:
         """Replace the shapes, given all frames' poses (N, 7) in the fixed frame; alone: each has a batch of its own."""
         self._alone = {id(shape): number for number, shape in enumerate(alone)}
@@ -96,7 +96,7 @@ class Batches:
         free = (number for number in count() if number not in used)
         self._moving: list[tuple[Any, slice]] = []
         self._nodes: list[tuple[Any, int]] = []
-        moving: list[Shape] = []
+        moving: list[DrawnShape] = []
         for form, members in groups.items():
             stands, row = form[:2]
             rows, locals_ = _placed(members)
@@ -112,9 +112,9 @@ class Batches:
         self._shown = np.full_like(in_root, np.nan)
         self._show_nodes(in_root)
 
-    def _grouped(self, shapes: Sequence[Shape], still: BoolArray) -> dict[Any, list[Shape]]:
+    def _grouped(self, shapes: Sequence[DrawnShape], still: BoolArray) -> dict[Any, list[DrawnShape]]:
         """Return the shapes of each batch by what they share: whether they stand, their row if apart, their look."""
-        groups: dict[Any, list[Shape]] = {}
+        groups: dict[Any, list[DrawnShape]] = {}
         digests: dict[int, bytes] = {}
         apart = self._may_be_apart and len({shape.row for shape in shapes if not still[shape.row]}) <= MAX_NODES
         for shape in shapes:
@@ -125,7 +125,7 @@ class Batches:
         return groups
 
     def _sent(
-        self, form: Any, members: Sequence[Shape], placed: FloatArray, free: Iterator[int], *, moves: bool
+        self, form: Any, members: Sequence[DrawnShape], placed: FloatArray, free: Iterator[int], *, moves: bool
     ) -> _Batch:
         """Return a batch that the page has; a new or changed one is sent. Poses of what moves are sent by `show`."""
         looks = np.array([(*shape.scale, *shape.colour) for shape in members]).tobytes()
@@ -139,7 +139,7 @@ class Batches:
             self._listen(batch)
         return batch
 
-    def on_pick(self, pick: Callable[[Shape], None]) -> None:
+    def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""
         self._pick = pick
         for batch in self._batches.values():
@@ -162,7 +162,7 @@ class Batches:
             scales[hidden[[shape.row for shape in members]]] = _HIDDEN
             batch.handle.batched_scales = scales
 
-    def nodes(self) -> list[tuple[str, Shape]]:
+    def nodes(self) -> list[tuple[str, DrawnShape]]:
         """Return the node of each shape that has a batch of its own."""
         members = ((number, shapes[0]) for number, shapes in self._members.items() if len(shapes) == 1)
         return [(f"{self._node}/{number}", shape) for number, shape in members if id(shape) in self._alone]
@@ -195,7 +195,7 @@ def place(node: Any, pose: FloatArray) -> None:
     node.wxyz = pose[WXYZ]
 
 
-def _form(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
+def _form(shape: DrawnShape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     """Return what the shapes of a batch share besides sizes, colours and frames. digests: of meshes so far, by id."""
     mesh = shape.mesh
     if mesh is None:
@@ -207,7 +207,7 @@ def _form(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     return shape.kind, digests[id(mesh)], *_finish(shape, digests)
 
 
-def _finish(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
+def _finish(shape: DrawnShape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     """Return what the shapes of a batch share with a finish: its tint, and their size if the texture is in metres."""
     finish = shape.finish
     if finish is None:
@@ -222,12 +222,12 @@ def _finish(shape: Shape, digests: dict[int, bytes]) -> tuple[Any, ...]:
     return *look, digests[id(texture)], texture.is_cube, texture.repeat, texture.offset, texture.halves, size
 
 
-def _placed(shapes: Sequence[Shape]) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], FloatArray]:
+def _placed(shapes: Sequence[DrawnShape]) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], FloatArray]:
     rows = np.array([shape.row for shape in shapes], dtype=np.intp)
     return rows, np.array([shape.pose for shape in shapes]).reshape(-1, 7)
 
 
-def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> Any:
+def _add(scene: Any, name: str, shapes: Sequence[DrawnShape], placed: FloatArray) -> Any:
     first = shapes[0]
     common = {
         "batched_positions": placed[:, :3],
@@ -243,7 +243,7 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
     if first.kind == "glb":
         assert first.file is not None
         return scene.add_batched_glb(name, glb_data=_glb(first.file), **common)
-    mesh: Mesh = first.mesh or solid(first.kind)
+    mesh: TriangleMesh = first.mesh or solid(first.kind)
     colours = np.array([shape.colour for shape in shapes])
     see_through = bool(colours[0, 3] < 1.0)
     return scene.add_batched_meshes_simple(

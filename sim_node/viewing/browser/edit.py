@@ -14,7 +14,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.answering import answer
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.look import NOTHING
-from sim_node.viewing.browser.scene import ROOT, Scene
+from sim_node.viewing.browser.scene import ROOT, PageScene
 from sim_node.world.quantities import Word
 
 HANDLES = f"{ROOT}/handles"
@@ -43,7 +43,7 @@ class EditTab:
         editor: Changes the world.
     """
 
-    def __init__(self, server: Any, scene: Scene, lock: RLock, editor: Editor) -> None:
+    def __init__(self, server: Any, scene: PageScene, lock: RLock, editor: Editor) -> None:
         self._server, self._scene, self._lock, self._editor = server, scene, lock, editor
         gui = server.gui
         self._request = gui.add_dropdown("Request", tuple(REQUESTS), hint="what is asked of the run")

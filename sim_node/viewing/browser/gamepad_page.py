@@ -32,7 +32,7 @@ _TAG = b'<script src="%s" defer></script>' % SCRIPT_PATH.encode()
 _AXES = ("ahead", "left", "up", "turn")
 
 
-class Sticks(NamedTuple):
+class StickRequest(NamedTuple):
     """What a page asks for: how far each stick is moved, -1 to 1, or a stop of everything."""
 
     vehicle: str
@@ -123,7 +123,7 @@ async def _brake(steering: Steering, vehicle: str) -> str:
     return ""
 
 
-def sticks_of(data: str | bytes) -> Sticks | None:
+def sticks_of(data: str | bytes) -> StickRequest | None:
     """Return what a message of a page asks for; None for what is none of the script's."""
     if len(data) > MAX_MESSAGE:
         return None
@@ -140,7 +140,7 @@ def sticks_of(data: str | bytes) -> Sticks | None:
     if not all(math.isfinite(each) and -1.0 <= each <= 1.0 for each in axes):
         return None
     ahead, left, up, turn = map(float, axes)
-    return Sticks(vehicle, ahead, left, up, turn, stop)
+    return StickRequest(vehicle, ahead, left, up, turn, stop)
 
 
 @cache

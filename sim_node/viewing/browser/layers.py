@@ -24,12 +24,12 @@ from sim_node.viewing.browser.stream import Instant, Latest
 from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.viewing.extent import places_of
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.readers import Beside
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.shapes import layout_of, shapes_of
-from sim_node.viewing.shown_signals import Fields
+from sim_node.viewing.shown_signals import ShownFields
 from sim_node.world import FrameTable, World
 from sim_node.world.frame_table import table_of
 
@@ -51,7 +51,7 @@ class Layer:
         moved: Rows of the page's frames whose poses are this layer's, and their rows in `frames`.
     """
 
-    fields: Fields | None = None
+    fields: ShownFields | None = None
     texts: MessageTexts | None = None
     placed: Collection[str] = ()
 
@@ -59,7 +59,7 @@ class Layer:
         self._page, self.name = page, name
         self._transport: Transport | None = None
         self.frames, self.poses, self.places = _NO_FRAMES, np.zeros((0, 7)), NO_PLACES
-        self.shapes: Sequence[Shape] = ()
+        self.shapes: Sequence[DrawnShape] = ()
         self.sources: Mapping[str, str] = {}
         self.moved: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] = _rows(())
 
@@ -90,7 +90,7 @@ class Layer:
         self,
         frames: FrameTable,
         poses: FloatArray,
-        shapes: Sequence[Shape] = (),
+        shapes: Sequence[DrawnShape] = (),
         places: FloatArray = NO_PLACES,
         *,
         sources: Mapping[str, str] | None = None,
@@ -178,7 +178,7 @@ class Layers:
         }
         table = table_of(parents, dynamic, [layer.frames.names[0] for layer in layers])
         self._poses, self._fresh = np.tile(pose_math.IDENTITY, (len(table), 1)), {}
-        shapes: list[Shape] = []
+        shapes: list[DrawnShape] = []
         for layer in layers:
             on_page = [table.index(name) for name in layer.frames.names]
             layer.moved = _rows(
@@ -267,7 +267,7 @@ class _Fields:
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
 
-    def _fields(self) -> list[Fields]:
+    def _fields(self) -> list[ShownFields]:
         return [layer.fields for layer in self._layers if layer.fields is not None]
 
     def types(self) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.viewing.browser.layout import PageSetting, element
 from sim_node.viewing.browser.overlays import MODES
-from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.scene import PageScene
 
 NOTHING = "nothing"
 
@@ -18,7 +18,7 @@ NOTHING = "nothing"
 class Look:
     """The options of a panel; lock: held while the scene is changed."""
 
-    def __init__(self, server: Any, scene: Scene, lock: RLock) -> None:
+    def __init__(self, server: Any, scene: PageScene, lock: RLock) -> None:
         self._server, self._scene, self._lock = server, scene, lock
         gui = server.gui
         first = scene.followed_first

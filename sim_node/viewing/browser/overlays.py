@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray, IntArray
 from sim_node.viewing.browser.batches import MAX_NODES, WXYZ, place
-from sim_node.viewing.meshes import Shape, linear
+from sim_node.viewing.meshes import DrawnShape, linear
 from sim_node.viewing.messages.drawing import FIXED, Drawing, Lines, in_one_colour, strip
 from sim_node.viewing.view import View
 from sim_node.world import FrameTable
@@ -108,7 +108,7 @@ class AxesOverlay:
             handle.remove()
 
 
-def bare_rows(frames: FrameTable, shapes: Sequence[Shape]) -> BoolArray:
+def bare_rows(frames: FrameTable, shapes: Sequence[DrawnShape]) -> BoolArray:
     """Return which frames (N,) nothing shows but axes: neither they nor what carries them, nor others, have shapes."""
     shown = np.zeros(len(frames), dtype=bool)
     shown[[shape.row for shape in shapes if shape.row and shape.kind not in ("plane", "terrain")]] = True
@@ -117,7 +117,7 @@ def bare_rows(frames: FrameTable, shapes: Sequence[Shape]) -> BoolArray:
     return ~shown
 
 
-def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], radius: float) -> FloatArray:
+def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape], radius: float) -> FloatArray:
     """Return axis lengths (N,) of frames, m, by their shapes and the distance to their parent."""
     largest = _OF_RADIUS * radius
     sizes = np.zeros(len(frames))

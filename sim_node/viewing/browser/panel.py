@@ -12,7 +12,7 @@ from sim_node.simulation.sensors import SensorType, groups_of
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
 from sim_node.world import World
@@ -87,7 +87,7 @@ MAX_LINES = 400
 class Lookup:
     """A tab with the tree, indented, and the result of tf2's lookup_transform(target, source) at the shown time."""
 
-    def __init__(self, gui: Any, scene: Scene) -> None:
+    def __init__(self, gui: Any, scene: PageScene) -> None:
         self._scene = scene
         names = scene.frames.names
         self._target = gui.add_dropdown("Target", names, initial_value=names[0])
@@ -112,7 +112,7 @@ class Lookup:
             self._shown_text = self._answer.content = text
 
 
-def hierarchy(scene: Scene) -> str:
+def hierarchy(scene: PageScene) -> str:
     """Return the names, indented below their parents'."""
     frames = scene.frames
     depths: list[int] = []

@@ -19,10 +19,10 @@ from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.cameras import ViewportCamera, pose_of
 from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
-from sim_node.viewing.schematic import Formula, GraphPanel, Schematic, Signal, Tabs, UnknownName, Viewport, bound
+from sim_node.viewing.schematic import Formula, GraphPanel, Schematic, FormulaSignal, Tabs, UnknownName, Viewport, bound
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import Panel
-from sim_node.viewing.shown_signals import Fields, ShownSignals
+from sim_node.viewing.shown_signals import ShownFields, ShownSignals
 from sim_node.world import FrameTable, World
 
 # Samples of a graph, and the least time between two, s of simulated time.
@@ -37,7 +37,7 @@ _TELLS = 40
 class _Curves:
     """The samples of a graph."""
 
-    def __init__(self, graph: GraphPanel, signals: list[Signal]) -> None:
+    def __init__(self, graph: GraphPanel, signals: list[FormulaSignal]) -> None:
         self.graph, self._signals = graph, signals
         named = len(signals) > 1
         self.labels = [
@@ -89,7 +89,7 @@ class Panels:
     """
 
     def __init__(
-        self, server: Any, page: PanelsPage, schematic: Schematic, title: str, fields: Fields | None = None
+        self, server: Any, page: PanelsPage, schematic: Schematic, title: str, fields: ShownFields | None = None
     ) -> None:
         self._server, self._page, self.schematic, self._title = server, page, schematic, title
         self._fields = fields
@@ -293,11 +293,11 @@ def _why_empty(not_drawn: tuple[str, ...]) -> str:
     return f"Not drawn here: {', '.join(not_drawn)}. sim_node draws viewports and graphs."
 
 
-def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[Signal]:
+def _signals_of(graph: GraphPanel, signals: ShownSignals) -> list[FormulaSignal]:
     return [_signal_of(formula, signals) for formula in graph.curves]
 
 
-def _signal_of(formula: Formula, signals: ShownSignals) -> Signal:
+def _signal_of(formula: Formula, signals: ShownSignals) -> FormulaSignal:
     try:
         return bound(formula, signals)
     except UnknownName as error:

@@ -8,8 +8,8 @@ from typing import Any
 from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.panel import described
-from sim_node.viewing.browser.scene import Scene
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.browser.scene import PageScene
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.world import World
 from sim_node.world.massless import CARRIER_MASS
 
@@ -26,7 +26,7 @@ class Picked:
         lock: Held while the scene or the panel is changed.
     """
 
-    def __init__(self, gui: Any, scene: Scene, lock: RLock) -> None:
+    def __init__(self, gui: Any, scene: PageScene, lock: RLock) -> None:
         self._scene, self._lock = scene, lock
         self._world: World | None = None
         self._shape: tuple[str, float | None] | None = None
@@ -72,7 +72,7 @@ class Picked:
         if found is not None:
             self._pick(found)
 
-    def _pick(self, shape: Shape) -> None:
+    def _pick(self, shape: DrawnShape) -> None:
         with self._lock:
             self._shape = self._scene.frames.names[shape.row], shape.mass
             self._topics = self._topics_below(shape.row)

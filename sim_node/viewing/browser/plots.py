@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.scene import PageScene
 from sim_node.viewing.browser.stream import Latest
 from sim_node.viewing.messages.drawing import Drawing
 
@@ -20,7 +20,7 @@ SAMPLES, APART_S, MAX_SHOWN = 600, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
 
 
-class Signal(NamedTuple):
+class PlottedSignal(NamedTuple):
     """Labels of the numbers of a signal, and their computation: from the values of its source now, from those of the
     last sample, and from the seconds between.
     """
@@ -30,27 +30,27 @@ class Signal(NamedTuple):
 
 
 # Of a frame, from its pose (7,) in the fixed frame.
-SIGNALS: dict[str, Signal] = {
-    "position (m)": Signal(("x", "y", "z"), lambda pose, before, dt: pose[:3]),
-    "orientation (degrees)": Signal(
+SIGNALS: dict[str, PlottedSignal] = {
+    "position (m)": PlottedSignal(("x", "y", "z"), lambda pose, before, dt: pose[:3]),
+    "orientation (degrees)": PlottedSignal(
         ("roll", "pitch", "yaw"), lambda pose, before, dt: np.degrees(quaternions.to_rpy(pose[3:]))
     ),
-    "velocity (m/s)": Signal(("vx", "vy", "vz"), lambda pose, before, dt: (pose[:3] - before[:3]) / dt),
+    "velocity (m/s)": PlottedSignal(("vx", "vy", "vz"), lambda pose, before, dt: (pose[:3] - before[:3]) / dt),
 }
 
 
-def signals_of(labels: tuple[str, ...]) -> dict[str, Signal]:
+def signals_of(labels: tuple[str, ...]) -> dict[str, PlottedSignal]:
     """Return the signals of a sensor: up to three numbers whose labels begin alike are one, such as `rate`."""
     groups: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
         stem = label.rpartition("_")[0] or label.rpartition(" ")[0] or label
         groups.setdefault(stem, []).append(number)
-    found: dict[str, Signal] = {}
+    found: dict[str, PlottedSignal] = {}
     for stem, numbers in groups.items():
         together = [numbers] if 1 < len(numbers) <= len(COLOURS) else [[number] for number in numbers]
         for some in together:
             chosen = tuple(labels[number] for number in some)
-            found[stem if len(some) > 1 else chosen[0]] = Signal(chosen, _reader(some))
+            found[stem if len(some) > 1 else chosen[0]] = PlottedSignal(chosen, _reader(some))
     return found
 
 
@@ -69,7 +69,7 @@ class Plot:
         signal: The signal.
     """
 
-    def __init__(self, gui: Any, source: str, row: int | None, name: str, signal: Signal) -> None:
+    def __init__(self, gui: Any, source: str, row: int | None, name: str, signal: PlottedSignal) -> None:
         self.source, self.row, self.name, self.signal = source, row, name, signal
         self._samples = np.zeros((0, 1 + len(signal.labels)))
         self._before: FloatArray | None = None
@@ -113,7 +113,7 @@ class Plots:
         sensors: Labels of the numbers of sensors, by name.
     """
 
-    def __init__(self, gui: Any, scene: Scene, lock: RLock, sensors: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, gui: Any, scene: PageScene, lock: RLock, sensors: Mapping[str, tuple[str, ...]]) -> None:
         self._gui, self._scene, self._lock, self._sensors = gui, scene, lock, dict(sensors)
         self._plots: list[Plot] = []
         self._source = gui.add_dropdown("Plot", self._names(), hint="a frame or a sensor")
@@ -178,7 +178,7 @@ class Plots:
         names = [frames.names[row] for row in dict.fromkeys([*first, *range(len(frames))])]
         return tuple(dict.fromkeys([*names, *self._sensors]))
 
-    def _signals(self, source: str) -> dict[str, Signal]:
+    def _signals(self, source: str) -> dict[str, PlottedSignal]:
         """Return the signals of a frame, a sensor, or of both, if a sensor's frame has its name."""
         of_frame = SIGNALS if source in self._scene.frames.names else {}
         return {**signals_of(self._sensors.get(source, ())), **of_frame}

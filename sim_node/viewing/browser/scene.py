@@ -17,11 +17,11 @@ from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
 from sim_node.viewing.browser.labels import PlacedLabel
 from sim_node.viewing.browser.overlays import AxesOverlay, Names, Trails, bare_rows, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
-from sim_node.viewing.browser.sensor_views import VIEWS, View
+from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.browser.start import Opening, opening, start_view, subject_of
-from sim_node.viewing.browser.surroundings import Surroundings
+from sim_node.viewing.browser.surroundings import PageSurroundings
 from sim_node.viewing.extent import Extent, around, box_of, boxes_of, points_of
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.drawing import FIXED, Drawing
 from sim_node.world import FrameTable
 from sim_node.world.scene import Sky, Viewpoint
@@ -43,11 +43,11 @@ class _Sensor(NamedTuple):
 
     number: int
     topic: SensorTopicView
-    view: View
+    view: SensorView
     source: DrawnSource
 
 
-class Scene:
+class PageScene:
     """The content of the page.
 
     Attributes:
@@ -73,7 +73,7 @@ class Scene:
         scene: Any,
         frames: FrameTable,
         in_root: FloatArray,
-        shapes: Sequence[Shape] = (),
+        shapes: Sequence[DrawnShape] = (),
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
         sources: Collection[str] = (),
@@ -84,7 +84,7 @@ class Scene:
         self._scene = scene
         self._followed: int | None = None
         self._turning = False
-        self.surroundings = Surroundings(scene, f"{ROOT}/ground")
+        self.surroundings = PageSurroundings(scene, f"{ROOT}/ground")
         self._sensors: dict[str, _Sensor] = {}
         self._root = scene.add_frame(ROOT, show_axes=False)
         self._begin(frames, in_root, shapes, places, sky, viewpoint)
@@ -121,7 +121,7 @@ class Scene:
         seen_from = _carried_along(self.in_root[row], turning=self._turning)
         return opening(NO_PLACES, pose_math.apply(seen_from, robot), viewpoint)
 
-    def _walls(self) -> list[Shape]:
+    def _walls(self) -> list[DrawnShape]:
         """Return the largest shapes that stand: pages look through those that are in front of a robot."""
         solid = [shape for shape in self.shapes if self.frames.still[shape.row] and shape.kind not in FLAT]
         return sorted(solid, key=lambda shape: -float(np.ptp(box_of(shape), axis=0).max()))[:MAX_WALLS]
@@ -151,7 +151,7 @@ class Scene:
         self,
         frames: FrameTable,
         in_root: FloatArray,
-        shapes: Sequence[Shape] = (),
+        shapes: Sequence[DrawnShape] = (),
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
         sources: Collection[str] = (),
@@ -178,7 +178,7 @@ class Scene:
         self,
         frames: FrameTable,
         in_root: FloatArray,
-        shapes: Sequence[Shape],
+        shapes: Sequence[DrawnShape],
         places: FloatArray,
         sky: Sky | None,
         viewpoint: Viewpoint | None,
@@ -197,7 +197,7 @@ class Scene:
         self.in_root = in_root
         self.surroundings.change(shapes, in_root, self.extent, sky)
 
-    def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape]) -> None:
+    def _overlay(self, frames: FrameTable, in_root: FloatArray, shapes: Sequence[DrawnShape]) -> None:
         sizes = lengths(frames, in_root, shapes, self.extent.radius)
         if self._subject is not None:
             sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
@@ -234,7 +234,7 @@ class Scene:
         for each in self._sensors.values():
             each.source.set_visible(not hidden[self.frames.index(each.topic.frame)])
 
-    def on_pick(self, pick: Callable[[Shape], None]) -> None:
+    def on_pick(self, pick: Callable[[DrawnShape], None]) -> None:
         """Tell which shape a page's user clicked, from now on."""
         self._batches.on_pick(pick)
 

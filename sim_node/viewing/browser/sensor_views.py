@@ -24,7 +24,7 @@ _DEPTH = 10.0
 _COLUMNS = 320
 
 
-class View(NamedTuple):
+class SensorView(NamedTuple):
     """How the measurements of a sensor look.
 
     Attributes:
@@ -37,40 +37,40 @@ class View(NamedTuple):
 
 
 # By message type: creates the view from the sensor's frame and constant fields of the messages.
-VIEWS: Registry[str, Callable[[str, Mapping[str, Any]], View]] = Registry(
+VIEWS: Registry[str, Callable[[str, Mapping[str, Any]], SensorView]] = Registry(
     "view of messages", shipped=("sim_node.viewing.browser.sensor_views",), group="sim_node.sensor_views"
 )
 
 
 @VIEWS.add("sensor_msgs/msg/PointCloud2")
-def _cloud(frame: str, fields: Mapping[str, Any]) -> View:
+def _cloud(frame: str, fields: Mapping[str, Any]) -> SensorView:
     """Create the view of a 3D lidar, whose points are (rings, samples, 4), the last being intensities."""
 
     def items(values: npt.NDArray[Any]) -> Sequence[Item]:
         points = values.reshape(-1, values.shape[-1])[:, :3]
         return (Points(frame, points[np.isfinite(points).all(axis=-1)]),)
 
-    return View(items)
+    return SensorView(items)
 
 
 @VIEWS.add("sensor_msgs/msg/LaserScan")
-def _scan(frame: str, fields: Mapping[str, Any]) -> View:
-    return View(lambda ranges: (scanned(frame, ranges, fields["angle_min"], fields["angle_increment"]),))
+def _scan(frame: str, fields: Mapping[str, Any]) -> SensorView:
+    return SensorView(lambda ranges: (scanned(frame, ranges, fields["angle_min"], fields["angle_increment"]),))
 
 
 @VIEWS.add("sensor_msgs/msg/Range")
-def _ray(frame: str, fields: Mapping[str, Any]) -> View:
-    return View(lambda values: (ray_of(frame, float(values.ravel()[0])),))
+def _ray(frame: str, fields: Mapping[str, Any]) -> SensorView:
+    return SensorView(lambda values: (ray_of(frame, float(values.ravel()[0])),))
 
 
 @VIEWS.add("sensor_msgs/msg/Image")
-def _picture(frame: str, fields: Mapping[str, Any]) -> View:
+def _picture(frame: str, fields: Mapping[str, Any]) -> SensorView:
     """Create the view of a camera. k: the camera matrix of CameraInfo, if known."""
     width, height, matrix = fields["width"], fields["height"], fields.get("k")
     focal = 0.5 * width / math.tan(0.5 * FIELD_OF_VIEW)
     fx, fy = (focal, focal) if matrix is None else np.ravel(matrix)[[0, 4]].tolist()
     fov = 2.0 * math.atan(0.5 * width / fx), 2.0 * math.atan(0.5 * height / fy)
-    return View(lambda pixels: (Picture(frame, pixels, fov),), (Picture(frame, None, fov),))
+    return SensorView(lambda pixels: (Picture(frame, pixels, fov),), (Picture(frame, None, fov),))
 
 
 class Frustum:

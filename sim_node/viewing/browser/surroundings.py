@@ -16,7 +16,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.textured import plane_glb
 from sim_node.viewing.extent import Extent
-from sim_node.viewing.meshes import PLAIN, Shape
+from sim_node.viewing.meshes import PLAIN, DrawnShape
 from sim_node.world.scene import Sky
 
 # The sky is outside /world: it stays when the page follows a frame.
@@ -51,7 +51,7 @@ def sky_radius(extent: Extent) -> float:
     return max(_MIN_SKY, _SKY * extent.radius) + float(np.linalg.norm(extent.centre))
 
 
-class Surroundings:
+class PageSurroundings:
     """The sky and the ground of a page, with the colours that its world gives them.
 
     Args:
@@ -64,9 +64,9 @@ class Surroundings:
         self._grounds = 0
         self._sky = Sky()
         self._dark = False
-        self._content: tuple[Sequence[Shape], FloatArray, Extent] | None = None
+        self._content: tuple[Sequence[DrawnShape], FloatArray, Extent] | None = None
 
-    def change(self, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent, sky: Sky | None) -> None:
+    def change(self, shapes: Sequence[DrawnShape], in_root: FloatArray, extent: Extent, sky: Sky | None) -> None:
         """Lay the ground on the planes among the shapes, given all frames' poses (N, 7) in the fixed frame."""
         self._content, self._sky = (shapes, in_root, extent), sky or Sky()
         self._draw()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.names import last
-from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.scene import PageScene
 
 # More switches are not usable.
 MAX_SWITCHES = 60
@@ -23,7 +23,7 @@ class Switches:
         lock: Held while the scene is changed.
     """
 
-    def __init__(self, gui: Any, scene: Scene, lock: RLock) -> None:
+    def __init__(self, gui: Any, scene: PageScene, lock: RLock) -> None:
         self._gui, self._scene, self._lock = gui, scene, lock
         self._folder = gui.add_folder("Shown")
         self._switches: dict[str, Any] = {}

@@ -10,14 +10,14 @@ from PIL import Image
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, cube_uv, flat_uv, plane_uv
-from sim_node.viewing.meshes import Shape, linear
+from sim_node.viewing.meshes import DrawnShape, linear
 
 # Cells along an edge of a box and of a sixth of a sphere; around a cylinder, along it, and out to its rim.
 _EDGE, _AROUND, _ALONG, _OUT = 16, 64, 24, 8
 _LIMIT = 4096
 
 
-def textured_glb(shape: Shape) -> bytes:
+def textured_glb(shape: DrawnShape) -> bytes:
     """Return a shape with a finish as GLB, of the unit form that its scale stretches, or of its mesh."""
     finish = shape.finish
     assert finish is not None
@@ -90,7 +90,7 @@ def _cells(grid: FloatArray) -> FloatArray:
     return np.stack(corners, axis=2).reshape(-1, 4, 3)
 
 
-def _uv(cells: FloatArray, shape: Shape, finish: Finish) -> FloatArray:
+def _uv(cells: FloatArray, shape: DrawnShape, finish: Finish) -> FloatArray:
     """Return the texture coordinates (4 Q, 2) of the cells of a unit form."""
     texture = finish.texture
     if texture is None:

@@ -26,7 +26,7 @@ from sim_node.viewing.browser.panels import Panels
 from sim_node.viewing.browser.pick import Picked
 from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.rewind import Rewind
-from sim_node.viewing.browser.scene import NO_PLACES, Scene
+from sim_node.viewing.browser.scene import NO_PLACES, PageScene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.sources_tab import SourcesTab
@@ -36,12 +36,12 @@ from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.switches import Switches
 from sim_node.viewing.browser.transport import Controls, LoopTransport, Transport
 from sim_node.viewing.extent import places_of
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.readers import ALONE
 from sim_node.viewing.plans import plans_of
 from sim_node.viewing.schematic import Schematic
 from sim_node.viewing.shapes import layout_of, shapes_of
-from sim_node.viewing.shown_signals import SENSOR, Fields
+from sim_node.viewing.shown_signals import SENSOR, ShownFields
 from sim_node.world import FrameTable, World
 
 # Rate of trails, plots and numbers, Hz; poses are sent with every instant.
@@ -78,9 +78,9 @@ class Viewer:
         self.lock = RLock()
         self.transport: Transport | None = None
         self.editor: Editor | None = None
-        self.scene: Scene | None = None
+        self.scene: PageScene | None = None
         self.schematic: Schematic | None = None
-        self.fields: Fields | None = None
+        self.fields: ShownFields | None = None
         self.panels: Panels | None = None
         self.texts: MessageTexts | None = None
         self.layout = PageLayout()
@@ -113,7 +113,7 @@ class Viewer:
         self,
         frames: FrameTable,
         poses: FloatArray,
-        shapes: Sequence[Shape] = (),
+        shapes: Sequence[DrawnShape] = (),
         places: FloatArray = NO_PLACES,
         topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
@@ -149,7 +149,7 @@ class Viewer:
                 self.server.gui.reset()
                 if self.panels is not None:
                     self.panels.forget_drawn()
-                scene = self.scene = Scene(
+                scene = self.scene = PageScene(
                     self.server.scene, frames, in_root, shapes, places, topic_views, sources, sky, plans, viewpoint
                 )
                 self._add_panel(scene, labels)
@@ -215,7 +215,7 @@ class Viewer:
         assert self.scene is not None
         return {"number": 0, **self.scene.opening().message(), "walls": self.scene.walls()}
 
-    def _begin_at(self, scene: Scene) -> None:
+    def _begin_at(self, scene: PageScene) -> None:
         """Set where new pages begin, and others whose camera nobody has moved."""
         camera, opening = self.server.initial_camera, scene.opening()
         view = opening.view()
@@ -237,7 +237,7 @@ class Viewer:
             self.server.panels_page.layout.end()
             self.server.stop()
 
-    def _add_panel(self, scene: Scene, labels: Mapping[str, tuple[str, ...]]) -> None:
+    def _add_panel(self, scene: PageScene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
         self._picked = Picked(gui, scene, self.lock)
         self._tabs = gui.add_tab_group()
@@ -317,7 +317,7 @@ class Viewer:
         else:
             self._readouts.change(labels)
 
-    def _set_sources(self, scene: Scene, types: Mapping[str, str]) -> None:
+    def _set_sources(self, scene: PageScene, types: Mapping[str, str]) -> None:
         """Add, replace or remove the tab of sources. Those that are switched off stay so."""
         if self._sources is not None and self._sources.has(types):
             return

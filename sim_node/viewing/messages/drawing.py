@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim_node.moved import renamed
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import Shape
+from sim_node.viewing.meshes import DrawnShape
 
 Colours = npt.NDArray[np.uint8]
 # The fixed frame, whatever its name.
@@ -88,7 +88,7 @@ class Solids:
     """Shapes in a frame; their rows mean nothing. follows: whether they move with the frame."""
 
     frame: str
-    shapes: tuple[Shape, ...]
+    shapes: tuple[DrawnShape, ...]
     follows: bool = False
 
 

@@ -20,7 +20,7 @@ _ENDINGS: dict[str, tuple[FloatArray, str]] = {
 MAP = "map"
 
 
-class Placed(NamedTuple):
+class PlacedFrame(NamedTuple):
     """A frame without a transform: its parent, its pose (7,) in it, m, and what to tell about it."""
 
     parent: str
@@ -28,7 +28,7 @@ class Placed(NamedTuple):
     remark: str
 
 
-def without_transforms(names: Iterable[str], parents: Mapping[str, str], fixed: str) -> dict[str, Placed]:
+def without_transforms(names: Iterable[str], parents: Mapping[str, str], fixed: str) -> dict[str, PlacedFrame]:
     """Return where to put the frames that transforms do not have.
 
     Args:
@@ -40,7 +40,7 @@ def without_transforms(names: Iterable[str], parents: Mapping[str, str], fixed: 
         The frames that are missing, by name.
     """
     known = {fixed, *parents, *parents.values()}
-    placed: dict[str, Placed] = {}
+    placed: dict[str, PlacedFrame] = {}
     for name in names:
         if name in known:
             continue
@@ -50,7 +50,7 @@ def without_transforms(names: Iterable[str], parents: Mapping[str, str], fixed: 
         )
         above = stem if conversion and stem in known else fixed
         where = f"{conversion}, on {above}" if conversion else f"drawn at {above}"
-        placed[name] = Placed(above, pose, f"no transform has the frame {name!r}: {where}")
+        placed[name] = PlacedFrame(above, pose, f"no transform has the frame {name!r}: {where}")
     return placed
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import SHAPES
-from sim_node.viewing.meshes import Mesh, Shape
+from sim_node.viewing.meshes import TriangleMesh, DrawnShape
 from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, TextLabel, strip
 from sim_node.viewing.messages.mesh_files import mesh_shapes
 from sim_node.viewing.messages.readers import Read, ReaderContext, reader
@@ -65,7 +65,7 @@ def items_of(marker: Any) -> Iterator[Item]:
     points = pose_math.apply(pose, np.array([[each.x, each.y, each.z] for each in marker.points]).reshape(-1, 3))
     if not (np.isfinite(points).all() and np.isfinite(scale).all()):
         raise ValueError(f"marker {marker.ns}/{marker.id} is not finite")
-    look, follows = Shape(0, "mesh", pose, colour=colour), bool(marker.frame_locked)
+    look, follows = DrawnShape(0, "mesh", pose, colour=colour), bool(marker.frame_locked)
     if kind in (_CUBE, _SPHERE, _CYLINDER):
         yield Solids(frame, (_sized(look, _SOLIDS[kind], scale),), follows)
     elif kind in (_CUBES, _SPHERES):
@@ -88,7 +88,7 @@ def items_of(marker: Any) -> Iterator[Item]:
         yield Solids(frame, tuple(_arrow(look, points, scale)), follows)
     elif kind == _TRIANGLES:
         whole = len(points) - len(points) % 3
-        mesh = Mesh(points[:whole].astype(np.float32), np.arange(whole, dtype=np.uint32).reshape(-1, 3))
+        mesh = TriangleMesh(points[:whole].astype(np.float32), np.arange(whole, dtype=np.uint32).reshape(-1, 3))
         if whole:
             rgba = _colours(marker, len(points)).mean(axis=0) / 255.0
             yield Solids(frame, (replace(look, mesh=mesh, pose=pose_math.IDENTITY, colour=tuple(rgba)),), follows)
@@ -100,13 +100,13 @@ def items_of(marker: Any) -> Iterator[Item]:
         raise ValueError(f"a marker of type {kind}; known: 0 to {_TRIANGLES}")
 
 
-def _sized(look: Shape, kind: str, scale: FloatArray) -> Shape:
+def _sized(look: DrawnShape, kind: str, scale: FloatArray) -> DrawnShape:
     """Return a solid by its edges or diameters."""
     factor = {"box": (1.0, 1.0, 1.0), "sphere": (0.5, 0.5, 0.5), "cylinder": (0.5, 0.5, 1.0)}[kind]
     return replace(look, kind=kind, scale=scale * factor)
 
 
-def _arrow(look: Shape, points: FloatArray, scale: FloatArray) -> Iterator[Shape]:
+def _arrow(look: DrawnShape, points: FloatArray, scale: FloatArray) -> Iterator[DrawnShape]:
     """Yield shaft and head: along x of the pose, or from the first point to the second."""
     if len(points) >= 2:
         begin, along = points[0], points[1] - points[0]
@@ -138,7 +138,7 @@ def _from_z(direction: FloatArray) -> FloatArray:
     return np.asarray(quaternion / np.linalg.norm(quaternion))
 
 
-def _cone() -> Mesh:
+def _cone() -> TriangleMesh:
     """Return a cone of radius 1 and height 1 along z."""
     turn = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     rim = np.stack([np.cos(turn), np.sin(turn), np.zeros(len(turn))], axis=-1)
@@ -146,7 +146,7 @@ def _cone() -> Mesh:
     here, following = np.arange(24), np.roll(np.arange(24), -1)
     sides = np.stack([here, following, np.full(24, 24)], axis=-1)
     base = np.stack([following, here, np.full(24, 25)], axis=-1)
-    return Mesh(vertices, np.concatenate([sides, base]).astype(np.uint32))
+    return TriangleMesh(vertices, np.concatenate([sides, base]).astype(np.uint32))
 
 
 def _rgba(colour: Any) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture
-from sim_node.viewing.meshes import FilePart, Mesh, Shape, parts_of
+from sim_node.viewing.meshes import FilePart, TriangleMesh, DrawnShape, parts_of
 from sim_node.world.image_files import TEXTURES, colours_of, image_fault
 from sim_node.world.image_textures import downwards, on_sides
 from sim_node.world.locate import LocateError, package_path
@@ -23,7 +23,7 @@ _MAX_BYTES = 256 * 1024**2
 _WHITE = (1.0, 1.0, 1.0, 1.0)
 
 
-def mesh_shapes(uri: str, look: Shape, scale: FloatArray, *, own_colours: bool) -> Iterator[Shape]:
+def mesh_shapes(uri: str, look: DrawnShape, scale: FloatArray, *, own_colours: bool) -> Iterator[DrawnShape]:
     """Yield the parts of a mesh file with the pose and the colour of `look`, or the file's own colours.
 
     Raises ValueError if the file is not found or cannot be read.
@@ -76,7 +76,7 @@ def finish_of(path: Path, changed_ns: int, *, is_flat: bool) -> Finish:
 
 
 @lru_cache(maxsize=256)
-def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...], Finish | None], ...]:
+def _parts(path: Path, changed_ns: int) -> tuple[tuple[TriangleMesh, tuple[float, ...], Finish | None], ...]:
     """Return the parts of a file, read once until it changes."""
     try:
         return tuple((_mesh(part), part.colour, _finish(part)) for part in parts_of(path))
@@ -84,9 +84,9 @@ def _parts(path: Path, changed_ns: int) -> tuple[tuple[Mesh, tuple[float, ...], 
         raise ValueError(f"the mesh {path.name} cannot be read: {fault}") from None
 
 
-def _mesh(part: FilePart) -> Mesh:
+def _mesh(part: FilePart) -> TriangleMesh:
     uv = None if part.uv is None else downwards(part.uv)[part.faces].astype(np.float32)
-    return Mesh(np.asarray(part.vertices, dtype=np.float32), np.asarray(part.faces, dtype=np.uint32), uv)
+    return TriangleMesh(np.asarray(part.vertices, dtype=np.float32), np.asarray(part.faces, dtype=np.uint32), uv)
 
 
 def _finish(part: FilePart) -> Finish | None:

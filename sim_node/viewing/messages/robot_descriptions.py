@@ -13,7 +13,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.viewing.meshes import PLAIN, Shape, capsule
+from sim_node.viewing.meshes import PLAIN, DrawnShape, capsule
 from sim_node.viewing.messages.mesh_files import finish_of, image_path, mesh_shapes
 from sim_node.world import FrameTable
 from sim_node.world.image_files import mean_colour
@@ -25,7 +25,7 @@ _NAME = "robot_description"
 class Described(NamedTuple):
     """The shapes of links by name, with row 0; and why others are not shown."""
 
-    links: dict[str, tuple[Shape, ...]]
+    links: dict[str, tuple[DrawnShape, ...]]
     faults: tuple[str, ...]
 
 
@@ -48,10 +48,10 @@ def described(text: str) -> Described:
     materials: dict[str, Element] = {}
     for material in filter(_looks, root.iter("material")):
         materials.setdefault(material.get("name", ""), material)
-    links: dict[str, tuple[Shape, ...]] = {}
+    links: dict[str, tuple[DrawnShape, ...]] = {}
     faults: list[str] = []
     for link in root.findall("link"):
-        name, shapes = link.get("name", ""), list[Shape]()
+        name, shapes = link.get("name", ""), list[DrawnShape]()
         for visual in link.findall("visual"):
             try:
                 image = _image(visual, materials)
@@ -67,11 +67,11 @@ def described(text: str) -> Described:
 
 
 def robot_shapes(
-    robots: Mapping[str, Mapping[str, tuple[Shape, ...]]],
+    robots: Mapping[str, Mapping[str, tuple[DrawnShape, ...]]],
     frames: FrameTable,
     drawn: Collection[int] = (),
     tell: Callable[[str, str], None] = lambda topic, why: None,
-) -> tuple[Shape, ...]:
+) -> tuple[DrawnShape, ...]:
     """Return the shapes of robots on the rows of their links.
 
     Args:
@@ -83,7 +83,7 @@ def robot_shapes(
     Returns:
         The shapes.
     """
-    found: list[Shape] = []
+    found: list[DrawnShape] = []
     for topic, links in robots.items():
         for link, shapes in links.items():
             frame = frame_of(link, topic, frames.names)
@@ -100,14 +100,14 @@ def frame_of(link: str, topic: str, frames: Collection[str]) -> str | None:
     return next((each for each in (f"{namespace}/{link}", link) if each in frames), None)
 
 
-def _visual(visual: Element, materials: Mapping[str, Element], image: Path | None) -> Iterator[Shape]:
+def _visual(visual: Element, materials: Mapping[str, Element], image: Path | None) -> Iterator[DrawnShape]:
     material = _material(visual, materials)
     own: tuple[float, ...] | None = None
     if image is not None:
         own = mean_colour(image)
     elif material is not None:
         own = _rgba(material)
-    look = Shape(0, "mesh", _origin(visual.find("origin")), colour=own or PLAIN)
+    look = DrawnShape(0, "mesh", _origin(visual.find("origin")), colour=own or PLAIN)
     geometry = visual.find("geometry")
     for part in () if geometry is None else geometry:
         finish = None if image is None else finish_of(image, image.stat().st_mtime_ns, is_flat=part.tag != "box")

@@ -3,8 +3,8 @@
 from sim_node.lazy import public
 
 with public(__name__):
-    from sim_node.viewing.schematic.binding import Scope as Scope
-    from sim_node.viewing.schematic.binding import Signal as Signal
+    from sim_node.viewing.schematic.binding import FormulaScope as FormulaScope
+    from sim_node.viewing.schematic.binding import FormulaSignal as FormulaSignal
     from sim_node.viewing.schematic.binding import UnknownName as UnknownName
     from sim_node.viewing.schematic.binding import bound as bound
     from sim_node.viewing.schematic.binding import bound_pose as bound_pose

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean, shown
-from sim_node.viewing.schematic.eql import Call, Formula, Index, Name, Number, Row, Sum, Tree
+from sim_node.viewing.schematic.eql import CallNode, Formula, IndexNode, NameNode, NumberNode, RowNode, Sum, Tree
 from sim_node.viewing.schematic.formulas import FORMULAS, LINEAR, POSE_LABELS, as_pose, as_transform
 from sim_node.world.problems import Problem, WorldError, counted
 
@@ -23,7 +23,7 @@ _OPERATORS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class FormulaSignal:
     """Numbers that change with time.
 
     Attributes:
@@ -41,10 +41,10 @@ class Signal:
         return self.labels == POSE_LABELS
 
 
-class Scope(Protocol):
+class FormulaScope(Protocol):
     """What formulas can name."""
 
-    def find(self, name: str) -> Signal | None:
+    def find(self, name: str) -> FormulaSignal | None:
         """Return a signal.
 
         Args:
@@ -62,7 +62,7 @@ class UnknownName(ValueError):
     """A formula names what does not exist, or what cannot be computed. The message is for the user."""
 
 
-def bound(formula: Formula, scope: Scope) -> Signal:
+def bound(formula: Formula, scope: FormulaScope) -> FormulaSignal:
     """Return the value of a formula as a signal.
 
     Args:
@@ -78,7 +78,7 @@ def bound(formula: Formula, scope: Scope) -> Signal:
     return _bind(formula.tree, scope)
 
 
-def bound_pose(formula: Formula, scope: Scope) -> Callable[[], FloatArray]:
+def bound_pose(formula: Formula, scope: FormulaScope) -> Callable[[], FloatArray]:
     """Return a function that computes a pose (7,) [x y z qx qy qz qw], of a pose or of a position alone.
 
     Args:
@@ -104,22 +104,22 @@ def problem_of(formula: Formula, key: str, error: UnknownName) -> WorldError:
     return WorldError([Problem(formula.where, key, str(error))])
 
 
-def _bind(tree: Tree, scope: Scope) -> Signal:
-    if isinstance(tree, Number):
+def _bind(tree: Tree, scope: FormulaScope) -> FormulaSignal:
+    if isinstance(tree, NumberNode):
         value = np.array([tree.value])
-        return Signal((f"{tree.value:g}",), lambda: value)
-    if isinstance(tree, Name):
+        return FormulaSignal((f"{tree.value:g}",), lambda: value)
+    if isinstance(tree, NameNode):
         return _named(tree, scope)
-    if isinstance(tree, Index):
+    if isinstance(tree, IndexNode):
         return _indexed(tree, _bind(tree.of, scope))
-    if isinstance(tree, Row):
+    if isinstance(tree, RowNode):
         return _row(tree, scope)
     if isinstance(tree, Sum):
         return _sum(tree, _bind(tree.left, scope), _bind(tree.right, scope))
     return _called(tree, scope)
 
 
-def _named(name: Name, scope: Scope) -> Signal:
+def _named(name: NameNode, scope: FormulaScope) -> FormulaSignal:
     text = str(name)
     found = scope.find(text)
     if found is not None:
@@ -137,35 +137,35 @@ def _named(name: Name, scope: Scope) -> Signal:
     raise UnknownName(f"there is no {shown(text)!r}{hint}")
 
 
-def _element(of: Signal, index: int) -> Signal:
+def _element(of: FormulaSignal, index: int) -> FormulaSignal:
     read = of.read
-    return Signal((of.labels[index],), lambda: read()[index : index + 1])
+    return FormulaSignal((of.labels[index],), lambda: read()[index : index + 1])
 
 
-def _indexed(tree: Index, of: Signal) -> Signal:
+def _indexed(tree: IndexNode, of: FormulaSignal) -> FormulaSignal:
     if tree.index >= len(of.labels):
         raise UnknownName(f"[{tree.index}] of {counted(len(of.labels), 'number')}; indices begin at 0")
     return _element(of, tree.index)
 
 
-def _row(tree: Row, scope: Scope) -> Signal:
+def _row(tree: RowNode, scope: FormulaScope) -> FormulaSignal:
     parts = [_bind(each, scope) for each in tree.items]
-    plain = all(isinstance(each, Number) for each in tree.items)
+    plain = all(isinstance(each, NumberNode) for each in tree.items)
     labels = tuple(label for part in parts for label in part.labels)
     if len(labels) == 7 and plain:
         labels = POSE_LABELS
     reads = [part.read for part in parts]
     if plain:
         value = np.concatenate([read() for read in reads])
-        return Signal(labels, lambda: value)
-    return Signal(labels, lambda: np.concatenate([read() for read in reads]))
+        return FormulaSignal(labels, lambda: value)
+    return FormulaSignal(labels, lambda: np.concatenate([read() for read in reads]))
 
 
-def _sum(tree: Sum, left: Signal, right: Signal) -> Signal:
+def _sum(tree: Sum, left: FormulaSignal, right: FormulaSignal) -> FormulaSignal:
     """Return a sum of numbers; a pose plus a position is moved along the world's axes."""
     first, second, count = left.read, right.read, len(right.labels)
     if left.is_pose and tree.operator in "+-" and count in (3, 7):
-        if right.is_pose and any(second()[:4]) and all(isinstance(each, Number) for each in _items(tree.right)):
+        if right.is_pose and any(second()[:4]) and all(isinstance(each, NumberNode) for each in _items(tree.right)):
             raise UnknownName("poses cannot be added; begin with (0,0,0,0, or use .translate_world() and .rotate()")
         sign = 1.0 if tree.operator == "+" else -1.0
 
@@ -175,7 +175,7 @@ def _sum(tree: Sum, left: Signal, right: Signal) -> Signal:
             pose[:3] += sign * (by if count == 3 else by[LINEAR])
             return as_transform(pose)
 
-        return Signal(left.labels, moved)
+        return FormulaSignal(left.labels, moved)
     if 1 not in (len(left.labels), count) and len(left.labels) != count:
         found = f"{counted(len(left.labels), 'number')} {tree.operator} {counted(count, 'number')}"
         raise UnknownName(f"{found}; both need as many, or one of them a single one")
@@ -185,15 +185,15 @@ def _sum(tree: Sum, left: Signal, right: Signal) -> Signal:
         with np.errstate(all="ignore"):
             return apply(first(), second())
 
-    named = right if isinstance(tree.left, Number) or len(left.labels) < count else left
-    return Signal(named.labels, result)
+    named = right if isinstance(tree.left, NumberNode) or len(left.labels) < count else left
+    return FormulaSignal(named.labels, result)
 
 
 def _items(tree: Tree) -> tuple[Tree, ...]:
-    return tree.items if isinstance(tree, Row) else (tree,)
+    return tree.items if isinstance(tree, RowNode) else (tree,)
 
 
-def _called(tree: Call, scope: Scope) -> Signal:
+def _called(tree: CallNode, scope: FormulaScope) -> FormulaSignal:
     kind = FORMULAS.get(tree.name)
     if kind is None:
         raise UnknownName(f"there is no formula {tree.name!r}{did_you_mean(tree.name, FORMULAS)}")
@@ -207,8 +207,8 @@ def _called(tree: Call, scope: Scope) -> Signal:
         raise UnknownName(f"{tree.name} applies to {allowed} numbers, found {counted(len(of.labels), 'number')}")
     read, apply = of.read, kind.apply
     labels = kind.labels(of.labels)
-    if all(isinstance(each, Number) for each in tree.arguments):
-        fixed = np.array([each.value for each in tree.arguments if isinstance(each, Number)])
-        return Signal(labels, lambda: apply(read(), fixed))
+    if all(isinstance(each, NumberNode) for each in tree.arguments):
+        fixed = np.array([each.value for each in tree.arguments if isinstance(each, NumberNode)])
+        return FormulaSignal(labels, lambda: apply(read(), fixed))
     reads = [each.read for each in arguments]
-    return Signal(labels, lambda: apply(read(), np.concatenate([each() for each in reads])))
+    return FormulaSignal(labels, lambda: apply(read(), np.concatenate([each() for each in reads])))

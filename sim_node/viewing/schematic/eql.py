@@ -37,14 +37,14 @@ class EqlFault(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberNode:
     """A number."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NameNode:
     """The name of an entity, with components after it: `drone.world_pos`. A topic begins with a slash.
 
     Indices within a topic's messages belong to its fields: `/tf.transforms[0].transform` has three parts.
@@ -62,7 +62,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class IndexNode:
     """One of the numbers of a value, from 0."""
 
     of: Tree
@@ -70,7 +70,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallNode:
     """A formula applied to a value: `of.name(arguments)`."""
 
     of: Tree
@@ -88,13 +88,13 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowNode:
     """Values in a row: `(1, 2, 3)`."""
 
     items: tuple[Tree, ...]
 
 
-Tree = Number | Name | Index | Call | Sum | Row
+Tree = NumberNode | NameNode | IndexNode | CallNode | Sum | RowNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,36 +113,36 @@ class Formula:
 
     def curves(self) -> tuple[Formula, ...]:
         """Return the parts between the commas outside of parentheses."""
-        if not isinstance(self.tree, Row):
+        if not isinstance(self.tree, RowNode):
             return (self,)
         return tuple(Formula(written(each), each, self.where) for each in self.tree.items)
 
-    def names(self) -> Iterator[Name]:
+    def names(self) -> Iterator[NameNode]:
         """Yield the names in it, in order."""
         waiting: list[Tree] = [self.tree]
         while waiting:
             tree = waiting.pop()
-            if isinstance(tree, Name):
+            if isinstance(tree, NameNode):
                 yield tree
-            elif isinstance(tree, Row):
+            elif isinstance(tree, RowNode):
                 waiting += reversed(tree.items)
             elif isinstance(tree, Sum):
                 waiting += [tree.right, tree.left]
-            elif isinstance(tree, Index):
+            elif isinstance(tree, IndexNode):
                 waiting.append(tree.of)
-            elif isinstance(tree, Call):
+            elif isinstance(tree, CallNode):
                 waiting += [*reversed(tree.arguments), tree.of]
 
 
 def written(tree: Tree) -> str:
     """Return the text of a tree."""
-    if isinstance(tree, Number):
+    if isinstance(tree, NumberNode):
         return f"{tree.value:g}"
-    if isinstance(tree, Name):
+    if isinstance(tree, NameNode):
         return str(tree)
-    if isinstance(tree, Row):
+    if isinstance(tree, RowNode):
         return f"({', '.join(map(written, tree.items))})"
-    if isinstance(tree, Index):
+    if isinstance(tree, IndexNode):
         return f"{written(tree.of)}[{tree.index}]"
     if isinstance(tree, Sum):
         right = written(tree.right)
@@ -214,13 +214,13 @@ def _parser() -> Lark:
             return items[0]
 
         def row(self, items: list[Tree]) -> Tree:
-            return items[0] if len(items) == 1 else Row(tuple(items))
+            return items[0] if len(items) == 1 else RowNode(tuple(items))
 
         def number(self, items: list[Token]) -> Tree:
-            return Number(float(items[0]))
+            return NumberNode(float(items[0]))
 
         def name(self, items: list[Token]) -> Tree:
-            return Name((name_of(items[0]),))
+            return NameNode((name_of(items[0]),))
 
         def brackets(self, items: list[Tree]) -> Tree:
             return items[0]
@@ -231,18 +231,18 @@ def _parser() -> Lark:
         def index(self, items: list[Any]) -> Tree:
             if int(items[1]) < 0:
                 raise EqlFault(f"found the index {items[1]}; indices begin at 0", int(items[1].start_pos) + 1)
-            if isinstance(items[0], Name) and items[0].is_field:
-                return Name((*items[0].parts[:-1], f"{items[0].parts[-1]}[{int(items[1])}]"))
-            return Index(items[0], int(items[1]))
+            if isinstance(items[0], NameNode) and items[0].is_field:
+                return NameNode((*items[0].parts[:-1], f"{items[0].parts[-1]}[{int(items[1])}]"))
+            return IndexNode(items[0], int(items[1]))
 
         def field(self, items: list[Any]) -> Tree:
-            if not isinstance(items[0], Name):
+            if not isinstance(items[0], NameNode):
                 raise EqlFault(f"found .{items[1]}; a formula such as .linear() is needed", int(items[1].start_pos))
-            return Name((*items[0].parts, name_of(items[1])))
+            return NameNode((*items[0].parts, name_of(items[1])))
 
         def call(self, items: list[Any]) -> Tree:
             given = items[2] if len(items) > 2 else None
-            arguments = () if given is None else given.items if isinstance(given, Row) else (given,)
-            return Call(items[0], str(items[1]), arguments)
+            arguments = () if given is None else given.items if isinstance(given, RowNode) else (given,)
+            return CallNode(items[0], str(items[1]), arguments)
 
     return Lark(GRAMMAR.read_text(encoding="utf-8"), parser="lalr", transformer=Builder(), maybe_placeholders=False)

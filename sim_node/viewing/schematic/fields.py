@@ -22,7 +22,7 @@ MAX_NUMBER = 1e12
 
 
 @dataclass(frozen=True)
-class Source:
+class KdlSource:
     """The text that is read.
 
     Attributes:
@@ -58,7 +58,7 @@ class Fields:
         key: Where it is, as in `hsplit.viewport`.
     """
 
-    def __init__(self, node: KdlNode, source: Source, key: str = "") -> None:
+    def __init__(self, node: KdlNode, source: KdlSource, key: str = "") -> None:
         self.node, self.source = node, source
         node.read = True
         self.key = f"{key}.{shown_key(node.name)}" if key else shown_key(node.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.text import did_you_mean
-from sim_node.viewing.schematic.fields import Fields, Properties, Source
+from sim_node.viewing.schematic.fields import Fields, Properties, KdlSource
 from sim_node.viewing.schematic.kdl import KdlFault, KdlNode, parse
 from sim_node.viewing.schematic.model import GraphPanel, Object3d, Panel, Schematic, Split, Tabs, Viewport
 from sim_node.viewing.schematic.objects import read_object
@@ -69,7 +69,7 @@ def read_schematic(
         WorldError: It is invalid, and no report is given.
     """
     given = Report(file) if report is None else report.about(file)
-    source = Source(given, path, roots, *at)
+    source = KdlSource(given, path, roots, *at)
     schematic = _read(text, source)
     if report is not None:
         return schematic
@@ -78,7 +78,7 @@ def read_schematic(
     return replace(schematic, notes=tuple(map(str, given.warnings)))
 
 
-def _read(text: str, source: Source) -> Schematic:
+def _read(text: str, source: KdlSource) -> Schematic:
     try:
         nodes = parse(text)
     except KdlFault as fault:
@@ -101,7 +101,7 @@ def _read(text: str, source: Source) -> Schematic:
     return schematic
 
 
-def _panel(node: KdlNode, source: Source, key: str, also: tuple[str, ...] = ()) -> Panel | None:
+def _panel(node: KdlNode, source: KdlSource, key: str, also: tuple[str, ...] = ()) -> Panel | None:
     read = PANELS.get(node.name)
     if read is not None:
         return read(Fields(node, source, key))
@@ -187,7 +187,7 @@ PANELS: dict[str, PanelReader] = {
 }
 
 
-def _check_size(schematic: Schematic, source: Source) -> None:
+def _check_size(schematic: Schematic, source: KdlSource) -> None:
     panels = list(schematic.each())
     if len(panels) > MAX_PANELS:
         source.error(f"has {len(panels)} panels; allowed: up to {MAX_PANELS}", (1, 1))
