@@ -9,6 +9,8 @@ from _thread import allocate_lock
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sim_node.moved import renamed
+
 # Held while `__import__` is replaced: two threads may import two packages.
 _LOCK = allocate_lock()
 
@@ -27,10 +29,11 @@ class public:  # noqa: N801
 
     Args:
         package: Full name of the package, its `__name__`.
+        former: Names that it had before, and the present one of each. They still work, with a warning.
     """
 
-    def __init__(self, package: str) -> None:
-        self._package, self._module = package, sys.modules[package]
+    def __init__(self, package: str, **former: str) -> None:
+        self._package, self._module, self._former = package, sys.modules[package], former
         self._sources: dict[str, str] = {}
 
     def __enter__(self) -> None:
@@ -64,6 +67,8 @@ class public:  # noqa: N801
 
     def _get(self, name: str) -> Any:
         source = self._sources.get(name)
+        if source is None and name in self._former:
+            return renamed(self._package, 3, **self._former)(name)
         if source is None:
             raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
         is_module = source == self._package

@@ -83,14 +83,17 @@ def follow_moves() -> None:
     sys.meta_path.append(MovedImports())
 
 
-def renamed(module: str, **names: str) -> Callable[[str], Any]:
-    """Return a `__getattr__` for a module (PEP 562) that follows names which it had before: former=present."""
+def renamed(module: str, frames: int = 2, **names: str) -> Callable[[str], Any]:
+    """Return a `__getattr__` for a module (PEP 562) that follows names which it had before: former=present.
+
+    frames: How many frames are between the warning and who asks for the name.
+    """
 
     def find(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         message = f"{module}.{name} is now {names[name]}; the former name will be gone in the next release"
-        warnings.warn(message, FutureWarning, stacklevel=2)
+        warnings.warn(message, FutureWarning, stacklevel=frames)
         return getattr(sys.modules[module], names[name])
 
     return find

@@ -18,6 +18,8 @@ import sim_node.extensions.elodin, sim_node.spatial.frames.positions as position
 assert (Position, convert_position) == (sim_node.spatial.frames.Position, positions.convert_position)
 from sim_node.viewing.messages.drawing import Text, TextLabel
 assert Text is TextLabel
+from sim_node.recording import RecordingSettings, Settings
+assert Settings is RecordingSettings
 assert el is sim_node.extensions.elodin and el.__spec__.name == "sim_node.extensions.elodin"
 """
 
@@ -28,6 +30,7 @@ def test_former_paths_lead_to_the_same_objects_with_a_line_each() -> None:
         "sim_node.frames is now sim_node.spatial.frames; the former name will be gone in the next release",
         "sim_node.ecs is now sim_node.extensions.elodin; the former name will be gone in the next release",
         "sim_node.viewing.messages.drawing.Text is now TextLabel; the former name will be gone in the next release",
+        "sim_node.recording.Settings is now RecordingSettings; the former name will be gone in the next release",
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.assembly.assembly_log import Assembly
-from sim_node.assembly.carried import Hung, CarriedMate, floating, jointed, owner_of
+from sim_node.assembly.carried import CarriedMate, Hung, floating, jointed, owner_of
 from sim_node.assembly.masses import masses_of, share_of, with_mass
 from sim_node.assembly.mate_motion import given_values
 from sim_node.spatial.geometry import poses as pose_math

@@ -21,7 +21,7 @@ from sim_node.messages.sensor_topics import lay_out_messages
 from sim_node.session.graph_names import clashes
 from sim_node.simulation.programs.processes import shown
 from sim_node.world import WorldError, lay_out, load
-from sim_node.world.audit import Row, audit
+from sim_node.world.audit import AuditRow, audit
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem, Where, WorldWarning, counted
 
@@ -106,5 +106,5 @@ def _placed(where: Where) -> dict[str, Any]:
     return {"file": where.file, "line": where.line, "column": where.column}
 
 
-def _said(row: Row) -> dict[str, Any]:
+def _said(row: AuditRow) -> dict[str, Any]:
     return {"key": row.key, "status": row.status, "message": row.message}

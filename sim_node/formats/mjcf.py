@@ -25,7 +25,7 @@ from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
-from sim_node.world.readers.xml_elements import MAX_DEPTH, XmlAttribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import MAX_DEPTH, Element, XmlAttribute, compose_xml
 
 if TYPE_CHECKING:
     from mujoco import MjSpec

@@ -26,7 +26,7 @@ from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, to_euler
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import XmlAttribute, Element, compose_xml, escape, unescape
+from sim_node.world.readers.xml_elements import Element, XmlAttribute, compose_xml, escape, unescape
 
 _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
 

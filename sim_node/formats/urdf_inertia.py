@@ -12,7 +12,7 @@ from sim_node.world.mujoco_source import ModelSource
 from sim_node.world.problems import Problem, WorldError
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import XmlAttribute, Element
+from sim_node.world.readers.xml_elements import Element, XmlAttribute
 
 if TYPE_CHECKING:
     from mujoco import MjSpec

@@ -20,7 +20,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.unread import mark
-from sim_node.world.readers.xml_elements import XmlAttribute, Element
+from sim_node.world.readers.xml_elements import Element, XmlAttribute
 from sim_node.world.shapes import Geometry
 
 COLLADA = ".dae"

@@ -12,7 +12,7 @@ from sim_node.world.image_textures import TEXTURED
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers.unread import mark
-from sim_node.world.readers.xml_elements import XmlAttribute, Element
+from sim_node.world.readers.xml_elements import Element, XmlAttribute
 
 
 class TextureReader:

@@ -17,7 +17,7 @@ from sim_node.world.joints import JOINTS
 from sim_node.world.model import MIN_STEP_NS, TimeGrid, World
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report, Setting
-from sim_node.world.readers.xml_elements import XmlAttribute, Element
+from sim_node.world.readers.xml_elements import Element, XmlAttribute
 from sim_node.world.shapes import Geometry
 
 BODY = (

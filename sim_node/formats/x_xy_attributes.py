@@ -19,7 +19,7 @@ from sim_node.world.problems import Where, quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
-from sim_node.world.readers.xml_elements import XmlAttribute, Element
+from sim_node.world.readers.xml_elements import Element, XmlAttribute
 from sim_node.world.readers.yaml_poses import NORMALISED, SILENT
 
 _ROTATIONS = ("euler", "quat")

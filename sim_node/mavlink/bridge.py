@@ -21,7 +21,7 @@ from sim_node.mavlink.ports import PortInUse
 from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.tlog import TlogPlayback
-from sim_node.mavlink.vehicle import VehicleRoute, Vehicle
+from sim_node.mavlink.vehicle import Vehicle, VehicleRoute
 from sim_node.rate_limit import PERIOD_NS, RateLimit
 from sim_node.text import MAX_LINE, shown
 

@@ -2,7 +2,7 @@
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Marker="FrameMarker"):
     from sim_node.messages.clock import ClockSink as ClockSink
     from sim_node.messages.definitions import UnknownMessage as UnknownMessage
     from sim_node.messages.encoding import LayoutFault as LayoutFault

@@ -2,7 +2,7 @@
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Settings="RecordingSettings"):
     from sim_node.recording.bag import Bag as Bag
     from sim_node.recording.bag import BagAttachment as BagAttachment
     from sim_node.recording.bag import BagError as BagError

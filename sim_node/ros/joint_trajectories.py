@@ -17,7 +17,7 @@ from sim_node.messages.topic import Qos
 from sim_node.ros.command_subscriptions import CommandSubscriptions
 from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.publishers import message_class
-from sim_node.simulation.joint_commander import Following, JointCommander, TrajectoryOutcome, Tolerances
+from sim_node.simulation.joint_commander import Following, JointCommander, Tolerances, TrajectoryOutcome
 from sim_node.simulation.joint_setpoints import Code, JointCommandRefused, Point, trajectory_of
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import JointCommands

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim_node.simulation.physics import BodyHandle, Engine, JointHandles, VehicleHandle
 from sim_node.simulation.physics.engine import Signalled, records_of
-from sim_node.simulation.physics.handles import NamedHandle, Handles
+from sim_node.simulation.physics.handles import Handles, NamedHandle
 from sim_node.simulation.physics.signal_handles import SignalHandle
 from sim_node.simulation.sensors import SensorType
 from sim_node.simulation.sensors.suite import SensorRecord, Suite

@@ -11,11 +11,11 @@ from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.meshes import PLAIN, DrawnShape
 from sim_node.viewing.schematic import (
+    FormulaScope,
     GlbModel,
     LiveEllipsoid,
     Object3d,
     Schematic,
-    FormulaScope,
     Solid,
     UnknownName,
     bound,

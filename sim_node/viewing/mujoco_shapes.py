@@ -16,7 +16,7 @@ from sim_node.simulation.physics.compiled import Compiled
 from sim_node.simulation.physics.mujoco_model import compile_model
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture, plane_uv
-from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, FilePart, TriangleMesh, DrawnShape, capsule, coloured, parts_of
+from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, DrawnShape, FilePart, TriangleMesh, capsule, coloured, parts_of
 from sim_node.world.image_textures import add_flat, add_material, downwards
 from sim_node.world.layout import Layout
 from sim_node.world.model import World

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.meshes import TriangleMesh, DrawnShape
+from sim_node.viewing.meshes import DrawnShape, TriangleMesh
 from sim_node.viewing.shapes import layout_of
 from sim_node.world import FrameTable, World
 from sim_node.world.mujoco_source import need_mujoco

@@ -10,13 +10,13 @@ from sim_node.world.locate import LocateError, locate
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
-from sim_node.world.readers.report import Effect, Report
+from sim_node.world.readers.report import ElementEffect, Report
 from sim_node.world.readers.unread import ReadPart
 
 USED, NO_EFFECT = "used", "no effect"
 
 
-class Row(NamedTuple):
+class AuditRow(NamedTuple):
     """A part of a file: where it is, its key, what it does, and what there is to say of that."""
 
     where: Where
@@ -25,7 +25,7 @@ class Row(NamedTuple):
     message: str
 
 
-def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = False) -> list[Row]:
+def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = False) -> list[AuditRow]:
     """Return every element of a file and of those that it includes, in their order, with what it does here.
 
     Attributes are listed if they have no effect. Of what has none, what is in it is not listed.
@@ -49,7 +49,7 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     world = read_file(file, file, Roots.of(file, map(Path, allow), fetch=fetch), report)
     if world is None or report.errors:
         raise WorldError(report.errors)
-    said: dict[tuple[str, tuple[int, int]], Effect] = {}
+    said: dict[tuple[str, tuple[int, int]], ElementEffect] = {}
     for effect in report.effects:
         said.setdefault((effect.file, effect.at), effect)
     # A model that is included again is read again.
@@ -57,18 +57,18 @@ def audit(path: str | Path, allow: Iterable[str | Path] = (), *, fetch: bool = F
     return list(dict.fromkeys(rows))
 
 
-def _rows(part: ReadPart, file: str, said: dict[tuple[str, tuple[int, int]], Effect]) -> Iterator[Row]:
+def _rows(part: ReadPart, file: str, said: dict[tuple[str, tuple[int, int]], ElementEffect]) -> Iterator[AuditRow]:
     for inner in part.within(""):
         within = inner.file or file
         effect = said.get((within, inner.at))
         is_element = hasattr(inner.part, "tag")
         if effect is not None and (is_element or not inner.part.read):
-            yield Row(Where(within, *inner.at), effect.key, effect.status, effect.message)
+            yield AuditRow(Where(within, *inner.at), effect.key, effect.status, effect.message)
             if effect.status == NO_EFFECT:
                 continue
         elif not inner.part.read:
-            yield Row(Where(within, *inner.at), inner.key, NO_EFFECT, "")
+            yield AuditRow(Where(within, *inner.at), inner.key, NO_EFFECT, "")
             continue
         elif is_element:
-            yield Row(Where(within, *inner.at), inner.key, USED, "")
+            yield AuditRow(Where(within, *inner.at), inner.key, USED, "")
         yield from _rows(inner.part, within, said)

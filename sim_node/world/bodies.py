@@ -14,7 +14,7 @@ from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.declared import Fault, Nested, declared, given, place_of, rule, settle
 from sim_node.world.fields import NORM, directions, floats
-from sim_node.world.joint_fields import Axes, Limits, PerDof, Position, balls
+from sim_node.world.joint_fields import Axes, JointPositionField, Limits, PerDof, balls
 from sim_node.world.joint_motion import Mimic, Stop, beyond, limit_fault, limited, limits_of
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.part import Mobility
@@ -175,9 +175,9 @@ class Body:
     damping: FloatArray | None = given(PerDof(0.0), "Damping", "N s/m or N m s/rad", default=None)
     armature: FloatArray | None = given(PerDof(0.0), "Added inertia", "kg or kg m^2", default=None)
     spring_stiff: FloatArray | None = given(PerDof(0.0), "Stiffness of a spring", "N/m or N m/rad", default=None)
-    spring_zero: FloatArray | None = given(Position(), "Where the spring rests", "m or rad", default=None)
+    spring_zero: FloatArray | None = given(JointPositionField(), "Where the spring rests", "m or rad", default=None)
     # Neutral if not given; quaternions are [x, y, z, w].
-    q: FloatArray | None = given(Position(), "Initial position", "m or rad", default=None)
+    q: FloatArray | None = given(JointPositionField(), "Initial position", "m or rad", default=None)
     qd: FloatArray | None = given(PerDof(quantity="velocity"), "Initial velocity", "m/s or rad/s", default=None)
     # Smallest and largest.
     position_range: FloatArray | None = given(None, "Positions (2, 3) to draw the initial one between", default=None)

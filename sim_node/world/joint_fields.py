@@ -103,7 +103,7 @@ class PerDof(Plain):
 
 
 @dataclass(frozen=True)
-class Position(PerDof):
+class JointPositionField(PerDof):
     """The position of a joint, with the quaternions [x, y, z, w] of balls: an array."""
 
     quantity: str = "position"

@@ -145,7 +145,7 @@ from dataclasses import dataclass
 import numpy as np
 from sim_node.simulation.columns import Column
 from sim_node.simulation.physics import engine
-from sim_node.world.part import Entry, Kind, part
+from sim_node.world.part import FrameEntry, Kind, part
 from sim_node.world.problems import NO_PLACE
 @dataclass(frozen=True)
 class Cabin:
@@ -156,7 +156,7 @@ class Cabin:
 class Cabins(Kind[Cabin]):
     def entries(self, world):
         for cabin in self.parts(world):
-            yield Entry(cabin.name, world.fixed_frame, cabin, NO_PLACE, NO_PLACE, cabin)
+            yield FrameEntry(cabin.name, world.fixed_frame, cabin, NO_PLACE, NO_PLACE, cabin)
 @engine("lift")
 def open_lift(world, layout, columns):
     cabins = layout.of(Cabin)
@@ -453,11 +453,11 @@ assert read(SimpleNamespace(fluid_pressure=101325.0)).items[0].text == "101325 P
     "how measurements of a sensor look in the viewer, during a run": Example(
         """
 import numpy as np
-from sim_node.viewing.browser.sensor_views import VIEWS, View
+from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.messages.drawing import Lines
 @VIEWS.add("sensor_msgs/msg/MagneticField")
 def needle(frame, fields):
-    return View(lambda field: (Lines(frame, np.array([[[0.0, 0, 0], field]]), np.zeros((1, 2, 3), np.uint8)),))
+    return SensorView(lambda field: (Lines(frame, np.array([[[0.0, 0, 0], field]]), np.zeros((1, 2, 3), np.uint8)),))
 """,
         """
 from sim_node.simulation import Simulation
@@ -489,10 +489,10 @@ assert line.points[1, 2] == 3.0
     "markers of a world": Example(
         """
 from sim_node.viewing.markers import marker_group
-from sim_node.messages.marker_messages import Marker, MarkerType
+from sim_node.messages.marker_messages import FrameMarker, MarkerType
 @marker_group("flags")
 def flags(world, frames):
-    return [Marker(world.fixed_frame, "flags", MarkerType.CUBE)]
+    return [FrameMarker(world.fixed_frame, "flags", MarkerType.CUBE)]
 """,
         """
 from sim_node.viewing.markers import markers_of
@@ -516,18 +516,18 @@ assert "Class: rviz_imu_plugin/Imu" in text and "Enable acceleration: true" in t
     ),
     "a signal of formulas in tests": Example(
         """
-from sim_node.extensions.scenario import Reading, signal_kind
+from sim_node.extensions.scenario import SignalReading, signal_kind
 @signal_kind("half_height(FRAME)", "half of its height in its parent", "m")
 def half_height(run, names, zones):
     row = run.frames.index(names[0])
-    return Reading((("pose", (row,)),), lambda poses: 0.5 * poses[:, 0, 2])
+    return SignalReading((("pose", (row,)),), lambda poses: 0.5 * poses[:, 0, 2])
 """,
         """
 from sim_node import Simulation
-from sim_node.extensions.scenario import Condition
+from sim_node.extensions.scenario import SignalCondition
 simulation = Simulation(world("frames: [{name: a, pose: {position: [0, 0, 3]}}]"))
-assert Condition(simulation, "half_height(a) >= 1.5 m").evaluate()
-assert not Condition(simulation, "half_height(a) > 150 cm").evaluate()
+assert SignalCondition(simulation, "half_height(a) >= 1.5 m").evaluate()
+assert not SignalCondition(simulation, "half_height(a) > 150 cm").evaluate()
 """,
     ),
     "a measure of sweeps": Example(
@@ -676,9 +676,9 @@ assert "hall" in Path("bag/metadata.yaml").read_text()
     "a tool for AI assistants": Example(
         """
 from typing import Annotated
-from sim_node.extensions.assistants import Call, tool
+from sim_node.extensions.assistants import ToolCall, tool
 @tool("double")
-def double(call: Call, *, number: Annotated[float, "to double"]) -> dict[str, float]:
+def double(call: ToolCall, *, number: Annotated[float, "to double"]) -> dict[str, float]:
     \"\"\"Double a number.\"\"\"
     return {"doubled": 2.0 * number}
 """,

@@ -68,11 +68,11 @@ def test_a_world_on_a_page_is_valid(block: Block, tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize("block", SPECS, ids=str)
 def test_an_environment_on_a_page_opens(block: Block, tmp_path: Path) -> None:
     from sim_node.extensions.gym.spec_file import load_spec
-    from sim_node.extensions.gym.task import Task
+    from sim_node.extensions.gym.task import GymTask
 
     path = tmp_path / "environment.yaml"
     path.write_text(block.text, encoding="utf-8")
-    Task(load_spec(path))
+    GymTask(load_spec(path))
 
 
 def test_the_readmes_world_is_the_shipped_one() -> None:

@@ -27,7 +27,7 @@ import os, struct, sys
 from pathlib import Path
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.settings import Settings
+from sim_node.recording.settings import RecordingSettings
 from sim_node.messages.topic import LATCHED, Qos
 from sim_node.messages.topic import Topic
 
@@ -35,7 +35,7 @@ MAP, NUMBERS = Topic("/map", "std_msgs/msg/String", LATCHED), Topic("/numbers", 
 definition_of(MAP.type), definition_of(NUMBERS.type)
 
 def write(folder, compression):
-    recorder = Recorder(Path(folder), Settings(compression=compression, split_ns=3 * 10**9, spare_bytes=0), warn=print)
+    recorder = Recorder(Path(folder), RecordingSettings(compression=compression, split_ns=3 * 10**9, spare_bytes=0), warn=print)
     send_map, send = recorder.advertise(MAP), recorder.advertise(NUMBERS)
     recorder.open()
     send_map(0, b"the map")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim_node import Simulation
-from sim_node.extensions.scenario.events import Action, Event
+from sim_node.extensions.scenario.events import Event, ScenarioAction
 from sim_node.extensions.scenario.timetable import happened
 from sim_node.world import WorldError, loads
 
@@ -131,7 +131,9 @@ def test_what_fails_is_an_error_and_its_followers_do_not_happen(caplog: pytest.L
 
 def test_python_describes_the_same_events() -> None:
     world = loads(BALL)
-    events = (Event(at_ns=10**9, do=(Action("push", {"body": "ball", "force": [4.0, 0.0, 0.0], "seconds": 1.0}),)),)
+    events = (
+        Event(at_ns=10**9, do=(ScenarioAction("push", {"body": "ball", "force": [4.0, 0.0, 0.0], "seconds": 1.0}),)),
+    )
     run = Simulation(replace(world, parts={**world.parts, "scenario": events}))
     other = run_of(f"  - {{at: 1, {PUSH}}}")
     run.run(2.5)
@@ -178,10 +180,10 @@ def test_events_by_hand_wait_for_it() -> None:
 
 
 def test_expectations_may_ask_what_has_happened() -> None:
-    from sim_node.extensions.scenario import Condition
+    from sim_node.extensions.scenario import SignalCondition
 
     run = run_of(f"  - {{name: hit, at: 1, {PUSH}}}\n  - {{name: lost, at: 2, do: {{detach: ball}}}}")
-    hit, well = Condition(run, "happened(hit)"), Condition(run, "events_succeed()")
+    hit, well = SignalCondition(run, "happened(hit)"), SignalCondition(run, "events_succeed()")
     found = []
     for _ in range(300):
         run.step(1)

@@ -17,10 +17,10 @@ from sim_node.extensions.scenario.formulas import (
     Eventually,
     Formula,
     FormulaError,
-    Holds,
+    HeldFor,
     Interval,
     Not,
-    Number,
+    NumberTerm,
     Or,
     Robustness,
     SignalTerm,
@@ -42,7 +42,7 @@ INTERVALS = st.one_of(
     st.integers(0, 5).map(lambda low: Interval(low * SECOND, None)),
 )
 ATOMS = st.builds(
-    lambda operator, one, number: Compared(operator, SignalTerm(one), Number(float(number), None, str(number))),
+    lambda operator, one, number: Compared(operator, SignalTerm(one), NumberTerm(float(number), None, str(number))),
     st.sampled_from(["<", "<=", ">", ">=", "==", "!="]),
     st.sampled_from(["a()", "b()"]),
     st.integers(-4, 4),
@@ -70,7 +70,7 @@ def by_definition(formula: Formula, trace: dict[str, np.ndarray], at: int) -> fl
         return range(at + low, size if high is None else min(size, at + high + 1))
 
     match formula:
-        case Compared(operator, SignalTerm(name), Number(number)):
+        case Compared(operator, SignalTerm(name), NumberTerm(number)):
             value = float(trace[name][at])
             return {
                 "<": number - value,
@@ -236,7 +236,7 @@ def test_faults_of_texts(text: str, column: int, message: str) -> None:
 
 def test_a_signal_that_is_true_or_false_is_a_formula() -> None:
     formula = parse("t() within 2 s", lambda name: (None, True))
-    assert formula == Eventually(Holds(SignalTerm("t()", None, True)), Interval(0, 2 * SECOND))
+    assert formula == Eventually(HeldFor(SignalTerm("t()", None, True)), Interval(0, 2 * SECOND))
     assert signals_of(formula) == ("t()",)
     assert robustness(formula, {"t()": np.array([0.0, 0.0, 1.0, 0.0])}, SECOND).tolist() == [
         *(math.inf, math.inf, math.inf),

@@ -12,9 +12,9 @@ import pytest
 
 from sim_node.extensions.scenario.pass_rates import pass_rate
 from sim_node.extensions.scenario.report import write_report
-from sim_node.extensions.scenario.report_plots import Axes, thinned, ticks
+from sim_node.extensions.scenario.report_plots import PlotAxes, thinned, ticks
 from sim_node.extensions.scenario.scenarios import Scenario
-from sim_node.extensions.scenario.testing import Plan, judge_scenario
+from sim_node.extensions.scenario.testing import RunPlan, judge_scenario
 from sim_node.extensions.sweep import variation
 
 BALL = """\
@@ -54,7 +54,7 @@ class Tags(HTMLParser):
 def test_a_page_of_many_runs(tmp_path: Path) -> None:
     world = tmp_path / "ball.yaml"
     world.write_text(BALL)
-    plan = Plan(8, (variation("bodies[ball].joint.qd[2]", "grid(4.7, 5.4, 8)"),), workers=1, keep=0)
+    plan = RunPlan(8, (variation("bodies[ball].joint.qd[2]", "grid(4.7, 5.4, 8)"),), workers=1, keep=0)
     tested = judge_scenario(Scenario("ball", str(world)), plan, tmp_path / "results")
     # v^2 / 20 is above 1.2 from 4.9 on.
     assert [each.verdict for each in tested.certificates] == ["pass", "pass", *["fail"] * 6]
@@ -100,8 +100,8 @@ def test_plots_keep_the_extremes_of_long_signals() -> None:
 
 
 def test_axes_map_the_ends_to_the_frame() -> None:
-    axes = Axes([0.0, 60.0], [-1.0, 1.0])
+    axes = PlotAxes([0.0, 60.0], [-1.0, 1.0])
     assert (axes.x(0.0), axes.x(60.0)) == (56.0, 628.0)
     assert axes.y(1.0) < axes.y(0.0) < axes.y(-1.0)
     assert ticks(0.0, 60.0, 6) == [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
-    assert len(Axes([1.0], [2.0]).drawn("", "one point")) > 0
+    assert len(PlotAxes([1.0], [2.0]).drawn("", "one point")) > 0

@@ -18,7 +18,7 @@ from sim_node.extensions.scenario.formulas import (
     Formula,
     Interval,
     Not,
-    Number,
+    NumberTerm,
     Or,
     SignalTerm,
     Until,
@@ -60,7 +60,7 @@ def _formula(random: np.random.Generator, depth: int) -> tuple[Formula, str]:
         operator = str(random.choice(["<", "<=", ">", ">="]))
         one, other = (str(name) for name in random.choice(NAMES, 2, replace=False))
         number = round(float(random.normal()), 3)
-        right, shown = (SignalTerm(other), other) if random.random() < 0.4 else (Number(number), f"({number})")
+        right, shown = (SignalTerm(other), other) if random.random() < 0.4 else (NumberTerm(number), f"({number})")
         return Compared(operator, SignalTerm(one), right), f"({one} {operator} {shown})"
     kind = random.integers(7)
     part, text = _formula(random, depth - 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim_node import Simulation, loads
-from sim_node.extensions.scenario import SIGNALS, Condition, FormulaError, SignalRecorder, Zone
+from sim_node.extensions.scenario import SIGNALS, FormulaError, SignalCondition, SignalRecorder, Zone
 
 MS = 1_000_000
 BALL = """\
@@ -160,9 +160,9 @@ def test_a_reset_forgets_what_came_before() -> None:
 def test_a_condition_holds_from_the_step_on_at_which_it_is_known() -> None:
     """5 t - 5 t^2 > 1.201 from after 0.4 s to before 0.6 s."""
     simulation = Simulation(loads(BALL), sensors=False)
-    above = Condition(simulation, "altitude(ball) > 1.201 m")
-    longer = Condition(simulation, "altitude(ball) > 120.1 cm for at least 100 ms")
-    too_long = Condition(simulation, "altitude(ball) > 1.201 m for at least 0.3 s")
+    above = SignalCondition(simulation, "altitude(ball) > 1.201 m")
+    longer = SignalCondition(simulation, "altitude(ball) > 120.1 cm for at least 100 ms")
+    too_long = SignalCondition(simulation, "altitude(ball) > 1.201 m for at least 0.3 s")
     found: list[tuple[bool, bool, bool]] = []
     for _ in range(101):
         found.append((above.evaluate(), longer.evaluate(), too_long.evaluate()))
@@ -191,5 +191,5 @@ def test_a_condition_holds_from_the_step_on_at_which_it_is_known() -> None:
 )
 def test_faults_of_conditions(text: str, message: str) -> None:
     with pytest.raises(FormulaError) as caught:
-        Condition(Simulation(loads(BALL), sensors=False), text)
+        SignalCondition(Simulation(loads(BALL), sensors=False), text)
     assert message in str(caught.value)

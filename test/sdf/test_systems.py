@@ -15,7 +15,7 @@ from sim_node.extensions.sdf.lift_drag import Air, LiftDrag, Surfaces, wrenches
 from sim_node.extensions.sdf.plugins import MISSING, SYSTEMS, system_name
 from sim_node.world import load, loads
 from sim_node.world.model import World
-from sim_node.world.readers.xml_elements import XmlAttribute, Element
+from sim_node.world.readers.xml_elements import Element, XmlAttribute
 from sim_node.world.writers.yaml import to_yaml
 
 

@@ -16,7 +16,7 @@ from waiting import PATIENCE
 
 from sim_node.simulation import Loop, Simulation
 from sim_node.simulation.commander import Commander
-from sim_node.simulation.joint_commander import Following, JointCommander, TrajectoryOutcome, Tolerances
+from sim_node.simulation.joint_commander import Following, JointCommander, Tolerances, TrajectoryOutcome
 from sim_node.simulation.joint_setpoints import Code, JointSetpoint, Point, setpoints_of, trajectory_of
 from sim_node.simulation.latest_commands import CommandRefused
 from sim_node.world import Diverged, WorldError, loads

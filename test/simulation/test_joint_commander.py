@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
 
 from sim_node.simulation import Simulation
-from sim_node.simulation.joint_commander import Following, JointCommander, TrajectoryOutcome, Tolerances
+from sim_node.simulation.joint_commander import Following, JointCommander, Tolerances, TrajectoryOutcome
 from sim_node.simulation.joint_setpoints import (
     Code,
     JointCommandRefused,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.extensions.assistants import Access, ToolCall, Graph, Patience
+from sim_node.extensions.assistants import Access, Graph, Patience, ToolCall
 from sim_node.extensions.assistants.flight import target_of
 from sim_node.extensions.assistants.transforms import query_tf_tree
 from sim_node.names import convention

@@ -19,7 +19,7 @@ from jsonschema import Draft7Validator
 from mcp.client import Client
 from PIL import Image
 
-from sim_node.extensions.assistants import TOOLS, Access, Graph, FlightLimits, ToolRefused
+from sim_node.extensions.assistants import TOOLS, Access, FlightLimits, Graph, ToolRefused
 from sim_node.extensions.assistants.commands import MAX_JSON, fitted
 from sim_node.extensions.assistants.journal import Journal
 from sim_node.extensions.assistants.server import server_of

@@ -2,7 +2,7 @@
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Entity="SceneEntity"):
     from sim_node.extensions.aerosim.coordinates import consistent as consistent
     from sim_node.extensions.aerosim.from_world import scene_graph_of as scene_graph_of
     from sim_node.extensions.aerosim.graph import Effector as Effector

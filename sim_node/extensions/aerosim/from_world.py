@@ -13,8 +13,8 @@ from sim_node import names
 from sim_node.extensions.aerosim.coordinates import world_coordinates
 from sim_node.extensions.aerosim.graph import (
     Effector,
-    SceneEntity,
     Json,
+    SceneEntity,
     SceneGraph,
     SensorComponent,
     Transform3D,

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node import names
 from sim_node.extensions.aerosim.from_world import SceneLayout
-from sim_node.extensions.aerosim.graph import Effector, SceneEntity, Json, SceneGraph
+from sim_node.extensions.aerosim.graph import Effector, Json, SceneEntity, SceneGraph
 from sim_node.extensions.aerosim.json_text import compose_json, json_text
 from sim_node.extensions.aerosim.reading import read_graph
 from sim_node.extensions.aerosim.to_world import Options, effector_poses, entity_poses, world_of

@@ -11,8 +11,8 @@ import numpy as np
 from sim_node.extensions.aerosim.graph import (
     PROPERTIES,
     Effector,
-    SceneEntity,
     Json,
+    SceneEntity,
     SceneGraph,
     SensorComponent,
     Transform3D,

@@ -2,7 +2,7 @@
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Limits="FlightLimits", Call="ToolCall"):
     from sim_node.extensions.assistants.access import Access as Access
     from sim_node.extensions.assistants.access import FlightLimits as FlightLimits
     from sim_node.extensions.assistants.graph import Cancelled as Cancelled

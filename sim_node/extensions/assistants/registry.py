@@ -83,4 +83,4 @@ def tool(name: str, *, changes: bool = False) -> Callable[[F], F]:
     return enter
 
 
-__all__ = ["TOOLS", "Call", "Tool", "ToolRefused", "TypedDict", "tool"]
+__all__ = ["TOOLS", "Tool", "ToolCall", "ToolRefused", "TypedDict", "tool"]

@@ -6,7 +6,7 @@ import inspect
 from typing import Annotated, Any, Literal
 
 from sim_node.extensions.assistants.graph import Graph
-from sim_node.extensions.assistants.registry import TOOLS, ToolCall, Tool, ToolRefused, TypedDict, tool
+from sim_node.extensions.assistants.registry import TOOLS, Tool, ToolCall, ToolRefused, TypedDict, tool
 from sim_node.extensions.assistants.worlds import world_path
 from sim_node.simulation.requests import NEEDED, REQUESTS, ContentOf, FileArgument, Request
 from sim_node.text import shown

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sim_node.extensions.assistants.access import Access
 from sim_node.extensions.assistants.graph import Cancelled, Graph, Patience, ToolRefused
 from sim_node.extensions.assistants.journal import Journal
-from sim_node.extensions.assistants.registry import TOOLS, ToolCall, Tool
+from sim_node.extensions.assistants.registry import TOOLS, Tool, ToolCall
 from sim_node.extensions.assistants.resources import add_resources
 from sim_node.plugins import PluginFault
 from sim_node.text import did_you_mean, shown

@@ -12,7 +12,7 @@ from sim_node.extensions.elodin import rows
 from sim_node.extensions.elodin.components import carrier_of
 from sim_node.extensions.elodin.errors import EcsError, caller
 from sim_node.extensions.elodin.jax_setup import jax, jnp
-from sim_node.extensions.elodin.numerics import BodyMotions, Evaluated, Integrate, Integrator, TickMotion, State
+from sim_node.extensions.elodin.numerics import BodyMotions, Evaluated, Integrate, Integrator, State, TickMotion
 from sim_node.extensions.elodin.rows import Quat, Vector
 from sim_node.extensions.elodin.standard import Force, Inertia, SimulationTimeStep, WorldAccel, WorldPos, WorldVel
 from sim_node.extensions.elodin.structure import ComponentStructure

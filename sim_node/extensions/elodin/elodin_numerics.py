@@ -8,7 +8,7 @@ from typing import Any
 from sim_node.extensions.elodin import rows
 from sim_node.extensions.elodin.algebra import SpatialMotion, SpatialTransform
 from sim_node.extensions.elodin.jax_setup import jax, jnp
-from sim_node.extensions.elodin.numerics import BodyMotions, Integrate, Integrator, TickMotion, State
+from sim_node.extensions.elodin.numerics import BodyMotions, Integrate, Integrator, State, TickMotion
 
 
 class ElodinNumerics:

@@ -7,7 +7,7 @@ import importlib.util
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Direction="RandomDirection"):
     from sim_node.extensions.gym.dataset import Recipe as Recipe
     from sim_node.extensions.gym.dataset import simulate as simulate
     from sim_node.extensions.gym.dataset import write_dataset as write_dataset

@@ -132,28 +132,28 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
     def items(self, children: list[Any]) -> tuple[syntax.Expression, ...]:
         return tuple(children)
 
-    def number(self, children: list[Any]) -> syntax.Number:
+    def number(self, children: list[Any]) -> syntax.NumberExpression:
         token = children[0]
         if not token.isdecimal():
-            return syntax.Number(float(token), at(token))
+            return syntax.NumberExpression(float(token), at(token))
         # int() is slow for very many digits.
         if len(token) > 19 or int(token) > MAX_INT:
             raise SyntaxFault(f"{token[:24]} is out of range; an Int is at most {MAX_INT}", at(token))
-        return syntax.Number(int(token), at(token))
+        return syntax.NumberExpression(int(token), at(token))
 
-    def string(self, children: list[Any]) -> syntax.Text:
+    def string(self, children: list[Any]) -> syntax.TextExpression:
         token = children[0]
         text = token[1:-1]
-        return syntax.Text(_unescaped(text) if "\\" in text else str(text), at(token))
+        return syntax.TextExpression(_unescaped(text) if "\\" in text else str(text), at(token))
 
-    def long_string(self, children: list[Any]) -> syntax.Text:
-        return syntax.Text(str(children[0][3:-3]), at(children[0]))
+    def long_string(self, children: list[Any]) -> syntax.TextExpression:
+        return syntax.TextExpression(str(children[0][3:-3]), at(children[0]))
 
-    def file(self, children: list[Any]) -> syntax.Text:
-        return syntax.Text(str(children[0][2:-1]), at(children[0]), file=True)
+    def file(self, children: list[Any]) -> syntax.TextExpression:
+        return syntax.TextExpression(str(children[0][2:-1]), at(children[0]), file=True)
 
-    def name(self, children: list[Any]) -> syntax.Name:
-        return syntax.Name(str(children[0]), at(children[0]))
+    def name(self, children: list[Any]) -> syntax.NameExpression:
+        return syntax.NameExpression(str(children[0]), at(children[0]))
 
     def keyword(self, children: list[Any]) -> syntax.Keyword:
         return syntax.Keyword(str(children[0]), at(children[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim_node.extensions.openplx.models import UNKNOWN, Fault, Kind, Model
+from sim_node.extensions.openplx.models import UNKNOWN, Fault, Kind, ObjectModel
 from sim_node.extensions.openplx.values import OPAQUE, VALUES, Undefined, is_real, kind_of, members, with_article
 from sim_node.world.problems import Place
 
@@ -41,8 +41,8 @@ def _as(value: Any, kind: Kind) -> Any:
     if isinstance(kind, type):
         return value if isinstance(value, kind) else _from_members(value, kind)
     model = getattr(value, "model", None)
-    assert isinstance(kind, Model)
-    return value if isinstance(model, Model) and (model.is_a(kind.name) or model.opaque) else _NO
+    assert isinstance(kind, ObjectModel)
+    return value if isinstance(model, ObjectModel) and (model.is_a(kind.name) or model.opaque) else _NO
 
 
 def _from_members(value: Any, kind: type) -> Any:
@@ -63,5 +63,5 @@ def _from_members(value: Any, kind: type) -> Any:
 def _article(kind: Kind) -> str:
     if isinstance(kind, type):
         kind = next(name for name, value in VALUES.items() if value is kind)
-    name = kind.name if isinstance(kind, Model) else str(kind)
+    name = kind.name if isinstance(kind, ObjectModel) else str(kind)
     return with_article(name)

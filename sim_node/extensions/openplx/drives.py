@@ -40,7 +40,7 @@ Report = Callable[[Object, str], None]
 Terms = tuple[tuple[str, float], ...]
 
 
-class Drives:
+class ModelDrives:
     """The actuators and transmissions of one model, made once its mates have names.
 
     root: the name of its system. ignore: reports an object without an effect; tell: what else there is to say of one.

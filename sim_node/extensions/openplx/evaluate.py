@@ -10,9 +10,19 @@ from sim_node.extensions.openplx import syntax
 from sim_node.extensions.openplx.coerce import coerced
 from sim_node.extensions.openplx.functions import FUNCTIONS, METHODS, Function, new_spelling
 from sim_node.extensions.openplx.library import find, known_bundle, nearest
-from sim_node.extensions.openplx.models import Fault, Model
+from sim_node.extensions.openplx.models import Fault, ObjectModel
 from sim_node.extensions.openplx.objects import Object, Scope
-from sim_node.extensions.openplx.values import MAX_INT, OPAQUE, Method, Undefined, Vec2, Vec3, is_real, kind_of, members
+from sim_node.extensions.openplx.values import (
+    MAX_INT,
+    OPAQUE,
+    BoundMethod,
+    Undefined,
+    Vec2,
+    Vec3,
+    is_real,
+    kind_of,
+    members,
+)
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import LineColumn
@@ -26,7 +36,7 @@ def evaluate(expression: syntax.Expression, scope: Scope) -> Any:
     return _EVALUATE[type(expression)](expression, scope)
 
 
-def _literal(expression: syntax.Number | syntax.Text, scope: Scope) -> Any:
+def _literal(expression: syntax.NumberExpression | syntax.TextExpression, scope: Scope) -> Any:
     return expression.value
 
 
@@ -76,12 +86,12 @@ def _operated(operate: Callable[..., Any], sign: str, operands: list[Any], at: L
     return value
 
 
-def _name(expression: syntax.Name, scope: Scope) -> Any:
+def _name(expression: syntax.NameExpression, scope: Scope) -> Any:
     return _chain(syntax.Chain(expression, (), expression.at), scope)
 
 
 def _chain(expression: syntax.Chain, scope: Scope) -> Any:
-    if isinstance(expression.first, syntax.Name):
+    if isinstance(expression.first, syntax.NameExpression):
         value, used = _looked_up(expression.first, expression.steps, scope)
     else:
         value, used = evaluate(expression.first, scope), 0
@@ -95,7 +105,7 @@ def _chain(expression: syntax.Chain, scope: Scope) -> Any:
     return value
 
 
-def _looked_up(name: syntax.Name, steps: tuple[syntax.Step, ...], scope: Scope) -> tuple[Any, int]:
+def _looked_up(name: syntax.NameExpression, steps: tuple[syntax.Step, ...], scope: Scope) -> tuple[Any, int]:
     """Return the value of a name, and how many of the attributes after it belong to that name.
 
     In this order: an attribute of the model that contains the line; one of the objects whose blocks enclose the line,
@@ -142,12 +152,12 @@ def _holder(name: str, scope: Scope) -> Object | None:
     return next((around for around in blocks if around is not None and around.has(name)), None)
 
 
-def _function_of(model: Model, name: str, place: Place, scope: Scope) -> Any:
+def _function_of(model: ObjectModel, name: str, place: Place, scope: Scope) -> Any:
     """Return a function of a model, Opaque for a method without code; None if it has neither."""
     names = (f"{ancestor.name}.{new_spelling(name)}" for ancestor in model.lineage)
     known = next((FUNCTIONS[full] for full in names if full in FUNCTIONS), None)
     if known is not None:
-        return Method(name, _bound(known, ()))
+        return BoundMethod(name, _bound(known, ()))
     declared = next((ancestor for ancestor in model.lineage if name in ancestor.methods), None)
     if declared is None:
         return None
@@ -156,7 +166,7 @@ def _function_of(model: Model, name: str, place: Place, scope: Scope) -> Any:
     return OPAQUE
 
 
-def _nowhere(name: syntax.Name, parts: tuple[str, ...], scope: Scope) -> Any:
+def _nowhere(name: syntax.NameExpression, parts: tuple[str, ...], scope: Scope) -> Any:
     """Return Opaque for a name of an unknown bundle; otherwise raise a fault with the nearest name."""
     this, source = scope.this, scope.entry.source
     models = scope.instances.models
@@ -193,7 +203,7 @@ def _attribute(value: Any, step: syntax.Attribute, scope: Scope) -> Any:
         return getattr(value, step.name)
     method = methods.get(new_spelling(step.name))
     if method is not None:
-        return Method(step.name, _bound(method, (value,)))
+        return BoundMethod(step.name, _bound(method, (value,)))
     raise scope.fault(step.at, f"{kind_of(value)} has no {step.name}{did_you_mean(step.name, (*known, *methods))}")
 
 
@@ -202,7 +212,7 @@ def _called(value: Any, step: syntax.Call, scope: Scope) -> Any:
     missing = _missing([value, *arguments])
     if missing is not None:
         return missing
-    if not isinstance(value, Method):
+    if not isinstance(value, BoundMethod):
         raise scope.fault(step.at, f"{kind_of(value)} cannot be called")
     places = [scope.place(argument.at) for argument in step.arguments]
     try:
@@ -262,10 +272,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv,
 }
 _EVALUATE: dict[type, Callable[[Any, Scope], Any]] = {
-    syntax.Number: _literal,
-    syntax.Text: _literal,
+    syntax.NumberExpression: _literal,
+    syntax.TextExpression: _literal,
     syntax.Keyword: _keyword,
-    syntax.Name: _name,
+    syntax.NameExpression: _name,
     syntax.Items: _items,
     syntax.Negation: _negation,
     syntax.Operation: _operation,

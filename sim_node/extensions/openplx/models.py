@@ -43,7 +43,7 @@ class Entry:
     places: tuple[LineColumn, ...]
     block: int
     source: Source
-    model: Model | None
+    model: ObjectModel | None
     declaration: syntax.Declaration | None
     value: syntax.Expression | None
     read: bool = False
@@ -64,7 +64,7 @@ class Entry:
 
 
 @dataclass(eq=False)
-class Model:
+class ObjectModel:
     """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
 
     lineage: the models that it inherits from, base models first, itself last. opaque: whether something in its lineage
@@ -74,7 +74,7 @@ class Model:
 
     name: str
     place: Place
-    lineage: tuple[Model, ...] = ()
+    lineage: tuple[ObjectModel, ...] = ()
     own: list[Entry] = field(default_factory=list)
     heads: dict[str, list[Entry]] = field(default_factory=dict)
     slots: dict[str, None] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Model:
 
 
 # A type: the name of a primitive, the class of a value, a model, or unknown.
-Kind = str | type | Model | UnknownType
+Kind = str | type | ObjectModel | UnknownType
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +125,14 @@ class Models:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._models: dict[Definition, Model | Fault | None] = {}
+        self._models: dict[Definition, ObjectModel | Fault | None] = {}
         self._slot_types: dict[Entry, SlotType] = {}
         self._warned: set[str] = set()
         self._depth = 0
         # Lines that models have by inheritance, and models that they are made of: each costs time and memory.
         self.inherited = 0
 
-    def of(self, definition: Definition, asking: Place) -> Model:
+    def of(self, definition: Definition, asking: Place) -> ObjectModel:
         """Return the model of a definition. Raises Fault for one that inherits from itself."""
         if definition in self._models:
             found = self._models[definition]
@@ -158,9 +158,9 @@ class Models:
         self._models[definition] = model
         return model
 
-    def _flatten(self, definition: Definition) -> Model:
+    def _flatten(self, definition: Definition) -> ObjectModel:
         statement, source = definition.statement, definition.source
-        model = Model(definition.name, definition.place, const="const" in statement.modifiers)
+        model = ObjectModel(definition.name, definition.place, const="const" in statement.modifiers)
         model.trait = "trait" in statement.modifiers
         bases = [self._base(of.path, source, model) for of in statement.types[:1]]
         traits = [*statement.traits, *_traits(statement.block)]
@@ -176,8 +176,8 @@ class Models:
                 model.slots[entry.path[0]] = None
         return model
 
-    def _inherit(self, model: Model, bases: list[Model | None]) -> None:
-        lineage: dict[Model, None] = {}
+    def _inherit(self, model: ObjectModel, bases: list[ObjectModel | None]) -> None:
+        lineage: dict[ObjectModel, None] = {}
         model.depth += max((base.depth for base in bases if base is not None), default=0)
         if model.depth > MAX_LINEAGE_DEPTH:
             raise Fault(model.place, f"inherits from models that inherit, more than {MAX_LINEAGE_DEPTH} deep")
@@ -199,7 +199,7 @@ class Models:
         model.lineage = (*lineage, model)
         model.ancestors = frozenset(ancestor.name for ancestor in model.lineage)
 
-    def _base(self, path: syntax.Path, source: Source, model: Model) -> Model | None:
+    def _base(self, path: syntax.Path, source: Source, model: ObjectModel) -> ObjectModel | None:
         kind = self.kind(path, source, model.short_name)
         if isinstance(kind, (str, type)):
             raise Fault(
@@ -209,7 +209,7 @@ class Models:
 
     def _gather(
         self,
-        model: Model,
+        model: ObjectModel,
         block: tuple[syntax.Statement, ...],
         source: Source,
         path: tuple[str, ...],
@@ -283,9 +283,9 @@ class Models:
         return found
 
     def _with_traits(self, kind: Kind, traits: list[syntax.Path], entry: Entry) -> Kind:
-        if not isinstance(kind, Model):
+        if not isinstance(kind, ObjectModel):
             return kind
-        model = Model(kind.name, entry.place())
+        model = ObjectModel(kind.name, entry.place())
         self._inherit(model, [kind, *(self._base(path, entry.source, model) for path in traits)])
         return model
 
@@ -294,7 +294,7 @@ def _traits(block: tuple[syntax.Statement, ...]) -> list[syntax.Path]:
     return [trait for line in block if isinstance(line, syntax.With) for trait in line.traits]
 
 
-def _refuse_duplicates(model: Model) -> None:
+def _refuse_duplicates(model: ObjectModel) -> None:
     """Report attributes that one model declares or assigns twice."""
     for what in ("declared", "assigned"):
         seen: dict[tuple[str, ...], Entry] = {}

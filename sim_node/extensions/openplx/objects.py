@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sim_node.extensions.openplx import syntax
 from sim_node.extensions.openplx.coerce import coerced
 from sim_node.extensions.openplx.library import Definition
-from sim_node.extensions.openplx.models import UNKNOWN, Entry, Fault, Kind, Model, Models, SlotType
+from sim_node.extensions.openplx.models import UNKNOWN, Entry, Fault, Kind, Models, ObjectModel, SlotType
 from sim_node.extensions.openplx.renamed import ATTRIBUTES
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, members, with_article, with_member
 from sim_node.text import did_you_mean
@@ -58,7 +58,7 @@ class Instances:
     asked: Asked = field(default_factory=list)
     _constants: dict[Definition, Any] = field(default_factory=dict)
 
-    def root(self, model: Model) -> Object:
+    def root(self, model: ObjectModel) -> Object:
         """Return an object without an owner."""
         return Object(self, model, None, model.short_name, {}, model.place)
 
@@ -110,7 +110,7 @@ class Object:
     def __init__(
         self,
         instances: Instances,
-        model: Model,
+        model: ObjectModel,
         owner: Object | None,
         name: str,
         outer: dict[str, list[Bound]],
@@ -254,7 +254,7 @@ class Object:
         at = self
         for name in path:
             type_ = at.slot_type(name)
-            if type_ is None or type_.array or not any(isinstance(kind, Model) for kind in type_.kinds):
+            if type_ is None or type_.array or not any(isinstance(kind, ObjectModel) for kind in type_.kinds):
                 return None
             found = at.value(name)
             if not isinstance(found, Object):
@@ -297,7 +297,7 @@ class Object:
         raise Fault(lines[0][0].place(lines[0][2]) if lines else self.place, self.unknown(name))
 
     def _create(self, name: str, type_: SlotType, inner: list[Bound]) -> Object | Any:
-        model = next((kind for kind in type_.kinds if isinstance(kind, Model)), None)
+        model = next((kind for kind in type_.kinds if isinstance(kind, ObjectModel)), None)
         if model is None:
             return OPAQUE
         if self.depth >= MAX_OBJECT_DEPTH:
@@ -359,7 +359,11 @@ def _check_specialises(before: SlotType, after: SlotType) -> None:
         fits = any(
             kind == general
             or UNKNOWN in (kind, general)
-            or (isinstance(kind, Model) and isinstance(general, Model) and (kind.is_a(general.name) or kind.opaque))
+            or (
+                isinstance(kind, ObjectModel)
+                and isinstance(general, ObjectModel)
+                and (kind.is_a(general.name) or kind.opaque)
+            )
             for general in before.kinds
         )
         if not fits:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.extensions.openplx.collision_groups import CollisionGroups
 from sim_node.extensions.openplx.contacts import contact_materials
-from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, Drives
+from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
 from sim_node.extensions.openplx.mechanism import Mechanism, Part
 from sim_node.extensions.openplx.meshes import mesh_notes
 from sim_node.extensions.openplx.models import Fault
@@ -93,7 +93,7 @@ class _Gathering:
         self._apart: list[Object] = []
         self._contacts: list[Object] = []
         self._shaft_actuators: list[Object] = []
-        self._drives = Drives(root.name, self._ignore, self._tell)
+        self._drives = ModelDrives(root.name, self._ignore, self._tell)
         self._redirected: list[tuple[Part, Object]] = []
         self._static: set[Object] = set()
         # Signals, and those of them that the model states itself.

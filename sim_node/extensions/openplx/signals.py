@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from sim_node.extensions.openplx.drives import Drives
+from sim_node.extensions.openplx.drives import ModelDrives
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import place_of
 from sim_node.world.signals import NamedSignal
@@ -59,7 +59,7 @@ def _acts(of: Object, name: str, kind: str) -> bool:
     return any(map(found.is_a, _ACTING)) if kind == INPUT else found.value("enabled") is True
 
 
-def signal_of(of: Object, drives: Drives) -> NamedSignal | None:
+def signal_of(of: Object, drives: ModelDrives) -> NamedSignal | None:
     """Return what an input or output is in the world; None for one that has nothing here to be about.
 
     It is about its source, or about the object that owns it. Call it once all drives are there.
@@ -75,7 +75,7 @@ def signal_of(of: Object, drives: Drives) -> NamedSignal | None:
     return NamedSignal(drives.name(of), *about, input=of.is_a(INPUT), place=place_of(of))
 
 
-def _about(of: Object, source: Object, drives: Drives) -> tuple[str, str] | None:
+def _about(of: Object, source: Object, drives: ModelDrives) -> tuple[str, str] | None:
     """Return the joint or actuator, and the quantity."""
     if coordinates := drives.coordinates_of(source):
         motion, quantity = next((each for kind, each in _MEASURED.items() if of.is_a(f"{_SIGNALS}{kind}")), ("", ""))

@@ -32,7 +32,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberExpression:
     """A Real, or an Int if it has neither a point nor an exponent."""
 
     value: float | int
@@ -40,7 +40,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextExpression:
     """A String; file: written as @"path", relative to its file."""
 
     value: str
@@ -57,7 +57,7 @@ class Keyword:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NameExpression:
     """A reference to a name."""
 
     name: str
@@ -126,7 +126,7 @@ class Chain:
     at: LineColumn
 
 
-Expression = Number | Text | Keyword | Name | Items | Negation | Operation | Chain
+Expression = NumberExpression | TextExpression | Keyword | NameExpression | Items | Negation | Operation | Chain
 
 
 @dataclass(frozen=True, slots=True)

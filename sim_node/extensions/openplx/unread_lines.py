@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim_node.extensions.openplx.models import Entry, Model
+from sim_node.extensions.openplx.models import Entry, ObjectModel
 from sim_node.extensions.openplx.objects import Asked, Bound, Object, declares
 from sim_node.extensions.openplx.tree import is_standard
 from sim_node.extensions.openplx.values import OPAQUE
@@ -74,4 +74,6 @@ def _is_object(entry: Entry, root: Object) -> bool:
     if entry.declaration is None:
         return False
     type_ = root.instances.models.slot_type(entry)
-    return not (type_.array or type_.optional or type_.reference) and any(isinstance(k, Model) for k in type_.kinds)
+    return not (type_.array or type_.optional or type_.reference) and any(
+        isinstance(k, ObjectModel) for k in type_.kinds
+    )

@@ -31,7 +31,7 @@ OPAQUE = Opaque()
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class BoundMethod:
     """A method that is referred to but not called."""
 
     name: str
@@ -302,7 +302,7 @@ def kind_of(value: object) -> str:
         return "an array"
     if isinstance(value, tuple):
         return f"{{}} of {len(value)}"
-    if isinstance(value, Method):
+    if isinstance(value, BoundMethod):
         return f"the method {value.name} without ()"
     if type(value) in _MEMBERS:
         return f"a Math.{type(value).__name__}"

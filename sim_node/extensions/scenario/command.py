@@ -19,7 +19,7 @@ from sim_node.extensions.scenario.certificate import Certificate, CertificateFau
 from sim_node.extensions.scenario.junit import junit
 from sim_node.extensions.scenario.results import CERTIFICATES, ResultsFault
 from sim_node.extensions.scenario.scenarios import Scenario, find_scenarios, shipped_scenarios
-from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, Plan, Tested, judge_scenario, repeated
+from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, RunPlan, Tested, judge_scenario, repeated
 from sim_node.extensions.scenario.verdicts import ERROR, FAIL, PASS, VERDICTS
 from sim_node.extensions.sweep import USAGE, Bar, EngineFault, count, seed, variation_option
 from sim_node.world.locate import LocateError
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-k {arguments.only}: none of {', '.join(each.name for each in found) or 'no scenarios'}")
     if arguments.list:
         return _list(chosen)
-    plan = Plan(
+    plan = RunPlan(
         arguments.runs,
         tuple(map(variation_option, arguments.vary)),
         arguments.seed,
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _summarise(tested)
 
 
-def _test(scenarios: Sequence[Scenario], plan: Plan, output: Path, *, resume: bool) -> list[Tested]:
+def _test(scenarios: Sequence[Scenario], plan: RunPlan, output: Path, *, resume: bool) -> list[Tested]:
     """Test scenarios one after the other, and print a line on each."""
     names = [each.name for each in scenarios]
     width = max(map(len, names))

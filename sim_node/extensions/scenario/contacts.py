@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.extensions.scenario.formulas import FormulaError
-from sim_node.extensions.scenario.signals import Reading, signal_kind
+from sim_node.extensions.scenario.signals import SignalReading, signal_kind
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.run_view import RunView
 from sim_node.text import did_you_mean
@@ -132,13 +132,13 @@ class ContactProbe:
 @signal_kind(
     "touching(BODY, BODY)", "whether two bodies touch; with one, whether it touches anything", "", most=2, truth=True
 )
-def touching(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def touching(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how contacts of bodies, or of all bodies of vehicles, bases and models, are read."""
     bodies = bodies_of(run, names[0])
     engine: Any = run.engines["rigid_bodies"]
     others = bodies_of(run, names[1]) if len(names) > 1 else [*set(range(engine.model.nbody)) - set(bodies)]
     probe = ContactProbe(run, bodies, others)
-    return Reading((probe,), lambda touched: np.asarray(touched, dtype=float))
+    return SignalReading((probe,), lambda touched: np.asarray(touched, dtype=float))
 
 
 def bodies_of(run: RunView, name: str) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.extensions.scenario.events import events_of, names_of
 from sim_node.extensions.scenario.formulas import FormulaError
-from sim_node.extensions.scenario.signals import Reading, signal_kind
+from sim_node.extensions.scenario.signals import SignalReading, signal_kind
 from sim_node.extensions.scenario.timetable import Happened, happened
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.text import did_you_mean
@@ -32,12 +32,12 @@ class LogProbe:
         """Do nothing: nothing is open."""
 
 
-def _reading(run: Any, of: Callable[[Sequence[Happened]], bool]) -> Reading:
-    return Reading((LogProbe(run, of),), lambda found: np.asarray(found, dtype=float))
+def _reading(run: Any, of: Callable[[Sequence[Happened]], bool]) -> SignalReading:
+    return SignalReading((LogProbe(run, of),), lambda found: np.asarray(found, dtype=float))
 
 
 @signal_kind("happened(EVENT)", "whether an event of the scenario has happened", "", truth=True)
-def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether an event has happened."""
     known = names_of(events_of(run.world))
     if names[0] not in known:
@@ -48,6 +48,6 @@ def has_happened(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> R
 @signal_kind(
     "events_succeed()", "whether all actions of the scenario so far have worked", "", least=0, most=0, truth=True
 )
-def events_succeed(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def events_succeed(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether no action has failed."""
     return _reading(run, lambda log: not any(each.error for each in log))

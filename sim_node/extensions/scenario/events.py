@@ -28,7 +28,7 @@ _MAX_TIMES = 10**9
 
 
 @dataclass(frozen=True)
-class Action:
+class ScenarioAction:
     """Something that is done in a run: a request, and its arguments.
 
     Attributes:
@@ -44,7 +44,7 @@ class Action:
     places: Mapping[str, KeyPlace] | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Action) and (self.name, self.arguments) == (other.name, other.arguments)
+        return isinstance(other, ScenarioAction) and (self.name, self.arguments) == (other.name, other.arguments)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -86,9 +86,9 @@ class Actions(Plain):
             value.error("is empty; an event needs an action")
         return found
 
-    def settled(self, found: Any, owner: str, key: str) -> tuple[Action, ...]:
+    def settled(self, found: Any, owner: str, key: str) -> tuple[ScenarioAction, ...]:
         """Return a tuple."""
-        return (found,) if isinstance(found, Action) else tuple(found)
+        return (found,) if isinstance(found, ScenarioAction) else tuple(found)
 
     def data(self, found: Any, refer: Any) -> Any:
         """Return a list of mappings."""
@@ -105,7 +105,7 @@ def _actions() -> Form:
     }
 
 
-def _read(entry: Value) -> Iterator[Action]:
+def _read(entry: Value) -> Iterator[ScenarioAction]:
     for name, key, value in entry.named("of actions to their arguments"):
         if isinstance(value.node, MappingNode):
             arguments, places = read_parameters(value)
@@ -114,7 +114,7 @@ def _read(entry: Value) -> Iterator[Action]:
             found = holder[name]
             arguments = {} if found is None else {_ALONE: found}
             places = {_ALONE: KeyPlace(key.place, value.place)}
-        yield Action(name, arguments, key.place, places)
+        yield ScenarioAction(name, arguments, key.place, places)
 
 
 @declared(at_most_one=tuple((one, other) for k, one in enumerate(TRIGGERS) for other in TRIGGERS[k + 1 :]))
@@ -143,7 +143,7 @@ class Event:
         Whole(1, _MAX_TIMES), "How often at most; by default once, and of `every` and `after` any number of times",
         default=None,
     )  # fmt: skip
-    do: tuple[Action, ...] = given(Actions(), "What is done, in order, up to the first that fails", default=())
+    do: tuple[ScenarioAction, ...] = given(Actions(), "What is done, in order, up to the first that fails", default=())
     place: Place = place_of(default=NO_PLACE)
     when_place: Place = place_of("when", default=NO_PLACE)
     after_place: Place = place_of("after", default=NO_PLACE)
@@ -221,7 +221,7 @@ def _formula_fault(text: str) -> str:
     return ""
 
 
-def _action_problems(action: Action, problem: Any) -> Iterator[Problem]:
+def _action_problems(action: ScenarioAction, problem: Any) -> Iterator[Problem]:
     from sim_node.simulation.requests import REQUESTS
 
     known = [name for name in REQUESTS if name not in NOT_ACTIONS]

@@ -9,7 +9,7 @@ from typing import Any
 
 from sim_node.extensions.scenario.expectations import Expect, Expectation
 from sim_node.extensions.scenario.judging import Judge, expect_of
-from sim_node.extensions.scenario.signals import Condition, Signals
+from sim_node.extensions.scenario.signals import RunSignals, SignalCondition
 from sim_node.extensions.scenario.verdicts import PASS, Verdict
 from sim_node.session import Session
 from sim_node.simulation import Simulation
@@ -79,7 +79,7 @@ class SimRun:
             FormulaError: It is no formula, or the run has no such signal.
         """
         __tracebackhide__ = True  # pytest shows the line of the test
-        condition = Condition(self.simulation, formula, zones=self._zones)
+        condition = SignalCondition(self.simulation, formula, zones=self._zones)
         step_s = self.simulation.world.time.step_ns * 1e-9
         steps = self.simulation.world.time.nearest_steps(round(seconds * 1e9))[0]
         try:
@@ -100,7 +100,7 @@ class SimRun:
 
     def value(self, signal: str) -> float:
         """Return a signal now, as value("altitude(drone)"). Raises FormulaError if the run has no such signal."""
-        signals = Signals(self.simulation, [signal], self._zones)
+        signals = RunSignals(self.simulation, [signal], self._zones)
         try:
             return float(signals.now()[signal][0])
         finally:

@@ -15,15 +15,15 @@ from sim_node.extensions.scenario.formulas import (
     FUNCTIONS,
     Always,
     And,
-    Applied,
+    AppliedTerm,
     Compared,
     Eventually,
     Formula,
     FormulaError,
-    Holds,
+    HeldFor,
     Interval,
     Not,
-    Number,
+    NumberTerm,
     Or,
     SignalTerm,
     Term,
@@ -208,7 +208,7 @@ class _Parser:
                 return self._call(word[0], start)
             if word[0] in ("pi", "inf"):
                 self._at = word.end()
-                return Number(math.pi if word[0] == "pi" else math.inf, None, word[0])
+                return NumberTerm(math.pi if word[0] == "pi" else math.inf, None, word[0])
         if signal := self._match(_SIGNAL):
             try:
                 dimension, truth = self._declare(signal)
@@ -228,13 +228,13 @@ class _Parser:
             raise FormulaError(f"{function}(...) takes {'one value' if few else 'two values or more'}", start + 1)
         return self._applied(function, *terms)
 
-    def _number(self, text: str) -> Number:
+    def _number(self, text: str) -> NumberTerm:
         unit = UNIT.match(self._text, self._at)
         if unit is None:
-            return Number(float(text), None, text)
+            return NumberTerm(float(text), None, text)
         self._at = unit.end()
         factor, dimension = UNITS[unit[1]]
-        return Number(float(text) * factor, dimension, f"{text} {unit[1]}")
+        return NumberTerm(float(text) * factor, dimension, f"{text} {unit[1]}")
 
     def _interval(self) -> Interval:
         if not self._match(re.compile(r"\[")):
@@ -280,9 +280,9 @@ class _Parser:
             dimension = (a, b, c, d, e)
         else:
             dimension = NONE if function in _PURE else None
-        if function == "-" and len(terms) == 1 and isinstance(terms[0], Number):
-            return Number(-terms[0].value, dimension, f"-{terms[0]}")
-        return Applied(function, terms, dimension)
+        if function == "-" and len(terms) == 1 and isinstance(terms[0], NumberTerm):
+            return NumberTerm(-terms[0].value, dimension, f"-{terms[0]}")
+        return AppliedTerm(function, terms, dimension)
 
     def _check_same(self, one: Term, other: Term, at: int) -> None:
         if one.dimension is not None and other.dimension is not None and one.dimension != other.dimension:
@@ -298,7 +298,7 @@ class _Parser:
         if not isinstance(found, Term):
             return found
         if isinstance(found, SignalTerm) and found.truth:
-            return Holds(found)
+            return HeldFor(found)
         self._fail(f"{found} is a number: compare it, as in {found} > 0")
 
     def _take(self, word: str) -> bool:

@@ -38,7 +38,7 @@ class FormulaError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberTerm:
     """A number in SI units, and as it was written."""
 
     value: float
@@ -70,7 +70,7 @@ class SignalTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedTerm:
     """A function of other terms."""
 
     function: str
@@ -90,7 +90,7 @@ class Applied:
         return f"{self.function}({', '.join(map(str, self.terms))})"
 
 
-Term = Number | SignalTerm | Applied
+Term = NumberTerm | SignalTerm | AppliedTerm
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "+": np.add,
     "-": lambda *terms: np.subtract(*terms) if len(terms) == 2 else np.negative(terms[0]),
@@ -159,7 +159,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class HeldFor:
     """A signal that is true or false. By how much it holds is not known: its robustness is infinite."""
 
     signal: SignalTerm
@@ -253,7 +253,7 @@ class Until:
         return f"{_bracketed(self.left)} until{self.interval} {_bracketed(self.right)}"
 
 
-Formula = Compared | Holds | Not | And | Or | Always | Eventually | Until
+Formula = Compared | HeldFor | Not | And | Or | Always | Eventually | Until
 
 
 def _bracketed(part: Formula) -> str:
@@ -273,12 +273,12 @@ def terms_of(formula: Formula) -> Iterator[Term]:
     for part in walk(formula):
         if isinstance(part, Compared):
             below += [part.left, part.right]
-        elif isinstance(part, Holds):
+        elif isinstance(part, HeldFor):
             below.append(part.signal)
     while below:
         term = below.pop(0)
         yield term
-        if isinstance(term, Applied):
+        if isinstance(term, AppliedTerm):
             below += term.terms
 
 
@@ -335,7 +335,7 @@ class Robustness:
             The robustness (N,) at the next instants for which it is known by now.
         """
         formula = self._formula
-        if isinstance(formula, (Compared, Holds)):
+        if isinstance(formula, (Compared, HeldFor)):
             return self._of_samples(formula, samples)
         for index, part in enumerate(self._parts):
             self._held[index] = np.concatenate([self._held[index], part.push(samples, last=last)])
@@ -346,9 +346,9 @@ class Robustness:
         self._held = [held[count:] for held in self._held]
         return values
 
-    def _of_samples(self, formula: Compared | Holds, samples: Samples) -> FloatArray:
+    def _of_samples(self, formula: Compared | HeldFor, samples: Samples) -> FloatArray:
         size = len(next(iter(samples.values()))) if samples else 1
-        if isinstance(formula, Holds):
+        if isinstance(formula, HeldFor):
             found = np.asarray(formula.signal.of(samples), dtype=float)
             values = np.where(found != 0.0, INF, -INF)
             if self._signs:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.extensions.scenario.contacts import ContactProbe, bodies_of
 from sim_node.extensions.scenario.formulas import FormulaError
-from sim_node.extensions.scenario.signals import Reading, pose_source, signal_kind, twist_source
+from sim_node.extensions.scenario.signals import SignalReading, pose_source, signal_kind, twist_source
 from sim_node.extensions.scenario.zones import Zone
 from sim_node.simulation.columns import Array
 from sim_node.simulation.run_view import RunView
@@ -21,7 +21,7 @@ STANDS = 0.1
 
 
 @signal_kind("landed(FRAME)", f"whether it touches something and is slower than {STANDS} m/s", "", truth=True)
-def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether a vehicle or body stands on something."""
     bodies = bodies_of(run, names[0])
     engine: Any = run.engines["rigid_bodies"]
@@ -32,33 +32,33 @@ def landed(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Rea
         stands = np.linalg.norm(twist(rows)[:, :3], axis=1) < STANDS
         return np.asarray((touched != 0.0) & stands, dtype=float)
 
-    return Reading((probe, source), compute)
+    return SignalReading((probe, source), compute)
 
 
 @signal_kind("colliding(BODY, BODY...)", "whether a body touches anything but the others", "", most=50, truth=True)
-def colliding(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def colliding(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how contacts of bodies with all but some others are read."""
     bodies = bodies_of(run, names[0])
     allowed = {each for name in names[1:] for each in bodies_of(run, name)}
     engine: Any = run.engines["rigid_bodies"]
     probe = ContactProbe(run, bodies, [*set(range(engine.model.nbody)) - set(bodies) - allowed])
-    return Reading((probe,), lambda touched: np.asarray(touched, dtype=float))
+    return SignalReading((probe,), lambda touched: np.asarray(touched, dtype=float))
 
 
 @signal_kind("present(FRAME)", "whether a frame is in the tree, with a pose", "", truth=True, gone=0.0)
-def present(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def present(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether a frame has a finite pose in the fixed frame."""
     source, _ = pose_source(run, names[0])
-    return Reading((source,), _finite)
+    return SignalReading((source,), _finite)
 
 
 @signal_kind("finite()", "whether all poses and velocities are finite numbers", "", least=0, most=0, truth=True)
-def finite(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def finite(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how it is read whether the state of motion has no NaN and no infinity."""
     found = [name for name in ("qpos", "qvel") if name in run.columns] or ["pose"]
     every = [(name, tuple(range(len(run.columns[name])))) for name in found]
 
-    return Reading(tuple(every), _finite)
+    return SignalReading(tuple(every), _finite)
 
 
 def _finite(*columns: Array) -> FloatArray:
@@ -93,8 +93,8 @@ class AgeProbe:
 
 
 @signal_kind("age(SENSOR)", "time since it published last, as of the samples", "s", sensors=True)
-def age(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def age(run: Any, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how the time since a sensor published is read."""
     if names[0] not in run.sensors:
         raise FormulaError(f"no sensor {names[0]!r}{did_you_mean(names[0], run.sensors)}")
-    return Reading((AgeProbe(run, names[0]),), lambda ages: np.asarray(ages, dtype=float))
+    return SignalReading((AgeProbe(run, names[0]),), lambda ages: np.asarray(ages, dtype=float))

@@ -11,9 +11,9 @@ import numpy as np
 
 from sim_node.extensions.scenario.expectations import Expect, expected
 from sim_node.extensions.scenario.formulas import FormulaError, Robustness, signals_of
-from sim_node.extensions.scenario.signals import SignalRecorder, Signals, needs_sensors
+from sim_node.extensions.scenario.signals import RunSignals, SignalRecorder, needs_sensors
 from sim_node.extensions.scenario.verdicts import Verdict, judge
-from sim_node.extensions.sweep import Measure, MeasureFault, CaseRun, measure
+from sim_node.extensions.sweep import CaseRun, Measure, MeasureFault, measure
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world import World, WorldError
@@ -62,7 +62,7 @@ def _misfit(text: str, simulation: Simulation, expect: Expect) -> str:
     """Return why an expectation cannot be judged in a run; empty if it can."""
     try:
         formula = expected(text)
-        Signals(simulation, signals_of(formula), expect.zone()).close()
+        RunSignals(simulation, signals_of(formula), expect.zone()).close()
         Robustness(formula, expect.period_ns(simulation.world.time.step_ns))
     except FormulaError as error:
         return str(error)

@@ -94,11 +94,11 @@ class ScenarioItem(pytest.Item):
         """Run it and judge it."""
         from sim_node.extensions.scenario.command import lines_of
         from sim_node.extensions.scenario.scenarios import Scenario
-        from sim_node.extensions.scenario.testing import Plan, judge_scenario
+        from sim_node.extensions.scenario.testing import RunPlan, judge_scenario
 
         output = Path(self.config.getoption("--sim-output"))
         folder = output / self.nodeid.replace("::", "/").replace("/", "_").replace(".", "_")
-        plan = Plan(seed=self.config.getoption("--sim-seed"), workers=1)
+        plan = RunPlan(seed=self.config.getoption("--sim-seed"), workers=1)
         tested = judge_scenario(Scenario(self.name, str(self.path)), plan, folder)
         if tested.certificates[0].verdict != "pass":
             raise ScenarioFailed("\n".join(line.strip() for line in lines_of(tested)))

@@ -13,14 +13,14 @@ import numpy as np
 
 from sim_node.extensions.scenario.certificate import Certificate
 from sim_node.extensions.scenario.expectations import Expect, expected
-from sim_node.extensions.scenario.formulas import Compared, Formula, Number, SignalTerm, signals_of, walk
+from sim_node.extensions.scenario.formulas import Compared, Formula, NumberTerm, SignalTerm, signals_of, walk
 from sim_node.extensions.scenario.judging import expect_of
 from sim_node.extensions.scenario.pass_rates import pass_rate
 from sim_node.extensions.scenario.report_plots import scatter, signal_plot
 from sim_node.extensions.scenario.runs import JudgedRun
 from sim_node.extensions.scenario.signals import SignalRecorder, kind_of
 from sim_node.extensions.scenario.testing import Tested, run_again
-from sim_node.extensions.scenario.verdicts import PASS, VERDICTS, Finding
+from sim_node.extensions.scenario.verdicts import PASS, VERDICTS, VerdictFinding
 from sim_node.simulation import Simulation
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import printable
@@ -178,7 +178,7 @@ def _run(one: Tested, certificate: Certificate, expect: Expect) -> Iterator[str]
     yield f"<pre>{_text_lines([again + view])}</pre>"
 
 
-def _finding(finding: Finding, formula: Formula, run: JudgedRun) -> str:
+def _finding(finding: VerdictFinding, formula: Formula, run: JudgedRun) -> str:
     """Return an expectation with its signals, those of one unit in one plot."""
     amount = f", robustness {finding.robustness:.4g}" if math.isfinite(finding.robustness) else ""
     head = f'<b class="{finding.verdict}">{finding.verdict}</b> <b>{_text(finding.title)}</b>{amount}'
@@ -211,7 +211,7 @@ def _limits(formula: Formula, signal: str) -> list[float]:
     for part in walk(formula):
         if isinstance(part, Compared):
             for one, other in ((part.left, part.right), (part.right, part.left)):
-                if isinstance(one, SignalTerm) and one.name == signal and isinstance(other, Number):
+                if isinstance(one, SignalTerm) and one.name == signal and isinstance(other, NumberTerm):
                     found.append(other.value)
     return list(dict.fromkeys(found))
 

@@ -45,7 +45,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [first + index * step for index in range(int((high - first) / step + 1e-9) + 1)]
 
 
-class Axes:
+class PlotAxes:
     """The axes of a plot, which map numbers to pixels.
 
     Args:
@@ -88,7 +88,7 @@ def signal_plot(
     """Return signals over time, with dashed limits, and a vertical line where they were violated."""
     shown = [(name, *thinned(times, values)) for name, values in lines]
     ys = [value for _, _, values in shown for value in values.tolist()] + list(limits)
-    axes = Axes(times.tolist(), ys, "s")
+    axes = PlotAxes(times.tolist(), ys, "s")
     inside = [f'<path class="limit" d="M{_LEFT} {axes.y(limit)}H{WIDTH - _RIGHT}"/>' for limit in limits]
     for index, (_, at, values) in enumerate(shown):
         inside.append(f'<path class="line c{index % 4}" d="{_path(axes, at, values)}"/>')
@@ -104,14 +104,14 @@ def signal_plot(
 
 def scatter(xs: Sequence[float], ys: Sequence[float], verdicts: Sequence[str], x_label: str) -> str:
     """Return robustness against a number, a point for each run, coloured by its verdict."""
-    axes = Axes(xs, [*ys, 0.0])
+    axes = PlotAxes(xs, [*ys, 0.0])
     inside = [f'<path class="limit" d="M{_LEFT} {axes.y(0.0)}H{WIDTH - _RIGHT}"/>']
     for x, y, verdict in zip(xs, ys, verdicts, strict=True):
         inside.append(f'<circle class="{verdict}" cx="{axes.x(x)}" cy="{axes.y(y)}" r="3"/>')
     return axes.drawn("".join(inside), f"robustness against {x_label}")
 
 
-def _path(axes: Axes, times: FloatArray, values: FloatArray) -> str:
+def _path(axes: PlotAxes, times: FloatArray, values: FloatArray) -> str:
     parts, pen = [], "M"
     for time, value in zip(times.tolist(), values.tolist(), strict=True):
         if not math.isfinite(value):

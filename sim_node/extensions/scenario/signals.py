@@ -46,7 +46,7 @@ class Probe(Protocol):
 Source = tuple[str, tuple[int, ...]] | Probe
 
 
-class Reading(NamedTuple):
+class SignalReading(NamedTuple):
     """How a signal is read of a run.
 
     Attributes:
@@ -76,7 +76,7 @@ class SignalKind:
     usage: str
     about: str
     unit: str
-    open: Callable[[RunView, Sequence[str], Mapping[str, Zone]], Reading]
+    open: Callable[[RunView, Sequence[str], Mapping[str, Zone]], SignalReading]
     least: int = 1
     most: int = 1
     truth: bool = False
@@ -116,7 +116,7 @@ def formula(text: str) -> Formula:
     return parse(text, declare)
 
 
-def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -> Reading:
+def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -> SignalReading:
     """Return how a signal is read of a run.
 
     Args:
@@ -141,10 +141,10 @@ def open_signal(run: RunView, text: str, zones: Mapping[str, Zone] = NO_ZONES) -
     except MeasureFault as fault:
         raise FormulaError(str(fault)) from None
     rows = tuple(range(len(run.columns.column(of.column).entities or ())))
-    return Reading(((of.column, rows),), lambda column: np.asarray(read(column), dtype=float))
+    return SignalReading(((of.column, rows),), lambda column: np.asarray(read(column), dtype=float))
 
 
-class Signals:
+class RunSignals:
     """Signals of a run, at its present step.
 
     Args:
@@ -208,7 +208,7 @@ class Signals:
 class _Segment:
     """Samples between two changes of the world."""
 
-    signals: Signals | None
+    signals: RunSignals | None
     taken: list[list[Array]] = field(default_factory=list)
 
 
@@ -228,7 +228,7 @@ class SignalRecorder:
         self.rate = Fraction(10**9, period_ns)
         self._run, self.names, self._zones, self.period_ns = run, tuple(names), zones, period_ns
         self._step_ns = run.world.time.step_ns
-        self._segments = [_Segment(Signals(run, names, zones))]
+        self._segments = [_Segment(RunSignals(run, names, zones))]
 
     def begin(self) -> None:
         """Take the sample of the present instant, at the start of a run. Steps take the others."""
@@ -269,7 +269,7 @@ class SignalRecorder:
             except FormulaError:
                 continue
             known.append(name)
-        self._segments.append(_Segment(Signals(self._run, known, self._zones)))
+        self._segments.append(_Segment(RunSignals(self._run, known, self._zones)))
         return True
 
     def receive(self) -> None:
@@ -295,7 +295,7 @@ class SignalRecorder:
             present.reset()
 
 
-class Condition:
+class SignalCondition:
     """Whether a formula over a run's signals holds, asked at regular instants while the run steps.
 
     A formula that looks ahead is known later: `altitude(drone) > 20 m for at least 5 s` holds from the first instant
@@ -325,7 +325,7 @@ class Condition:
         self._run, self._zones = run, zones
         self._period_ns = period_ns or run.world.time.step_ns
         self._columns = run.columns
-        self._signals = Signals(run, signals_of(self.formula), zones)
+        self._signals = RunSignals(run, signals_of(self.formula), zones)
         self.reset()
 
     def reset(self) -> None:
@@ -341,7 +341,10 @@ class Condition:
         """
         if self._run.columns is not self._columns:  # the world has changed
             self._signals.close()
-            self._columns, self._signals = self._run.columns, Signals(self._run, signals_of(self.formula), self._zones)
+            self._columns, self._signals = (
+                self._run.columns,
+                RunSignals(self._run, signals_of(self.formula), self._zones),
+            )
         self.values = self._signals.now()
         found = self._robustness.push(self.values)
         return bool(len(found)) and bool((found > 0.0).any())
@@ -353,7 +356,7 @@ class Condition:
 
 def signal_kind(
     usage: str, about: str, unit: str, **more: Any
-) -> Callable[[Callable[..., Reading]], Callable[..., Reading]]:
+) -> Callable[[Callable[..., SignalReading]], Callable[..., SignalReading]]:
     """Return a decorator that registers a kind of signal under the name in its usage. See `SignalKind`.
 
     Args:
@@ -367,7 +370,7 @@ def signal_kind(
     """
     name = usage.partition("(")[0]
 
-    def enter(open_it: Callable[..., Reading]) -> Callable[..., Reading]:
+    def enter(open_it: Callable[..., SignalReading]) -> Callable[..., SignalReading]:
         SIGNALS.add(name, module=open_it.__module__)(SignalKind(usage, about, unit, open_it, **more))
         return open_it
 
@@ -483,9 +486,9 @@ def _of_pose(usage: str, about: str, unit: str, compute: Callable[[FloatArray], 
     """Register a signal that is computed of the pose (T, 7) of a frame in the fixed frame."""
 
     @signal_kind(usage, about, unit)
-    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
         source, compose = pose_source(run, names[0])
-        return Reading((source,), lambda rows: compute(compose(rows)))
+        return SignalReading((source,), lambda rows: compute(compose(rows)))
 
 
 def _euler(axis: int) -> Callable[[FloatArray], FloatArray]:
@@ -512,9 +515,9 @@ def _of_twist(usage: str, about: str, unit: str, compute: Callable[[FloatArray],
     """Register a signal that is computed of the twist (T, 6) of a frame, relative to the fixed frame."""
 
     @signal_kind(usage, about, unit)
-    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
         source, twist = twist_source(run, names[0])
-        return Reading((source,), lambda rows: np.asarray(compute(twist(rows))))
+        return SignalReading((source,), lambda rows: np.asarray(compute(twist(rows))))
 
 
 _of_twist("speed(FRAME)", "speed", "m/s", lambda twist: np.linalg.norm(twist[:, :3], axis=1))
@@ -525,14 +528,14 @@ _of_twist("turn_rate(FRAME)", "angular speed", "rad/s", lambda twist: np.linalg.
 
 def _between(usage: str, about: str, axes: int) -> None:
     @signal_kind(usage, about, "m", least=2, most=2)
-    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+    def open_it(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
         (one, compose_one), (other, compose_other) = (pose_source(run, name) for name in names)
 
         def compute(rows: Array, others: Array) -> FloatArray:
             apart = compose_one(rows)[:, :axes] - compose_other(others)[:, :axes]
             return np.asarray(np.linalg.norm(apart, axis=1))
 
-        return Reading((one, other), compute)
+        return SignalReading((one, other), compute)
 
 
 _between("distance(FRAME, FRAME)", "distance between the origins of two frames", 3)
@@ -540,10 +543,10 @@ _between("horizontal_distance(FRAME, FRAME)", "horizontal distance between the o
 
 
 @signal_kind("inside(FRAME, ZONE)", "distance to the edge of a zone; negative outside", "m", least=2, most=2)
-def inside(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> Reading:
+def inside(run: RunView, names: Sequence[str], zones: Mapping[str, Zone]) -> SignalReading:
     """Return how the distance of a frame's origin to the edge of a zone is read."""
     source, compose = pose_source(run, names[0])
     if names[1] not in zones:
         raise FormulaError(f"no zone {names[1]!r}{did_you_mean(names[1], zones)}")
     zone: Any = zones[names[1]]
-    return Reading((source,), lambda rows: zone.depth(compose(rows)[:, :3]))
+    return SignalReading((source,), lambda rows: zone.depth(compose(rows)[:, :3]))

@@ -26,6 +26,7 @@ from sim_node.extensions.sweep import (
     SWEEP_ENGINES,
     Case,
     Cases,
+    CaseWorker,
     Driver,
     Finished,
     Outcome,
@@ -33,7 +34,6 @@ from sim_node.extensions.sweep import (
     Study,
     SweepEngine,
     Variation,
-    CaseWorker,
     prepare,
     variation,
     varied,
@@ -48,7 +48,7 @@ TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """How scenarios are tested.
 
     Attributes:
@@ -114,7 +114,7 @@ class Here:
         """Do nothing: nothing is open."""
 
 
-def duration_of(world: World, plan: Plan) -> float:
+def duration_of(world: World, plan: RunPlan) -> float:
     """Return the simulated time of each run, s. Raises WorldError for a world without expectations."""
     expect = expect_of(world)
     if expect is None:
@@ -124,7 +124,7 @@ def duration_of(world: World, plan: Plan) -> float:
 
 def judge_scenario(
     scenario: Scenario,
-    plan: Plan,
+    plan: RunPlan,
     folder: Path,
     *,
     resume: bool = False,
@@ -195,7 +195,7 @@ def judge_scenario(
     return Tested(scenario, world, results.path, certificates, bags)
 
 
-def _opened(prepared: Prepared, plan: Plan, missing: int) -> SweepEngine:
+def _opened(prepared: Prepared, plan: RunPlan, missing: int) -> SweepEngine:
     if plan.engine == "processes" and (plan.workers == 1 or missing == 1):
         return Here(prepared)
     return SWEEP_ENGINES[plan.engine](prepared.job, plan.workers, {})

@@ -13,7 +13,7 @@ import numpy as np
 
 from sim_node.extensions.scenario.alterations import SENSOR, alteration_of
 from sim_node.extensions.scenario.effects import EFFECTS, Lasting
-from sim_node.extensions.scenario.events import Action, Event, events_of, names_of
+from sim_node.extensions.scenario.events import Event, ScenarioAction, events_of, names_of
 from sim_node.plugins import PluginFault
 from sim_node.randomness import stream
 from sim_node.session.entities import Rejected
@@ -26,7 +26,7 @@ from sim_node.world import World, WorldError
 from sim_node.world.problems import Problem, RunFailed
 
 if TYPE_CHECKING:
-    from sim_node.extensions.scenario.signals import Condition
+    from sim_node.extensions.scenario.signals import SignalCondition
 
 _LOG = logging.getLogger("sim_node")
 ENGINE = "scenario"
@@ -121,7 +121,7 @@ class Timetable:
 
     def happen(self, run: Simulation) -> None:
         """Let happen what is due at the present step of the run, and let act what lasts."""
-        Happening(run, run.steps).go()
+        OccurredEvent(run, run.steps).go()
 
     def step_of(self, time_ns: int) -> int:
         """Return the first step at or after a time."""
@@ -202,7 +202,7 @@ def happened(run: Simulation) -> tuple[Happened, ...]:
     return tuple(found.progress.log) if isinstance(found, Timetable) else ()
 
 
-class Surroundings:
+class EventSurroundings:
     """What a scenario acts on and reports to, beside the state of its run.
 
     Attributes:
@@ -216,20 +216,20 @@ class Surroundings:
     def __init__(self, run: Simulation) -> None:
         self.context = _bare_context(run)
         self.report: Callable[[str], None] = _LOG.info
-        self.conditions: dict[str, Condition] = {}
+        self.conditions: dict[str, SignalCondition] = {}
         self.last_step, self.event = -1, ""
 
 
-def surroundings_of(run: Simulation) -> Surroundings:
+def surroundings_of(run: Simulation) -> EventSurroundings:
     """Return the surroundings of a run's scenario."""
     found = run.beside.get(ENGINE)
     if found is None:
-        found = run.beside[ENGINE] = Surroundings(run)
-    assert isinstance(found, Surroundings)
+        found = run.beside[ENGINE] = EventSurroundings(run)
+    assert isinstance(found, EventSurroundings)
     return found
 
 
-class Happening:
+class OccurredEvent:
     """What happens at one step of a run. A change of the world replaces the timetable, so it is looked up each time."""
 
     def __init__(self, run: Simulation, step: int) -> None:
@@ -279,14 +279,14 @@ class Happening:
                 progress.holds.remove(name)
         return found
 
-    def _condition(self, name: str, event: Event) -> Condition:
+    def _condition(self, name: str, event: Event) -> SignalCondition:
         from sim_node.extensions.scenario.formulas import FormulaError
-        from sim_node.extensions.scenario.signals import Condition
+        from sim_node.extensions.scenario.signals import SignalCondition
 
         condition = self._around.conditions.get(name)
         if condition is None:
             try:
-                condition = self._around.conditions[name] = Condition(self._run, event.when)
+                condition = self._around.conditions[name] = SignalCondition(self._run, event.when)
             except FormulaError as error:
                 place = event.when_place
                 raise WorldError([Problem(place.where, place.key or f"scenario[{name}].when", str(error))]) from None
@@ -315,7 +315,7 @@ class Happening:
                     following.append(other)
         return following
 
-    def act(self, action: Action, name: str) -> bool:
+    def act(self, action: ScenarioAction, name: str) -> bool:
         """Do an action; return whether it worked. Either is in the log."""
         self._around.event = name
         try:

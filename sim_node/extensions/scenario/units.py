@@ -13,18 +13,18 @@ NONE: Dimension = (0, 0, 0, 0, 0)
 _BASE = ("m", "kg", "s", "rad", "A")
 
 
-class Unit(NamedTuple):
+class WrittenUnit(NamedTuple):
     """A unit: its value in SI units, and its dimension."""
 
     factor: float
     dimension: Dimension
 
 
-def _unit(factor: float, m: int = 0, kg: int = 0, s: int = 0, rad: int = 0, a: int = 0) -> Unit:
-    return Unit(factor, (m, kg, s, rad, a))
+def _unit(factor: float, m: int = 0, kg: int = 0, s: int = 0, rad: int = 0, a: int = 0) -> WrittenUnit:
+    return WrittenUnit(factor, (m, kg, s, rad, a))
 
 
-UNITS: Mapping[str, Unit] = {
+UNITS: Mapping[str, WrittenUnit] = {
     "m/s^2": _unit(1.0, m=1, s=-2),
     "m/s²": _unit(1.0, m=1, s=-2),
     "rad/s": _unit(1.0, s=-1, rad=1),

@@ -30,7 +30,7 @@ VERDICTS = (ERROR, FAIL, PASS)
 
 
 @dataclass(frozen=True)
-class Finding:
+class VerdictFinding:
     """What was found of one expectation in a run.
 
     Attributes:
@@ -60,7 +60,7 @@ class Verdict:
         ended: Why the run did not go on to its end; empty if it did.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[VerdictFinding, ...]
     ended: str = ""
 
     @property
@@ -72,7 +72,7 @@ class Verdict:
         return ERROR if ERROR in found or self.ended else PASS
 
     @property
-    def first(self) -> Finding | None:
+    def first(self) -> VerdictFinding | None:
         """The violation that came first; else the first that could not be judged."""
         failed = [each for each in self.findings if each.verdict == FAIL]
         if failed:
@@ -108,19 +108,19 @@ def judge(expect: Expect, samples: Samples, period_ns: int, start_ns: int = 0, e
     return Verdict(tuple(judged), ended)
 
 
-def _judge(expectation: Expectation, samples: Samples, period_ns: int, start_ns: int, cut: bool) -> Finding:
+def _judge(expectation: Expectation, samples: Samples, period_ns: int, start_ns: int, cut: bool) -> VerdictFinding:
     formula = expected(expectation.formula)
     if not len(next(iter(samples.values()), ())):
-        return Finding(expectation.title, ERROR, f"{expectation.title}: there are no samples")
+        return VerdictFinding(expectation.title, ERROR, f"{expectation.title}: there are no samples")
     least = _plain(robustness(formula, samples, period_ns, unknown=-INF))
     certain = least > 0.0 or (least == 0.0 and bool(holds(formula, samples, period_ns, unknown=-INF)[0]))
     if certain and not (cut and _looks_to_end(_inward(formula, negate=False))):
-        return Finding(expectation.title, PASS, robustness=least)
+        return VerdictFinding(expectation.title, PASS, robustness=least)
     if certain:
-        return Finding(expectation.title, ERROR, f"{expectation.title}: held as long as the run went on")
+        return VerdictFinding(expectation.title, ERROR, f"{expectation.title}: held as long as the run went on")
     if bool(holds(formula, samples, period_ns, unknown=INF)[0]):
         reason = _why_unknown(formula, samples, period_ns, start_ns)
-        return Finding(expectation.title, ERROR, f"{expectation.title}: could not be judged: {reason}")
+        return VerdictFinding(expectation.title, ERROR, f"{expectation.title}: could not be judged: {reason}")
     instant = first_violation(formula, samples, period_ns)
     by = _plain(robustness(formula, samples, period_ns, unknown=INF))
     at = start_ns * 1e-9 + instant * period_ns * 1e-9
@@ -128,7 +128,7 @@ def _judge(expectation: Expectation, samples: Samples, period_ns: int, start_ns:
     shown = ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
     amount = f" by {-by:.4g}" if math.isfinite(by) else ""
     reason = f"{expectation.title}: violated at {at:.6g} s{amount}" + (f": {shown}" if shown else "")
-    return Finding(expectation.title, FAIL, reason, by, at, values)
+    return VerdictFinding(expectation.title, FAIL, reason, by, at, values)
 
 
 def _plain(found: np.ndarray) -> float:

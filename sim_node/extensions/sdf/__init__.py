@@ -19,7 +19,7 @@ from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table
 from sim_node.world.vehicles import Autopilot, Pilot
 
-__all__ = ["read_included", "read_sdf"]
+__all__ = ["read_sdf"]
 
 
 @manifest("model.config")

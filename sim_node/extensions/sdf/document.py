@@ -9,13 +9,13 @@ from itertools import count
 from pathlib import Path
 
 from sim_node.extensions.sdf import uris
-from sim_node.extensions.sdf.elements import Reading, child, flag, pose_of, text, text_of, truth
-from sim_node.extensions.sdf.scopes import MERGED, MODEL, WORLD, Entry, Scope
+from sim_node.extensions.sdf.elements import SdfReading, child, flag, pose_of, text, text_of, truth
+from sim_node.extensions.sdf.scopes import MERGED, MODEL, WORLD, ScopeEntry, SdfScope
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import read_text
-from sim_node.world.readers.xml_elements import XmlAttribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import Element, XmlAttribute, compose_xml
 
 NEWEST = (1, 12)
 MAX_DEPTH, MAX_FILES = 32, 1000
@@ -36,7 +36,7 @@ class File:
     including: tuple[Path, ...] = ()
 
 
-def version_of(reading: Reading, root: Element) -> tuple[int, ...]:
+def version_of(reading: SdfReading, root: Element) -> tuple[int, ...]:
     """Return the format of a file, as (1, 9). Newer ones than are known are read by what they share."""
     words = root.get("version") or "1.4"
     parts = words.split(".")
@@ -53,7 +53,7 @@ def version_of(reading: Reading, root: Element) -> tuple[int, ...]:
     return version
 
 
-def read_scope(reading: Reading, element: Element, file: File, above: Scope | None, name: str = "") -> Scope:
+def read_scope(reading: SdfReading, element: Element, file: File, above: SdfScope | None, name: str = "") -> SdfScope:
     """Return the scope of a <model> or <world>, with everything in it. Faults are recorded.
 
     name: the name that an include gives it.
@@ -61,7 +61,7 @@ def read_scope(reading: Reading, element: Element, file: File, above: Scope | No
     given = element.get("name")
     if not given:
         reading.error(element, "name is missing")
-    scope = Scope(
+    scope = SdfScope(
         name or given or element.tag,
         element,
         file.version,
@@ -74,7 +74,7 @@ def read_scope(reading: Reading, element: Element, file: File, above: Scope | No
     return scope
 
 
-def add_children(reading: Reading, element: Element, scope: Scope, file: File) -> None:
+def add_children(reading: SdfReading, element: Element, scope: SdfScope, file: File) -> None:
     """Add the links, joints, frames, models and includes of an element to a scope, in their order."""
     for part in element.children:
         kind = KINDS.get(part.tag)
@@ -86,10 +86,12 @@ def add_children(reading: Reading, element: Element, scope: Scope, file: File) -
             add(reading, scope, _entry(reading, part, kind, inner, file))
 
 
-def _entry(reading: Reading, part: Element, kind: str, inner: Scope | None, file: File) -> Entry:
+def _entry(reading: SdfReading, part: Element, kind: str, inner: SdfScope | None, file: File) -> ScopeEntry:
     pose = child(part, "pose")
     attached = part.get("attached_to") if kind == "frame" else text(part, "child") if kind == "joint" else ""
-    return Entry(part.get("name"), kind, part, pose_of(reading, pose), relative_to(pose, file.version), attached, inner)
+    return ScopeEntry(
+        part.get("name"), kind, part, pose_of(reading, pose), relative_to(pose, file.version), attached, inner
+    )
 
 
 def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
@@ -99,7 +101,7 @@ def relative_to(pose: Element | None, version: tuple[int, ...]) -> str:
     return pose.get("relative_to") or (pose.get("frame") if version < (1, 7) else "")
 
 
-def add(reading: Reading, scope: Scope, entry: Entry) -> None:
+def add(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> None:
     """Add an entry to a scope. Faults of its name are recorded."""
     name, element = entry.name, entry.element
     if entry.inner is not None:
@@ -122,7 +124,7 @@ def add(reading: Reading, scope: Scope, entry: Entry) -> None:
         scope.entries[name] = entry
 
 
-def _may_rename(entry: Entry, other: Entry) -> bool:
+def _may_rename(entry: ScopeEntry, other: ScopeEntry) -> bool:
     """Return whether an entry of another kind may be renamed: a joint or a frame that has the name of a link."""
     return entry.kind in ("joint", "frame") and entry.kind != other.kind
 
@@ -132,7 +134,7 @@ def _numbered(name: str) -> Iterator[str]:
     yield from (f"{name}{number}" for number in count(1))
 
 
-def _include(reading: Reading, include: Element, scope: Scope, file: File) -> None:
+def _include(reading: SdfReading, include: Element, scope: SdfScope, file: File) -> None:
     include.read = True
     uri = child(include, "uri")
     if uri is None or not text_of(uri):
@@ -159,12 +161,14 @@ def _include(reading: Reading, include: Element, scope: Scope, file: File) -> No
     own = child(element, "pose")
     if pose is None:
         # The model's own pose holds, in the frame that the include is in.
-        entry = Entry(inner.name, "model", include, pose_of(reading, own), "", "", inner)
+        entry = ScopeEntry(inner.name, "model", include, pose_of(reading, own), "", "", inner)
     else:
         if own is not None:
             pose_of(reading, own)
             own.get("relative_to")
-        entry = Entry(inner.name, "model", include, pose_of(reading, pose), relative_to(pose, file.version), "", inner)
+        entry = ScopeEntry(
+            inner.name, "model", include, pose_of(reading, pose), relative_to(pose, file.version), "", inner
+        )
     for plugin in include.children:
         if plugin.tag == "plugin":
             element.children.append(plugin)
@@ -174,7 +178,7 @@ def _include(reading: Reading, include: Element, scope: Scope, file: File) -> No
         add(reading, scope, entry)
 
 
-def _merge(reading: Reading, scope: Scope, inner: Scope, entry: Entry) -> None:
+def _merge(reading: SdfReading, scope: SdfScope, inner: SdfScope, entry: ScopeEntry) -> None:
     """Add the names of a merged model to those of the scope that includes it."""
     hidden = f"{MERGED}{len(scope.entries)}_{inner.name}"
     inner.static = False
@@ -186,7 +190,7 @@ def _merge(reading: Reading, scope: Scope, inner: Scope, entry: Entry) -> None:
             scope.aliases[name] = hidden
 
 
-def _place(reading: Reading, include: Element, element: Element, name: str) -> None:
+def _place(reading: SdfReading, include: Element, element: Element, name: str) -> None:
     """Give an included light or actor the name and the pose of its include."""
     if name:
         element.attributes["name"] = XmlAttribute(name, include.at)
@@ -195,7 +199,7 @@ def _place(reading: Reading, include: Element, element: Element, name: str) -> N
         element.children[:] = [pose, *(each for each in element.children if each.tag != "pose")]
 
 
-def open_model(reading: Reading, uri: Element, file: File) -> tuple[Element, File] | None:
+def open_model(reading: SdfReading, uri: Element, file: File) -> tuple[Element, File] | None:
     """Return the model, light or actor that an address leads to, and its file; None with the fault recorded."""
     try:
         path = uris.find(text_of(uri), file.path, reading.roots)
@@ -226,7 +230,7 @@ def open_model(reading: Reading, uri: Element, file: File) -> tuple[Element, Fil
 
 
 def open_file(
-    reading: Reading, path: Path, including: tuple[Path, ...], shown: Path | None = None
+    reading: SdfReading, path: Path, including: tuple[Path, ...], shown: Path | None = None
 ) -> tuple[Element, File] | None:
     """Return the root element of a file, and the file; None with the fault recorded."""
     shown = path if shown is None else shown
@@ -259,7 +263,7 @@ def _plain(comment: str) -> str:
     return comment.replace("--", "==").removesuffix("-") + ("=" if comment.replace("--", "==").endswith("-") else "")
 
 
-def root_of(reading: Reading, root: Element, file: File) -> Scope | None:
+def root_of(reading: SdfReading, root: Element, file: File) -> SdfScope | None:
     """Return the world of a file, or a world around its model; None with the fault recorded."""
     if root.tag != "sdf":
         hint = did_you_mean(root.tag, ("sdf",))
@@ -274,6 +278,6 @@ def root_of(reading: Reading, root: Element, file: File) -> Scope | None:
     if not parts:
         reading.error(root, "it has no world and no model")
         return None
-    scope = Scope(parts[0].get("name") or file.path.stem, root, file.version)
+    scope = SdfScope(parts[0].get("name") or file.path.stem, root, file.version)
     add_children(reading, root, scope, file)
     return scope

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim_node.extensions.sdf.elements import Reading
-from sim_node.world.readers.report import Effect
+from sim_node.extensions.sdf.elements import SdfReading
+from sim_node.world.readers.report import ElementEffect
 from sim_node.world.readers.unread import mark, report_unread, unread
 
 DRAWING = "how Gazebo draws"
@@ -112,7 +112,7 @@ WITHOUT_EFFECT: dict[str, str] = {
 NAMES = ("name", "xmlns:xacro", "xmlns:gz", "xmlns:ignition", "xmlns:experimental")
 
 
-def report_effects(reading: Reading) -> None:
+def report_effects(reading: SdfReading) -> None:
     """Mark what is known to have no effect, and warn once of everything else that nobody read."""
     left = []
     for root in reading.opened:
@@ -123,8 +123,8 @@ def report_effects(reading: Reading) -> None:
                 continue
             mark(inner.part)
             if why is not None:
-                reading.report.effects.append(Effect(inner.file, inner.at, inner.key, "no effect", why))
+                reading.report.effects.append(ElementEffect(inner.file, inner.at, inner.key, "no effect", why))
     # A model that is included again is read again.
     report_unread({(inner.file, inner.at, inner.key): inner for inner in left}.values(), reading.report)
-    unknown = (Effect(each.file, each.at, each.key, "no effect", "unknown here") for each in left)
+    unknown = (ElementEffect(each.file, each.at, each.key, "no effect", "unknown here") for each in left)
     reading.report.effects.extend(unknown)

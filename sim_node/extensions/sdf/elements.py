@@ -14,7 +14,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number, from_euler
-from sim_node.world.readers.report import Effect, Report
+from sim_node.world.readers.report import ElementEffect, Report
 from sim_node.world.readers.unread import mark
 from sim_node.world.readers.xml_elements import Element
 
@@ -23,7 +23,7 @@ ANGLES = {3: "x y z", 6: "x y z roll pitch yaw", 7: "x y z qx qy qz qw"}
 
 
 @dataclass
-class Reading:
+class SdfReading:
     """What is being read: the report, the folders and the files.
 
     Attributes:
@@ -74,7 +74,7 @@ class Reading:
     def _note(self, element: Element, status: str, message: str) -> None:
         name = element.get("name")
         key = f"{element.tag} {name}" if name else element.tag
-        self.report.effects.append(Effect(element.file, element.at, key, status, message))
+        self.report.effects.append(ElementEffect(element.file, element.at, key, status, message))
 
 
 def place_of(element: Element, name: str = "") -> Place:
@@ -114,7 +114,7 @@ def text(element: Element, *tags: str, default: str = "") -> str:
     return text_of(child(element, *tags), default)
 
 
-def numbers_of(reading: Reading, element: Element, *sizes: int) -> FloatArray | None:
+def numbers_of(reading: SdfReading, element: Element, *sizes: int) -> FloatArray | None:
     """Return the finite numbers of an element's text; None if it has none, or with a fault recorded.
 
     sizes: how many there may be.
@@ -137,14 +137,14 @@ def numbers_of(reading: Reading, element: Element, *sizes: int) -> FloatArray | 
     return None
 
 
-def number(reading: Reading, element: Element | None, *tags: str, default: float) -> float:
+def number(reading: SdfReading, element: Element | None, *tags: str, default: float) -> float:
     """Return the number of a descendant, which may be infinite; the default if there is none."""
     found = None if element is None else child(element, *tags)
     value = None if found is None else numbers_of(reading, found, 1)
     return default if value is None else float(value[0])
 
 
-def amount(reading: Reading, element: Element | None, *tags: str, default: float, positive: bool = False) -> float:
+def amount(reading: SdfReading, element: Element | None, *tags: str, default: float, positive: bool = False) -> float:
     """Return a finite number that must be zero or more, or above zero; the default if there is none."""
     value = number(reading, element, *tags, default=default)
     if not (0.0 <= value < math.inf) or (positive and value == 0.0):
@@ -157,20 +157,20 @@ def amount(reading: Reading, element: Element | None, *tags: str, default: float
     return value
 
 
-def vector(reading: Reading, element: Element | None, *tags: str, default: tuple[float, ...]) -> FloatArray:
+def vector(reading: SdfReading, element: Element | None, *tags: str, default: tuple[float, ...]) -> FloatArray:
     """Return the vector of a descendant; the default, of whose length it must be, if there is none."""
     found = None if element is None else child(element, *tags)
     value = None if found is None else numbers_of(reading, found, len(default))
     return np.array(default, dtype=np.float64) if value is None else value
 
 
-def flag(reading: Reading, element: Element | None, *tags: str, default: bool = False) -> bool:
+def flag(reading: SdfReading, element: Element | None, *tags: str, default: bool = False) -> bool:
     """Return whether a descendant says true or 1; the default if there is none."""
     found = None if element is None else child(element, *tags)
     return default if found is None else truth(reading, found, text_of(found), default)
 
 
-def truth(reading: Reading, element: Element, word: str, default: bool, key: str = "") -> bool:
+def truth(reading: SdfReading, element: Element, word: str, default: bool, key: str = "") -> bool:
     """Return whether a word says true; the default if it is empty, or no truth value, which is a fault."""
     said = word.strip().lower()
     if said and said not in (*TRUE, *FALSE):
@@ -179,7 +179,7 @@ def truth(reading: Reading, element: Element, word: str, default: bool, key: str
     return said in TRUE if said else default
 
 
-def pose_of(reading: Reading, element: Element | None) -> FloatArray:
+def pose_of(reading: SdfReading, element: Element | None) -> FloatArray:
     """Return the pose (7,) of a <pose> [x y z qx qy qz qw]; identity if there is none.
 
     Its angles are roll, pitch and yaw about fixed axes, in degrees with degrees="true", or a quaternion [x y z w] with
@@ -210,7 +210,7 @@ def pose_of(reading: Reading, element: Element | None) -> FloatArray:
     return pose
 
 
-def colour_of(reading: Reading, element: Element | None, *tags: str) -> FloatArray | None:
+def colour_of(reading: SdfReading, element: Element | None, *tags: str) -> FloatArray | None:
     """Return red, green, blue and opacity (4,), 0 to 1, of a descendant; None if there is none."""
     found = None if element is None else child(element, *tags)
     value = None if found is None else numbers_of(reading, found, 3, 4)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from sim_node.assembly.masses import mass_properties
-from sim_node.extensions.sdf.elements import Reading, child, number, pose_of, truth
-from sim_node.extensions.sdf.shapes import Solid
+from sim_node.extensions.sdf.elements import SdfReading, child, number, pose_of, truth
+from sim_node.extensions.sdf.shapes import SdfSolid
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.readers.xml_elements import Element
@@ -23,7 +23,9 @@ _ROUNDING = 1e-9
 LEAST = 1e-9
 
 
-def inertial_of(reading: Reading, link: Element, collisions: Iterable[tuple[Element, Geometry, Solid]]) -> Inertial:
+def inertial_of(
+    reading: SdfReading, link: Element, collisions: Iterable[tuple[Element, Geometry, SdfSolid]]
+) -> Inertial:
     """Return the mass properties of a link in its own axes. Without any, its mass is 1 kg and its moments 1 kg m^2."""
     given = child(link, "inertial")
     if given is not None and truth(reading, given, given.get("auto"), False, "auto"):
@@ -58,7 +60,7 @@ def turned(inertial: Inertial, pose: FloatArray) -> Inertial:
 
 
 def _by_density(
-    reading: Reading, link: Element, given: Element, collisions: Iterable[tuple[Element, Geometry, Solid]]
+    reading: SdfReading, link: Element, given: Element, collisions: Iterable[tuple[Element, Geometry, SdfSolid]]
 ) -> Inertial:
     usual = number(reading, given, "density", default=DEFAULT_DENSITY)
     parts = []

@@ -8,8 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import Reading, child, flag, number, text, vector
-from sim_node.extensions.sdf.scopes import MODEL, WORLD, Entry, Fault, Scope, link_of, pose_in, scope_pose, world_pose
+from sim_node.extensions.sdf.elements import SdfReading, child, flag, number, text, vector
+from sim_node.extensions.sdf.scopes import (
+    MODEL,
+    WORLD,
+    ScopeEntry,
+    ScopeFault,
+    SdfScope,
+    link_of,
+    pose_in,
+    scope_pose,
+    world_pose,
+)
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -53,11 +63,11 @@ class Joint:
         mimics: What its axes follow: joint and axis (0 or 1), multiplier and offset; None for nothing.
     """
 
-    scope: Scope
-    entry: Entry
+    scope: SdfScope
+    entry: ScopeEntry
     kind: str
-    parent: tuple[Scope, Entry] | None
-    child: tuple[Scope, Entry]
+    parent: tuple[SdfScope, ScopeEntry] | None
+    child: tuple[SdfScope, ScopeEntry]
     origin: FloatArray
     axes: FloatArray
     damping: list[float] = field(default_factory=list)
@@ -76,7 +86,7 @@ class Joint:
         return self.scope.frame(self.entry.name)
 
 
-def read_joint(reading: Reading, scope: Scope, entry: Entry) -> Joint | None:
+def read_joint(reading: SdfReading, scope: SdfScope, entry: ScopeEntry) -> Joint | None:
     """Return a joint, or None with the fault recorded. Raises Fault."""
     element = entry.element
     kind = element.get("type")
@@ -96,13 +106,13 @@ def read_joint(reading: Reading, scope: Scope, entry: Entry) -> Joint | None:
     parent = link_of(scope, ends["parent"], parent_element)
     moved = link_of(scope, ends["child"], child_element)
     if parent is None and ends["parent"] != WORLD:
-        raise Fault(parent_element, f"{quoted(ends['parent'])} is fixed to no link")
+        raise ScopeFault(parent_element, f"{quoted(ends['parent'])} is fixed to no link")
     if moved is None:  # a joint of the world with its parent, as one of its parent with the world
         parent, moved = None, parent
     if moved is None:
-        raise Fault(element, "a joint of the world with itself")
+        raise ScopeFault(element, "a joint of the world with itself")
     if parent is not None and parent[1] is moved[1]:
-        raise Fault(element, f"its parent and its child are the same link, {quoted(moved[1].name)}")
+        raise ScopeFault(element, f"its parent and its child are the same link, {quoted(moved[1].name)}")
     joint = Joint(scope, entry, kind, parent, moved, world_pose(scope, entry), np.zeros((0, 3)))
     if kind == "gearbox":
         reading.leave_out(element, "a gearbox does not couple its joints here; give them a <mimic>")
@@ -115,7 +125,7 @@ def read_joint(reading: Reading, scope: Scope, entry: Entry) -> Joint | None:
     return joint
 
 
-def _axis(reading: Reading, joint: Joint, element: Element, key: str) -> FloatArray:
+def _axis(reading: SdfReading, joint: Joint, element: Element, key: str) -> FloatArray:
     """Return an axis of a joint (3,) in the world, and add its numbers to the joint."""
     axis = child(element, key)
     scope = joint.scope
@@ -160,7 +170,7 @@ def _axis(reading: Reading, joint: Joint, element: Element, key: str) -> FloatAr
     return np.asarray(quaternions.rotate(turn, direction / length))
 
 
-def _mimic(reading: Reading, axis: Element) -> tuple[str, int, float, float] | None:
+def _mimic(reading: SdfReading, axis: Element) -> tuple[str, int, float, float] | None:
     mimic = child(axis, "mimic")
     if mimic is None:
         return None
@@ -171,7 +181,7 @@ def _mimic(reading: Reading, axis: Element) -> tuple[str, int, float, float] | N
     return mimic.get("joint"), int(mimic.get("axis") == "axis2"), multiplier, offset
 
 
-def _pitch(reading: Reading, element: Element) -> float:
+def _pitch(reading: SdfReading, element: Element) -> float:
     """Return how far a screw moves in a turn, m: thread_pitch is what older files give, rad per m and left-handed."""
     given = child(element, "screw_thread_pitch")
     if given is not None:
@@ -183,7 +193,7 @@ def _pitch(reading: Reading, element: Element) -> float:
     return -2.0 * math.pi / old
 
 
-def motion_of(joint: Joint, reading: Reading) -> dict[str, Any]:
+def motion_of(joint: Joint, reading: SdfReading) -> dict[str, Any]:
     """Return the fields of a Body that its joint sets: type, axes, anchor, springs, limits and where it begins."""
     scope, link = joint.child
     at = world_pose(scope, link)
@@ -220,7 +230,7 @@ def motion_of(joint: Joint, reading: Reading) -> dict[str, Any]:
     return fields
 
 
-def _held(joint: Joint, reading: Reading, axis: FloatArray, anchor: FloatArray, kind: str) -> dict[str, Any]:
+def _held(joint: Joint, reading: SdfReading, axis: FloatArray, anchor: FloatArray, kind: str) -> dict[str, Any]:
     """Return nothing for a joint whose two limits are zero: it does not move; else where they hold it."""
     value = joint.limits[0][0]
     if value:
@@ -235,5 +245,5 @@ def mimic_of(joint: Joint, part: int, names: dict[str, str]) -> Mimic | None:
         return None
     leader, axis, multiplier, offset = given
     if leader not in names:
-        raise Fault(joint.entry.element, f"no joint {quoted(leader)} to follow{did_you_mean(leader, names)}")
+        raise ScopeFault(joint.entry.element, f"no joint {quoted(leader)} to follow{did_you_mean(leader, names)}")
     return Mimic(names[leader] + (f"#{axis}" if axis else ""), multiplier, offset)

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import Reading, flag, place_of
+from sim_node.extensions.sdf.elements import SdfReading, flag, place_of
 from sim_node.extensions.sdf.inertias import inertial_of
 from sim_node.extensions.sdf.joints import Joint, mimic_of, motion_of, read_joint
 from sim_node.extensions.sdf.scopes import (
     MERGED,
-    Entry,
-    Fault,
-    Scope,
+    ScopeEntry,
+    ScopeFault,
+    SdfScope,
     canonical_link,
     link_of,
     scope_pose,
@@ -38,31 +38,31 @@ CLOSURES = {"fixed": "lock", "ball": "ball", "revolute": "hinge", "continuous": 
 
 
 @dataclass(eq=False)
-class Link:
+class SdfLink:
     """A link: its scope and entry, its frame, its pose (7,) in the world, and the joint that moves it."""
 
-    scope: Scope
-    entry: Entry
+    scope: SdfScope
+    entry: ScopeEntry
     frame: str
     pose: FloatArray
     joint: Joint | None = None
-    parent: Link | None = None
+    parent: SdfLink | None = None
 
     @property
     def is_static(self) -> bool:
         """Whether it is of a static model."""
         return self.scope.is_fixed
 
-    def above(self) -> Iterator[Link]:
+    def above(self) -> Iterator[SdfLink]:
         """Yield the link and those that carry it."""
-        at: Link | None = self
+        at: SdfLink | None = self
         while at is not None:
             yield at
             at = at.parent
 
 
 @dataclass
-class Mechanism:
+class SdfMechanism:
     """What links and joints become.
 
     Attributes:
@@ -71,8 +71,8 @@ class Mechanism:
         parts: Parts of a World by kind.
     """
 
-    links: dict[Entry, Link] = field(default_factory=dict)
-    joints: dict[tuple[Scope, str], Joint] = field(default_factory=dict)
+    links: dict[ScopeEntry, SdfLink] = field(default_factory=dict)
+    joints: dict[tuple[SdfScope, str], Joint] = field(default_factory=dict)
     parts: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, kind: str, *parts: Any) -> None:
@@ -92,14 +92,14 @@ class Mechanism:
         return {body.name: row for row, body in enumerate(self.parts["bodies"])}
 
 
-def mechanism_of(reading: Reading, world: Scope, gravity: FloatArray) -> Mechanism:
+def mechanism_of(reading: SdfReading, world: SdfScope, gravity: FloatArray) -> SdfMechanism:
     """Return the bodies, frames, loops and contacts of the models of a world. Faults are recorded."""
-    found = Mechanism()
+    found = SdfMechanism()
     shapes = Shapes(reading)
     for scope in world.within():
         for entry in scope.of_kind("link"):
             with recording(reading):
-                found.links[entry] = Link(scope, entry, scope.frame(entry.name), world_pose(scope, entry))
+                found.links[entry] = SdfLink(scope, entry, scope.frame(entry.name), world_pose(scope, entry))
     for scope in world.within():
         for entry in scope.of_kind("joint"):
             with recording(reading):
@@ -125,7 +125,7 @@ def mechanism_of(reading: Reading, world: Scope, gravity: FloatArray) -> Mechani
 class recording:  # noqa: N801  a context manager
     """Records a Fault that is raised in a block, and goes on after it."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SdfReading) -> None:
         self._reading = reading
 
     def __enter__(self) -> None:
@@ -133,13 +133,13 @@ class recording:  # noqa: N801  a context manager
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: object) -> bool:
         """Record a Fault."""
-        if isinstance(fault, Fault):
+        if isinstance(fault, ScopeFault):
             self._reading.error(fault.element, fault.message)
             return True
         return False
 
 
-def _hang(found: Mechanism, joint: Joint) -> bool:
+def _hang(found: SdfMechanism, joint: Joint) -> bool:
     """Let a joint carry its child, if nothing else does. Return whether it holds as part of the tree."""
     below = found.links.get(joint.child[1])
     above = None if joint.parent is None else found.links.get(joint.parent[1])
@@ -153,7 +153,7 @@ def _hang(found: Mechanism, joint: Joint) -> bool:
     return True
 
 
-def _add_body(reading: Reading, found: Mechanism, link: Link, shapes: Shapes, gravity: FloatArray) -> None:
+def _add_body(reading: SdfReading, found: SdfMechanism, link: SdfLink, shapes: Shapes, gravity: FloatArray) -> None:
     element, scope = link.entry.element, link.scope
     moving = not link.is_static
     collisions = list(shapes.collisions(scope, link.entry, massive=moving))
@@ -190,7 +190,7 @@ def _add_body(reading: Reading, found: Mechanism, link: Link, shapes: Shapes, gr
         )
 
 
-def _followed(found: Mechanism, scope: Scope) -> dict[str, str]:
+def _followed(found: SdfMechanism, scope: SdfScope) -> dict[str, str]:
     """Return the joints of a scope as they are called here: by the link that each moves."""
     return {
         name: found.links[joint.child[1]].frame
@@ -206,7 +206,7 @@ def _held_pose(axis: FloatArray, anchor: FloatArray, kind: str, value: float) ->
     return np.concatenate([anchor - quaternions.rotate(turn, anchor), turn])
 
 
-def _close(reading: Reading, found: Mechanism, joint: Joint) -> None:
+def _close(reading: SdfReading, found: SdfMechanism, joint: Joint) -> None:
     """Add what holds two links together that the tree already carries."""
     kind = CLOSURES.get(joint.kind)
     if kind is None:
@@ -238,7 +238,7 @@ def _z_along(axis: FloatArray) -> FloatArray:
     return np.asarray(turn / np.linalg.norm(turn))
 
 
-def _add_frames(reading: Reading, found: Mechanism, scope: Scope) -> None:
+def _add_frames(reading: SdfReading, found: SdfMechanism, scope: SdfScope) -> None:
     """Add the frames of a model, of its <frame>s and of its joints, each fixed to the link that carries it."""
     if not scope.is_world and not scope.merged:
         with recording(reading):
@@ -257,13 +257,13 @@ def _add_frames(reading: Reading, found: Mechanism, scope: Scope) -> None:
             _fix(found, scope.frame(entry.name), carrier, world_pose(scope, entry), entry.element)
 
 
-def _fix(found: Mechanism, name: str, link: Link | None, pose: FloatArray, element: Any) -> None:
+def _fix(found: SdfMechanism, name: str, link: SdfLink | None, pose: FloatArray, element: Any) -> None:
     parent, at = (FIXED_FRAME, poses.IDENTITY) if link is None else (link.frame, link.pose)
     place = place_of(element, name)
     found.add("frames", StaticFrame(name, parent, poses.relative(at, pose), place=place, parent_place=place))
 
 
-def _exclude_contacts(reading: Reading, world: Scope, found: Mechanism) -> None:
+def _exclude_contacts(reading: SdfReading, world: SdfScope, found: SdfMechanism) -> None:
     """Let links of one model not touch each other, unless self_collide says that they do."""
     for top in world.of_kind("model"):
         if top.inner is None or top.inner.is_fixed:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.extensions.sdf.elements import Reading, child, flag, number, place_of, text, text_of, vector
+from sim_node.extensions.sdf.elements import SdfReading, child, flag, number, place_of, text, text_of, vector
 from sim_node.extensions.sdf.joints import Joint
 from sim_node.extensions.sdf.lift_drag import AIR_DENSITY, LiftDrag
-from sim_node.extensions.sdf.mechanism import Link, Mechanism
-from sim_node.extensions.sdf.scopes import Fault, Scope, canonical_link, find
-from sim_node.extensions.sdf.surroundings import Surroundings
+from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
+from sim_node.extensions.sdf.scopes import ScopeFault, SdfScope, canonical_link, find
+from sim_node.extensions.sdf.surroundings import SdfSurroundings
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
@@ -40,11 +40,11 @@ STIFF = 1e4
 MAX_COMMANDED = 32
 
 
-class System(NamedTuple):
+class GazeboSystem(NamedTuple):
     """What a system is here: in words, and the function that adds it; None for one that has no effect."""
 
     about: str
-    add: Callable[[Plugins, Element, Scope], None] | None = None
+    add: Callable[[Plugins, Element, SdfScope], None] | None = None
 
 
 @dataclass
@@ -58,47 +58,47 @@ class Plugins:
         numbers: The numbers of the motors of each flying body, in the order of its rotors.
     """
 
-    reading: Reading
-    found: Mechanism
-    around: Surroundings
+    reading: SdfReading
+    found: SdfMechanism
+    around: SdfSurroundings
     numbers: dict[str, list[int]] = field(default_factory=dict)
 
-    def joint(self, scope: Scope, element: Element, key: str) -> Joint:
+    def joint(self, scope: SdfScope, element: Element, key: str) -> Joint:
         """Return the joint that a system names. Raises Fault."""
         named = child(element, key)
         if named is None or not text_of(named):
-            raise Fault(element, f"{key} is missing")
+            raise ScopeFault(element, f"{key} is missing")
         return self.joint_of(scope, named)
 
-    def joint_of(self, scope: Scope, named: Element) -> Joint:
+    def joint_of(self, scope: SdfScope, named: Element) -> Joint:
         """Return the joint of a name. Raises Fault."""
         name = text_of(named)
         owner, entry = find(scope, name, named)
         found = self.found.joints.get((owner, entry.name))
         if found is None:
-            raise Fault(
+            raise ScopeFault(
                 named, f"{quoted(name)} is no joint here{did_you_mean(name, (n for _, n in self.found.joints))}"
             )
         return found
 
-    def link(self, scope: Scope, element: Element, key: str) -> Link:
+    def link(self, scope: SdfScope, element: Element, key: str) -> SdfLink:
         """Return the link that a system names; the model's first without a name. Raises Fault."""
         named = child(element, key)
         if named is None or not text_of(named):
             first = canonical_link(scope, element)
             if first is None:
-                raise Fault(element, f"{key} is missing")
+                raise ScopeFault(element, f"{key} is missing")
             return self.found.links[first[1]]
         _, entry = find(scope, text_of(named), named)
         if entry not in self.found.links:
-            raise Fault(named, f"{quoted(entry.name)} is a {entry.kind}; a link is needed")
+            raise ScopeFault(named, f"{quoted(entry.name)} is a {entry.kind}; a link is needed")
         return self.found.links[entry]
 
     def moved(self, joint: Joint) -> str:
         """Return what a joint is called here: the link that it moves."""
         return self.found.links[joint.child[1]].frame
 
-    def base_of(self, link: Link) -> Link:
+    def base_of(self, link: SdfLink) -> SdfLink:
         """Return the link that carries a link and those above it, on a free joint or on the world."""
         *_, base = link.above()
         return base
@@ -107,7 +107,7 @@ class Plugins:
 # What systems become
 
 
-def _motor(to: Plugins, element: Element, scope: Scope) -> None:
+def _motor(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     to.joint(scope, element, "jointName")
     rotor = to.link(scope, element, "linkName")
@@ -155,7 +155,7 @@ def _motor(to: Plugins, element: Element, scope: Scope) -> None:
     )
     spin = text(element, "turningDirection", default="cw")
     if spin not in ("cw", "ccw"):
-        raise Fault(element, f"turningDirection {quoted(spin)}; allowed: cw, ccw")
+        raise ScopeFault(element, f"turningDirection {quoted(spin)}; allowed: cw, ccw")
     made = Rotor(
         position=pose[:3],
         spin=spin,
@@ -170,12 +170,12 @@ def _motor(to: Plugins, element: Element, scope: Scope) -> None:
     _fly(to, base, int(number(reading, element, "motorNumber", default=0.0)), made, element)
 
 
-def base_kind(to: Plugins, base: Link) -> str:
+def base_kind(to: Plugins, base: SdfLink) -> str:
     """Return the type of the joint of a link."""
     return to.found.body(base.frame).joint
 
 
-def _fly(to: Plugins, base: Link, index: int, rotor: Rotor, element: Element) -> None:
+def _fly(to: Plugins, base: SdfLink, index: int, rotor: Rotor, element: Element) -> None:
     """Give a body another rotor, and the topics that command it."""
     vehicles: list[Multirotor] = to.found.parts.setdefault("vehicles", [])
     known = next((k for k, each in enumerate(vehicles) if each.body == base.frame), None)
@@ -197,7 +197,7 @@ def _fly(to: Plugins, base: Link, index: int, rotor: Rotor, element: Element) ->
     vehicles[known] = replace(vehicles[known], rotors=tuple(rotors))
 
 
-def _lift_drag(to: Plugins, element: Element, scope: Scope) -> None:
+def _lift_drag(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     link = to.link(scope, element, "link_name")
     if link.is_static:
@@ -243,7 +243,7 @@ def _actuate(to: Plugins, joint: Joint, element: Element, **fields: Any) -> str 
     return name
 
 
-def _command(to: Plugins, name: str, scope: Scope, element: Element) -> None:
+def _command(to: Plugins, name: str, scope: SdfScope, element: Element) -> None:
     """Let a joint be commanded with those of its model."""
     top = scope
     while top.merged and top.above is not None:
@@ -260,7 +260,7 @@ def _command(to: Plugins, name: str, scope: Scope, element: Element) -> None:
     )
 
 
-def _joint_position(to: Plugins, element: Element, scope: Scope) -> None:
+def _joint_position(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     for named in element.all("joint_name"):
         joint = to.joint_of(scope, named)
@@ -284,7 +284,7 @@ def _joint_position(to: Plugins, element: Element, scope: Scope) -> None:
             _command(to, name, scope, element)
 
 
-def _joint_velocity(to: Plugins, element: Element, scope: Scope) -> None:
+def _joint_velocity(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     for named in element.all("joint_name"):
         joint = to.joint_of(scope, named)
@@ -300,7 +300,7 @@ def _joint_velocity(to: Plugins, element: Element, scope: Scope) -> None:
             _command(to, name, scope, element)
 
 
-def _joint_force(to: Plugins, element: Element, scope: Scope) -> None:
+def _joint_force(to: Plugins, element: Element, scope: SdfScope) -> None:
     text(element, "topic")
     name = _actuate(to, to.joint(scope, element, "joint_name"), element, type="effort")
     if name is not None:
@@ -308,7 +308,7 @@ def _joint_force(to: Plugins, element: Element, scope: Scope) -> None:
 
 
 def _wheels(
-    to: Plugins, element: Element, scope: Scope, roles: dict[str, str], kind: str
+    to: Plugins, element: Element, scope: SdfScope, roles: dict[str, str], kind: str
 ) -> dict[str, tuple[str, ...]]:
     """Return the wheels of a base by their roles, each with a drive. roles: by the keys that name their joints."""
     found = {}
@@ -324,11 +324,13 @@ def _wheels(
     return found
 
 
-def _base(to: Plugins, element: Element, scope: Scope, shape: Any, joints: dict[str, tuple[str, ...]]) -> None:
+def _base(to: Plugins, element: Element, scope: SdfScope, shape: Any, joints: dict[str, tuple[str, ...]]) -> None:
     reading = to.reading
     body = to.link(scope, element, "chassis_link")
     if not all(joints.values()):
-        raise Fault(element, f"a joint is missing for {', '.join(role for role, names in joints.items() if not names)}")
+        raise ScopeFault(
+            element, f"a joint is missing for {', '.join(role for role, names in joints.items() if not names)}"
+        )
     limits = {}
     for key, ways in (("linear", ("max_linear_velocity", "max_velocity")), ("angular", ("max_angular_velocity",)),
                       ("linear_acceleration", ("max_linear_acceleration", "max_acceleration")),
@@ -353,14 +355,14 @@ def _base(to: Plugins, element: Element, scope: Scope, shape: Any, joints: dict[
     )
 
 
-def _diff_drive(to: Plugins, element: Element, scope: Scope) -> None:
+def _diff_drive(to: Plugins, element: Element, scope: SdfScope) -> None:
     radius = number(to.reading, element, "wheel_radius", default=0.2)
     shape = Differential(wheel_radius=radius, track=number(to.reading, element, "wheel_separation", default=1.0))
     joints = _wheels(to, element, scope, {"left_joint": "left", "right_joint": "right"}, "velocity")
     _base(to, element, scope, shape, joints)
 
 
-def _ackermann(to: Plugins, element: Element, scope: Scope) -> None:
+def _ackermann(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     shape = Ackermann(
         wheel_radius=number(reading, element, "wheel_radius", default=0.2),
@@ -374,7 +376,7 @@ def _ackermann(to: Plugins, element: Element, scope: Scope) -> None:
     _base(to, element, scope, shape, joints | _wheels(to, element, scope, steered, "position"))
 
 
-def _mecanum(to: Plugins, element: Element, scope: Scope) -> None:
+def _mecanum(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     shape = Mecanum(
         wheel_radius=number(reading, element, "wheel_radius", default=0.2),
@@ -386,7 +388,7 @@ def _mecanum(to: Plugins, element: Element, scope: Scope) -> None:
     _base(to, element, scope, shape, _wheels(to, element, scope, roles, "velocity"))
 
 
-def _odometry(to: Plugins, element: Element, scope: Scope) -> None:
+def _odometry(to: Plugins, element: Element, scope: SdfScope) -> None:
     link = to.link(scope, element, "robot_base_frame") if _is_link(scope, element) else to.link(scope, element, "")
     for key in ("odom_topic", "odom_frame", "odom_covariance_topic", "tf_topic", "dimensions", "robot_base_frame"):
         text(element, key)
@@ -396,15 +398,15 @@ def _odometry(to: Plugins, element: Element, scope: Scope) -> None:
     _publish(to, element, f"{link.frame}/odometry", link, "ground_truth", rate, {})
 
 
-def _is_link(scope: Scope, element: Element) -> bool:
+def _is_link(scope: SdfScope, element: Element) -> bool:
     named = child(element, "robot_base_frame")
     try:
         return named is not None and find(scope, text_of(named), named)[1].kind == "link"
-    except Fault:
+    except ScopeFault:
         return False
 
 
-def _joint_states(to: Plugins, element: Element, scope: Scope) -> None:
+def _joint_states(to: Plugins, element: Element, scope: SdfScope) -> None:
     text(element, "topic")
     names = []
     for named in element.all("joint_name"):
@@ -418,7 +420,7 @@ def _joint_states(to: Plugins, element: Element, scope: Scope) -> None:
 
 
 def _publish(
-    to: Plugins, element: Element, name: str, link: Link, kind: str, rate: float, parameters: dict[str, Any]
+    to: Plugins, element: Element, name: str, link: SdfLink, kind: str, rate: float, parameters: dict[str, Any]
 ) -> None:
     most = 1e9 / to.around.time.step_ns
     place = place_of(element, name)
@@ -428,7 +430,7 @@ def _publish(
         to.found.add("sensors", sensor)
 
 
-def _link_wrench(to: Plugins, element: Element, scope: Scope) -> None:
+def _link_wrench(to: Plugins, element: Element, scope: SdfScope) -> None:
     for wrench in element.all("persistent"):
         name = text(wrench, "entity_name")
         kind = text(wrench, "entity_type", default="link")
@@ -440,7 +442,7 @@ def _link_wrench(to: Plugins, element: Element, scope: Scope) -> None:
             else to.found.links.get(entry)
         )
         if link is None:
-            raise Fault(named, f"{quoted(name)} is no link")
+            raise ScopeFault(named, f"{quoted(name)} is no link")
         force, torque = (vector(to.reading, wrench, key, default=(0.0, 0.0, 0.0)) for key in ("force", "torque"))
         to.found.add(
             "forces", ConstantForce(link.frame, force=force, torque=torque, place=place_of(wrench, link.frame))
@@ -455,7 +457,7 @@ def _link_wrench(to: Plugins, element: Element, scope: Scope) -> None:
         to.reading.approximate(element, f"the first {MAX_COMMANDED} free bodies have a topic for wrenches")
 
 
-def _buoyancy(to: Plugins, element: Element, scope: Scope) -> None:
+def _buoyancy(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     density, surface = number(reading, element, "uniform_fluid_density", default=1000.0), DEEP
     graded = child(element, "graded_buoyancy")
@@ -500,7 +502,7 @@ def _buoyancy(to: Plugins, element: Element, scope: Scope) -> None:
             )
 
 
-def _hydrodynamics(to: Plugins, element: Element, scope: Scope) -> None:
+def _hydrodynamics(to: Plugins, element: Element, scope: SdfScope) -> None:
     reading = to.reading
     link = to.link(scope, element, "link_name")
     density = number(reading, element, "water_density", default=998.0)
@@ -524,21 +526,21 @@ def _hydrodynamics(to: Plugins, element: Element, scope: Scope) -> None:
 
 _OURS, _DRAWN = "a part of every run here", "of Gazebo's windows"
 # By class. A system that is a part of a run here, or of what is not simulated, has no function.
-SYSTEMS: dict[str, System] = {
-    "MulticopterMotorModel": System("a rotor of a vehicle", _motor),
-    "LiftDrag": System("a force on the link", _lift_drag),
-    "JointPositionController": System("a position actuator, and commands of joints", _joint_position),
-    "JointController": System("a velocity actuator, and commands of joints", _joint_velocity),
-    "ApplyJointForce": System("an effort actuator, and commands of joints", _joint_force),
-    "DiffDrive": System("a base of the type differential", _diff_drive),
-    "AckermannSteering": System("a base of the type ackermann", _ackermann),
-    "MecanumDrive": System("a base of the type mecanum", _mecanum),
-    "OdometryPublisher": System("a sensor of the type ground_truth", _odometry),
-    "JointStatePublisher": System("a sensor of the type joint_states", _joint_states),
-    "ApplyLinkWrench": System("commands of bodies, and constant forces", _link_wrench),
-    "Buoyancy": System("a force on each link that has a volume", _buoyancy),
-    "Hydrodynamics": System("drag of the link; no added mass", _hydrodynamics),
-    "PosePublisher": System("/tf has all poses"),
+SYSTEMS: dict[str, GazeboSystem] = {
+    "MulticopterMotorModel": GazeboSystem("a rotor of a vehicle", _motor),
+    "LiftDrag": GazeboSystem("a force on the link", _lift_drag),
+    "JointPositionController": GazeboSystem("a position actuator, and commands of joints", _joint_position),
+    "JointController": GazeboSystem("a velocity actuator, and commands of joints", _joint_velocity),
+    "ApplyJointForce": GazeboSystem("an effort actuator, and commands of joints", _joint_force),
+    "DiffDrive": GazeboSystem("a base of the type differential", _diff_drive),
+    "AckermannSteering": GazeboSystem("a base of the type ackermann", _ackermann),
+    "MecanumDrive": GazeboSystem("a base of the type mecanum", _mecanum),
+    "OdometryPublisher": GazeboSystem("a sensor of the type ground_truth", _odometry),
+    "JointStatePublisher": GazeboSystem("a sensor of the type joint_states", _joint_states),
+    "ApplyLinkWrench": GazeboSystem("commands of bodies, and constant forces", _link_wrench),
+    "Buoyancy": GazeboSystem("a force on each link that has a volume", _buoyancy),
+    "Hydrodynamics": GazeboSystem("drag of the link; no added mass", _hydrodynamics),
+    "PosePublisher": GazeboSystem("/tf has all poses"),
     **dict.fromkeys(
         (
             *("Physics", "UserCommands", "SceneBroadcaster", "Sensors", "Imu", "Magnetometer", "AirPressure", "NavSat"),
@@ -547,13 +549,13 @@ SYSTEMS: dict[str, System] = {
             *("SystemMonitor", "JoyToTwist", "MagnetometerSystem", "CustomSensorSystem", "RosGzBridge", "OpticalFlow"),
             *("EnvironmentPreload", "SceneManager", "Comms", "RFComms", "PerfectComms", "AcousticComms", "Shader"),
         ),
-        System(_OURS),
+        GazeboSystem(_OURS),
     ),
     **dict.fromkeys(
         ("CameraVideoRecorder", "ParticleEmitter", "ParticleEmitter2", "ShaderParam", "VisualizeContacts", "Thermal",
          "ThermalSensor", "CameraTracking", "Projector", "MaterialColor", "LightControl", "ColladaWorldExporter",
          "SdfExporter", "ModelPhotoShoot", "FollowActor"),
-        System(_DRAWN),
+        GazeboSystem(_DRAWN),
     ),
 }  # fmt: skip
 # Systems that move something and have no equivalent here.
@@ -597,7 +599,7 @@ def system_name(plugin: Element) -> str:
     return candidates[0] or file
 
 
-def add_plugins(reading: Reading, found: Mechanism, world: Scope, around: Surroundings) -> None:
+def add_plugins(reading: SdfReading, found: SdfMechanism, world: SdfScope, around: SdfSurroundings) -> None:
     """Add what the systems of a world and its models become. One that is not valid is left out with a warning."""
     to = Plugins(reading, found, around)
     for scope in world.within():
@@ -613,7 +615,7 @@ def add_plugins(reading: Reading, found: Mechanism, world: Scope, around: Surrou
                         _add(to, plugin, scope)
 
 
-def _add(to: Plugins, plugin: Element, scope: Scope) -> None:
+def _add(to: Plugins, plugin: Element, scope: SdfScope) -> None:
     plugin.read = True
     name = system_name(plugin)
     system = SYSTEMS.get(name)
@@ -625,6 +627,6 @@ def _add(to: Plugins, plugin: Element, scope: Scope) -> None:
     else:
         try:
             system.add(to, plugin, scope)
-        except Fault as fault:
+        except ScopeFault as fault:
             # As Gazebo runs a world without a plug-in that it cannot configure.
             to.reading.leave_out(fault.element, f"{fault.message}; the plug-in {quoted(name)} is left out")

@@ -7,7 +7,7 @@ from typing import Any
 
 from sim_node.extensions.sdf.document import File, open_file, root_of
 from sim_node.extensions.sdf.effects import report_effects
-from sim_node.extensions.sdf.elements import Reading
+from sim_node.extensions.sdf.elements import SdfReading
 from sim_node.extensions.sdf.mechanism import FIXED_FRAME, mechanism_of
 from sim_node.extensions.sdf.plugins import add_plugins
 from sim_node.extensions.sdf.sensors import add_sensors
@@ -24,7 +24,7 @@ MAX_NESTING = "its frames depend on each other too deeply"
 
 def read_world(path: Path, shown: Path, roots: Roots, report: Report, *, included: bool) -> World | None:
     """Return the world of an SDF file; see read_sdf."""
-    reading = Reading(report, roots.around(path))
+    reading = SdfReading(report, roots.around(path))
     errors = len(report.errors)
     opened = open_file(reading, path, (path.resolve(),), shown)
     if opened is None:
@@ -40,7 +40,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, *, include
     return world
 
 
-def _world(reading: Reading, root: Element, file: File, *, included: bool) -> World | None:
+def _world(reading: SdfReading, root: Element, file: File, *, included: bool) -> World | None:
     scope = root_of(reading, root, file)
     if scope is None:
         return None

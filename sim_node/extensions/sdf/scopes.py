@@ -24,7 +24,7 @@ MERGED = "__merged__"
 MAX_CHAIN = 500
 
 
-class Fault(Exception):
+class ScopeFault(Exception):
     """An element refers to what there is not. Raised with the element and the message."""
 
     def __init__(self, element: Element, message: str) -> None:
@@ -33,7 +33,7 @@ class Fault(Exception):
 
 
 @dataclass(eq=False)
-class Entry:
+class ScopeEntry:
     """A name in a scope: a link, joint, frame or model.
 
     Attributes:
@@ -52,13 +52,13 @@ class Entry:
     pose: FloatArray
     relative_to: str = ""
     attached_to: str = ""
-    inner: Scope | None = None
+    inner: SdfScope | None = None
     found: FloatArray | None = None
     visited: bool = False
 
 
 @dataclass(eq=False)
-class Scope:
+class SdfScope:
     """The names of a model or a world.
 
     Attributes:
@@ -79,14 +79,14 @@ class Scope:
     name: str
     element: Element
     version: tuple[int, ...]
-    above: Scope | None = None
+    above: SdfScope | None = None
     merged: bool = False
     static: bool = False
     placement: str = ""
     canonical: str = ""
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, ScopeEntry] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    entry: Entry | None = None
+    entry: ScopeEntry | None = None
     found: FloatArray | None = None
 
     @property
@@ -110,14 +110,14 @@ class Scope:
         """Whether it is static, or in a static model."""
         return self.static or (self.above is not None and self.above.is_fixed)
 
-    def within(self) -> Iterator[Scope]:
+    def within(self) -> Iterator[SdfScope]:
         """Yield the scope and all scopes in it."""
         yield self
         for entry in self.entries.values():
             if entry.inner is not None:
                 yield from entry.inner.within()
 
-    def of_kind(self, kind: str) -> Iterator[Entry]:
+    def of_kind(self, kind: str) -> Iterator[ScopeEntry]:
         """Yield its entries of a kind, in the order of the file."""
         return (entry for entry in self.entries.values() if entry.kind == kind)
 
@@ -127,7 +127,7 @@ def frame_name(name: str) -> str:
     return "_".join(name.replace("::", "/").split())
 
 
-def find(scope: Scope, name: str, by: Element) -> tuple[Scope, Entry]:
+def find(scope: SdfScope, name: str, by: Element) -> tuple[SdfScope, ScopeEntry]:
     """Return the entry of a name, which may be that of one in a nested model (a::b), and its scope. Raises Fault."""
     if (flattened := scope.entries.get(name)) is not None:
         return scope, flattened
@@ -147,11 +147,11 @@ def find(scope: Scope, name: str, by: Element) -> tuple[Scope, Entry]:
         if inner is None:
             where = "the world" if at.is_world else f"the model {quoted(at.name)}"
             hint = did_you_mean(rest, [each for each in (*at.entries, *at.aliases) if not each.startswith(MERGED)])
-            raise Fault(by, f"no frame {quoted(rest)} in {where}{hint}")
+            raise ScopeFault(by, f"no frame {quoted(rest)} in {where}{hint}")
         at = inner
 
 
-def pose_in(scope: Scope, name: str, by: Element) -> FloatArray:
+def pose_in(scope: SdfScope, name: str, by: Element) -> FloatArray:
     """Return the pose (7,) of a named frame in a scope's own frame: a model's frame, or the world. Raises Fault."""
     if name in ("", MODEL) or (name == WORLD and scope.is_world):
         return poses.IDENTITY
@@ -165,17 +165,17 @@ def pose_in(scope: Scope, name: str, by: Element) -> FloatArray:
     return pose
 
 
-def own_pose(scope: Scope, entry: Entry) -> FloatArray:
+def own_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
     """Return the pose (7,) of an entry in its scope's own frame. Raises Fault, also for poses that go in a circle."""
     if entry.found is not None:
         return entry.found
     if entry.visited:
-        raise Fault(entry.element, f"the pose of {quoted(entry.name)} depends on itself")
+        raise ScopeFault(entry.element, f"the pose of {quoted(entry.name)} depends on itself")
     entry.visited = True
     relative_to = entry.relative_to or (entry.attached_to if entry.kind in ("frame", "joint") else "")
     if relative_to == WORLD and not scope.is_world:
         if entry.kind != "joint":
-            raise Fault(entry.element, f"{quoted(entry.name)}: the world is no frame of a model")
+            raise ScopeFault(entry.element, f"{quoted(entry.name)}: the world is no frame of a model")
         relative_to = MODEL
     pose = poses.compose(pose_in(scope, relative_to, entry.element), entry.pose)
     if entry.inner is not None and entry.inner.placement:
@@ -185,12 +185,12 @@ def own_pose(scope: Scope, entry: Entry) -> FloatArray:
     return pose
 
 
-def world_pose(scope: Scope, entry: Entry) -> FloatArray:
+def world_pose(scope: SdfScope, entry: ScopeEntry) -> FloatArray:
     """Return the pose (7,) of an entry in the world. Raises Fault."""
     return poses.compose(scope_pose(scope), own_pose(scope, entry))
 
 
-def scope_pose(scope: Scope) -> FloatArray:
+def scope_pose(scope: SdfScope) -> FloatArray:
     """Return the pose (7,) of a scope's own frame in the world. Raises Fault."""
     if scope.above is None or scope.entry is None:
         return poses.IDENTITY
@@ -199,10 +199,10 @@ def scope_pose(scope: Scope) -> FloatArray:
     return scope.found
 
 
-def link_of(scope: Scope, name: str, by: Element, depth: int = 0) -> tuple[Scope, Entry] | None:
+def link_of(scope: SdfScope, name: str, by: Element, depth: int = 0) -> tuple[SdfScope, ScopeEntry] | None:
     """Return the link that a frame is fixed to, and its scope; None for the world. Raises Fault."""
     if depth > MAX_CHAIN:
-        raise Fault(by, f"{quoted(name)} is attached to itself")
+        raise ScopeFault(by, f"{quoted(name)} is attached to itself")
     if name == WORLD:
         return None
     if name in ("", MODEL):
@@ -215,19 +215,21 @@ def link_of(scope: Scope, name: str, by: Element, depth: int = 0) -> tuple[Scope
     return link_of(owner, entry.attached_to, entry.element, depth + 1)
 
 
-def canonical_link(scope: Scope, by: Element) -> tuple[Scope, Entry] | None:
+def canonical_link(scope: SdfScope, by: Element) -> tuple[SdfScope, ScopeEntry] | None:
     """Return the link that the frame of a model is fixed to, and its scope; None if there is none. Raises Fault."""
     if scope.is_world:
         return None
     if scope.canonical:
         owner, entry = find(scope, scope.canonical, by)
         if entry.kind != "link":
-            raise Fault(scope.element, f"canonical_link {quoted(scope.canonical)} is a {entry.kind}; a link is needed")
+            raise ScopeFault(
+                scope.element, f"canonical_link {quoted(scope.canonical)} is a {entry.kind}; a link is needed"
+            )
         return owner, entry
     return first_link(scope)
 
 
-def first_link(scope: Scope) -> tuple[Scope, Entry] | None:
+def first_link(scope: SdfScope) -> tuple[SdfScope, ScopeEntry] | None:
     """Return the first link of a model, else the first of the models in it; None if there is none."""
     # Links of merged models stand among the model's own.
     for entry in scope.entries.values():
@@ -238,7 +240,7 @@ def first_link(scope: Scope) -> tuple[Scope, Entry] | None:
     return next((found for each in scope.of_kind("model") if each.inner and (found := first_link(each.inner))), None)
 
 
-def relative(scope: Scope, entry: Entry, relative_to: str, pose: FloatArray, by: Element) -> FloatArray:
+def relative(scope: SdfScope, entry: ScopeEntry, relative_to: str, pose: FloatArray, by: Element) -> FloatArray:
     """Return a pose (7,) given in a named frame of a scope, in one of its entries. Raises Fault."""
     if not relative_to:
         return pose

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.document import relative_to
-from sim_node.extensions.sdf.elements import Reading, child, number, place_of, pose_of, text, text_of
-from sim_node.extensions.sdf.mechanism import Mechanism, recording
-from sim_node.extensions.sdf.scopes import Scope, frame_name, relative, world_pose
+from sim_node.extensions.sdf.elements import SdfReading, child, number, place_of, pose_of, text, text_of
+from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
+from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.world.model import Sensor
 from sim_node.world.problems import quoted
@@ -25,7 +25,7 @@ NO_NOISE = {
 XYZ = ("x", "y", "z")
 
 
-def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) -> Any:
+def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False) -> Any:
     """Return the noise of a quantity as parameters of a sensor; "none" if no owner has any.
 
     Gazebo's Gaussian noise is white with `stddev`, about a bias that is drawn once from `bias_mean` and `bias_stddev`,
@@ -69,7 +69,7 @@ def noise_of(reading: Reading, *owners: Element | None, ranges: bool = False) ->
     return found
 
 
-def _imu(reading: Reading, element: Element) -> dict[str, Any]:
+def _imu(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "imu")
     rates, forces = (None if of is None else child(of, key) for key in ("angular_velocity", "linear_acceleration"))
     return {
@@ -78,23 +78,23 @@ def _imu(reading: Reading, element: Element) -> dict[str, Any]:
     }
 
 
-def _of_axes(reading: Reading, owner: Element | None) -> Any:
+def _of_axes(reading: SdfReading, owner: Element | None) -> Any:
     return noise_of(reading, *(None if owner is None else child(owner, axis) for axis in XYZ))
 
 
-def _magnetometer(reading: Reading, element: Element) -> dict[str, Any]:
+def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
     return {"noise": _of_axes(reading, child(element, "magnetometer"))}
 
 
-def _barometer(reading: Reading, element: Element) -> dict[str, Any]:
+def _barometer(reading: SdfReading, element: Element) -> dict[str, Any]:
     return {"noise": noise_of(reading, child(element, "air_pressure", "pressure"))}
 
 
-def _airspeed(reading: Reading, element: Element) -> dict[str, Any]:
+def _airspeed(reading: SdfReading, element: Element) -> dict[str, Any]:
     return {"noise": noise_of(reading, child(element, "air_speed", "pressure"))}
 
 
-def _gps(reading: Reading, element: Element) -> dict[str, Any]:
+def _gps(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "navsat") or child(element, "gps")
     at = None if of is None else child(of, "position_sensing")
     speed = None if of is None else child(of, "velocity_sensing")
@@ -106,7 +106,7 @@ def _gps(reading: Reading, element: Element) -> dict[str, Any]:
     }
 
 
-def _camera(reading: Reading, element: Element) -> dict[str, Any]:
+def _camera(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "camera")
     image, clip = (None if of is None else child(of, key) for key in ("image", "clip"))
     if of is not None and (lens := child(of, "distortion")) is not None:
@@ -123,7 +123,7 @@ def _camera(reading: Reading, element: Element) -> dict[str, Any]:
     }
 
 
-def _lidar(reading: Reading, element: Element) -> dict[str, Any]:
+def _lidar(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "lidar") or child(element, "ray")
     fan = {key: None if of is None else child(of, "scan", key) for key in ("horizontal", "vertical")}
     reach = None if of is None else child(of, "range")
@@ -153,11 +153,11 @@ def _lidar(reading: Reading, element: Element) -> dict[str, Any]:
     return found
 
 
-def _nothing(reading: Reading, element: Element) -> dict[str, Any]:
+def _nothing(reading: SdfReading, element: Element) -> dict[str, Any]:
     return {}
 
 
-def _contact(reading: Reading, element: Element) -> dict[str, Any]:
+def _contact(reading: SdfReading, element: Element) -> dict[str, Any]:
     for contact in element.all("contact"):
         for each in contact.all("collision"):
             text_of(each)
@@ -165,7 +165,7 @@ def _contact(reading: Reading, element: Element) -> dict[str, Any]:
     return {}
 
 
-def _force_torque(reading: Reading, element: Element) -> dict[str, Any]:
+def _force_torque(reading: SdfReading, element: Element) -> dict[str, Any]:
     of = child(element, "force_torque")
     if of is not None and text(of, "frame", default="child") == "parent":
         reading.approximate(of, "the wrench is along the axes of the child's sensor here")
@@ -182,7 +182,7 @@ def _force_torque(reading: Reading, element: Element) -> dict[str, Any]:
 
 # The rate of a sensor that says none, Hz.
 UNSAID = 100.0
-Make = Callable[[Reading, Element], dict[str, Any]]
+Make = Callable[[SdfReading, Element], dict[str, Any]]
 # SDF's types: those here, which add to their names, and how their parameters are read.
 TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
     "imu": ((("imu", ""),), _imu),
@@ -213,7 +213,7 @@ MISSING = {
 }
 
 
-def add_sensors(reading: Reading, found: Mechanism, world: Scope, step_ns: int) -> None:
+def add_sensors(reading: SdfReading, found: SdfMechanism, world: SdfScope, step_ns: int) -> None:
     """Add the sensors of links and joints to a mechanism. Faults are recorded."""
     for scope, owner, element in _sensors(world):
         with recording(reading):
@@ -221,7 +221,7 @@ def add_sensors(reading: Reading, found: Mechanism, world: Scope, step_ns: int) 
                 found.add("sensors", sensor)
 
 
-def _sensors(world: Scope) -> Iterator[tuple[Scope, Any, Element]]:
+def _sensors(world: SdfScope) -> Iterator[tuple[SdfScope, Any, Element]]:
     for scope in world.within():
         for entry in scope.entries.values():
             if entry.kind in ("link", "joint"):
@@ -230,7 +230,7 @@ def _sensors(world: Scope) -> Iterator[tuple[Scope, Any, Element]]:
 
 
 def _read(
-    reading: Reading, found: Mechanism, scope: Scope, owner: Any, element: Element, most: float
+    reading: SdfReading, found: SdfMechanism, scope: SdfScope, owner: Any, element: Element, most: float
 ) -> Iterator[Sensor]:
     kind = element.get("type")
     name = element.get("name") or kind

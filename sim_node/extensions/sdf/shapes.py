@@ -13,7 +13,7 @@ import numpy as np
 from sim_node.extensions.sdf import uris
 from sim_node.extensions.sdf.document import relative_to
 from sim_node.extensions.sdf.elements import (
-    Reading,
+    SdfReading,
     amount,
     child,
     colour_of,
@@ -26,7 +26,7 @@ from sim_node.extensions.sdf.elements import (
     text_of,
     vector,
 )
-from sim_node.extensions.sdf.scopes import Entry, Scope, relative
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, relative
 from sim_node.formats.mesh_conversion import collada_parts, stl_part
 from sim_node.packages import how_to_install
 from sim_node.spatial.geometry import poses
@@ -60,7 +60,7 @@ SCRIPTS = {
 
 
 @dataclass
-class Solid:
+class SdfSolid:
     """A shape without looks: its kind, sizes and pose in the element, and what it is of a mesh."""
 
     shape: str
@@ -75,12 +75,14 @@ class Solid:
 class Shapes:
     """Reads the geometries of files, each mesh once."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SdfReading) -> None:
         self.reading = reading
-        self._meshes: dict[tuple[Path, tuple[float, ...], bool], list[Solid]] = {}
+        self._meshes: dict[tuple[Path, tuple[float, ...], bool], list[SdfSolid]] = {}
         self._masks: dict[int, str] = {}
 
-    def collisions(self, scope: Scope, entry: Entry, *, massive: bool) -> Iterator[tuple[Element, Geometry, Solid]]:
+    def collisions(
+        self, scope: SdfScope, entry: ScopeEntry, *, massive: bool
+    ) -> Iterator[tuple[Element, Geometry, SdfSolid]]:
         """Yield the shapes with which a link makes contact, each with its element.
 
         massive: whether the link moves, in which case there is no endless plane.
@@ -102,7 +104,7 @@ class Shapes:
                 if touching:
                     yield element, shape, solid
 
-    def visuals(self, scope: Scope, entry: Entry) -> Iterator[Geometry]:
+    def visuals(self, scope: SdfScope, entry: ScopeEntry) -> Iterator[Geometry]:
         """Yield the shapes that are seen of a link."""
         for element in entry.element.all("visual"):
             pose = self.pose(scope, entry, element)
@@ -130,12 +132,12 @@ class Shapes:
                     place=place_of(element),
                 )
 
-    def pose(self, scope: Scope, entry: Entry, element: Element) -> FloatArray:
+    def pose(self, scope: SdfScope, entry: ScopeEntry, element: Element) -> FloatArray:
         """Return the pose (7,) of a part of a link in the link. Raises Fault."""
         pose = child(element, "pose")
         return relative(scope, entry, relative_to(pose, scope.version), pose_of(self.reading, pose), element)
 
-    def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[Solid]:
+    def _solids(self, element: Element, *, visual: bool, moving: bool) -> list[SdfSolid]:
         geometry = child(element, "geometry")
         if geometry is None:
             self.reading.leave_out(element, "it has no geometry")
@@ -160,37 +162,37 @@ class Shapes:
             ]
         )
 
-    def _box(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _box(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         size = vector(self.reading, element, "size", default=(1.0, 1.0, 1.0))
         if not (size > 0.0).all():
             self.reading.error(element, f"sizes {size.tolist()} must be above zero")
             return []
-        return [Solid("box", size)]
+        return [SdfSolid("box", size)]
 
-    def _sphere(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
-        return [Solid("sphere", self._sizes(element, "radius"))]
+    def _sphere(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        return [SdfSolid("sphere", self._sizes(element, "radius"))]
 
-    def _cylinder(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
-        return [Solid("cylinder", self._sizes(element, "radius", "length"))]
+    def _cylinder(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        return [SdfSolid("cylinder", self._sizes(element, "radius", "length"))]
 
-    def _capsule(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
-        return [Solid("capsule", self._sizes(element, "radius", "length", scales=(0.5, 1.0)))]
+    def _capsule(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
+        return [SdfSolid("capsule", self._sizes(element, "radius", "length", scales=(0.5, 1.0)))]
 
-    def _ellipsoid(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _ellipsoid(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         radii = vector(self.reading, element, "radii", default=(1.0, 1.0, 1.0))
         if not (radii > 0.0).all():
             self.reading.error(element, f"radii {radii.tolist()} must be above zero")
             return []
-        return [Solid("ellipsoid", radii)]
+        return [SdfSolid("ellipsoid", radii)]
 
-    def _cone(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _cone(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         radius, length = self._sizes(element, "radius", "length", scales=(0.5, 1.0)).tolist()
         turn = np.linspace(0.0, 2.0 * math.pi, SIDES, endpoint=False)
         rim = np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.full(SIDES, -length / 2.0)])
         mesh = hull_of(np.vstack([rim, [[0.0, 0.0, length / 2.0]]]))
-        return [Solid("mesh", np.ones(3), triangles=mesh, cone=(radius, length))]
+        return [SdfSolid("mesh", np.ones(3), triangles=mesh, cone=(radius, length))]
 
-    def _plane(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _plane(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         normal = vector(self.reading, element, "normal", default=(0.0, 0.0, 1.0))
         length = float(np.linalg.norm(normal))
         if not length > 0.0:
@@ -199,15 +201,15 @@ class Shapes:
         turn = _towards(normal / length)
         size = vector(self.reading, element, "size", default=(1.0, 1.0))
         if not moving:
-            return [Solid("plane", np.zeros(0), np.concatenate([np.zeros(3), turn]))]
+            return [SdfSolid("plane", np.zeros(0), np.concatenate([np.zeros(3), turn]))]
         if not visual:
             self.reading.approximate(element, "a plane of a link that moves is a thin box here, of its size")
         if not (size > 0.0).all():
             return []
         sheet = np.concatenate([-0.5 * SHEET * normal / length, turn])
-        return [Solid("box", np.array([*size, SHEET]), sheet)]
+        return [SdfSolid("box", np.array([*size, SHEET]), sheet)]
 
-    def _polyline(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _polyline(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         height = amount(self.reading, element, "height", default=1.0, positive=True)
         points = [found for each in element.all("point") if (found := numbers_of(self.reading, each, 2)) is not None]
         if len(points) < 3:
@@ -220,16 +222,16 @@ class Shapes:
             self.reading.error(element, f"its points: {error}")
             return []
         self.reading.approximate(element, "a polyline is the convex hull of its points here")
-        return [Solid("mesh", np.ones(3), triangles=mesh)]
+        return [SdfSolid("mesh", np.ones(3), triangles=mesh)]
 
-    def _heightmap(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _heightmap(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         if visual:
             self.reading.ignore(element, "the ground is drawn as the heightmap of the collision")
         else:
             self.reading.leave_out(element, "a heightmap is read only of a static model of a world")
         return []
 
-    def _mesh(self, element: Element, visual: bool, moving: bool) -> list[Solid]:
+    def _mesh(self, element: Element, visual: bool, moving: bool) -> list[SdfSolid]:
         reading = self.reading
         uri = child(element, "uri")
         scale = vector(reading, element, "scale", default=(1.0, 1.0, 1.0))
@@ -259,7 +261,7 @@ class Shapes:
             reading.error(uri, fault)
         return []
 
-    def _file(self, path: Path, scale: FloatArray, *, visual: bool) -> list[Solid]:
+    def _file(self, path: Path, scale: FloatArray, *, visual: bool) -> list[SdfSolid]:
         """Return what a mesh file has. Raises ValueError, OSError, ImportError."""
         suffix = path.suffix.lower()
         allowed = (*MESHES, ".dae", *(MESHES_SHOWN if visual else ()))
@@ -268,7 +270,7 @@ class Shapes:
         mirrored = bool((scale < 0.0).any())
         if suffix in MESHES_SHOWN or (suffix != ".dae" and not mirrored and not mesh_fault(path)):
             self.reading.report.read.append(path)
-            return [Solid("mesh", np.abs(scale), file=path)]
+            return [SdfSolid("mesh", np.abs(scale), file=path)]
         if suffix == ".dae":
             parts = collada_parts(path, lambda name: _texture(path.parent / name) if visual else None)
         else:
@@ -287,7 +289,7 @@ class Shapes:
             if not visual and not _is_solid(mesh):
                 continue
             colour = None if part.colour is None else np.array(part.colour)
-            solids.append(Solid("mesh", np.ones(3), triangles=mesh, colour=colour))
+            solids.append(SdfSolid("mesh", np.ones(3), triangles=mesh, colour=colour))
         return solids
 
     # Surfaces and looks
@@ -435,7 +437,7 @@ def _towards(normal: FloatArray) -> FloatArray:
     return np.asarray(turn / np.linalg.norm(turn))
 
 
-GEOMETRIES: dict[str, Callable[[Shapes, Element, bool, bool], list[Solid]]] = {
+GEOMETRIES: dict[str, Callable[[Shapes, Element, bool, bool], list[SdfSolid]]] = {
     "box": Shapes._box,
     "sphere": Shapes._sphere,
     "cylinder": Shapes._cylinder,

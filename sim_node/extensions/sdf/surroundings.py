@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_node.extensions.sdf import uris
 from sim_node.extensions.sdf.elements import (
-    Reading,
+    SdfReading,
     child,
     colour_of,
     flag,
@@ -22,7 +22,7 @@ from sim_node.extensions.sdf.elements import (
     text_of,
     vector,
 )
-from sim_node.extensions.sdf.scopes import Entry, Scope, frame_name, world_pose
+from sim_node.extensions.sdf.scopes import ScopeEntry, SdfScope, frame_name, world_pose
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Physics
@@ -45,7 +45,7 @@ LIGHTS = {"directional": "directional", "point": "point", "spot": "spot"}
 
 
 @dataclass
-class Surroundings:
+class SdfSurroundings:
     """What is of a world as a whole: its time, physics, place on Earth, and parts by kind."""
 
     time: TimeGrid = field(default_factory=lambda: TimeGrid(step_ns=round(STEP_S * 1e9)))
@@ -54,9 +54,9 @@ class Surroundings:
     parts: dict[str, list[Any]] = field(default_factory=dict)
 
 
-def surroundings_of(reading: Reading, scope: Scope) -> Surroundings:
+def surroundings_of(reading: SdfReading, scope: SdfScope) -> SdfSurroundings:
     """Return what surrounds the models of a world."""
-    element, found = scope.element, Surroundings()
+    element, found = scope.element, SdfSurroundings()
     report = reading.report
     if scope.element.tag == "world":
         physics = _chosen_physics(element)
@@ -111,7 +111,7 @@ def _chosen_physics(element: Element) -> Element | None:
     return next((each for each in rows if each.get("default") in ("1", "true")), rows[0] if rows else None)
 
 
-def _origin(reading: Reading, element: Element) -> Origin | None:
+def _origin(reading: SdfReading, element: Element) -> Origin | None:
     place = child(element, "spherical_coordinates")
     if place is None:
         return None
@@ -127,7 +127,7 @@ def _origin(reading: Reading, element: Element) -> Origin | None:
     return Origin(latitude, longitude, number(reading, place, "elevation", default=0.0))
 
 
-def _sky(reading: Reading, element: Element) -> Sky | None:
+def _sky(reading: SdfReading, element: Element) -> Sky | None:
     scene = child(element, "scene")
     if scene is None:
         return None
@@ -140,7 +140,7 @@ def _sky(reading: Reading, element: Element) -> Sky | None:
     return Sky(seen, seen, None if ambient is None else float(ambient[:3].mean()), place=place_of(scene, "sky"))
 
 
-def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[Element, Light]]:
+def _lights(reading: SdfReading, element: Element, scope: SdfScope) -> Iterator[tuple[Element, Light]]:
     for light in _of(element, "light"):
         kind = light.get("type")
         if kind not in LIGHTS:
@@ -178,7 +178,7 @@ def _lights(reading: Reading, element: Element, scope: Scope) -> Iterator[tuple[
         yield light, Light(LIGHTS[kind], **given)
 
 
-def _heightmap(reading: Reading, entry: Entry) -> dict[str, list[Any]]:
+def _heightmap(reading: SdfReading, entry: ScopeEntry) -> dict[str, list[Any]]:
     """Return the ground of the first heightmap of a static model, taking it out of the model."""
     assert entry.inner is not None
     for link in entry.inner.of_kind("link"):
@@ -194,7 +194,7 @@ def _heightmap(reading: Reading, entry: Entry) -> dict[str, list[Any]]:
     return {}
 
 
-def _ground(reading: Reading, given: Element, pose: FloatArray) -> Ground | None:
+def _ground(reading: SdfReading, given: Element, pose: FloatArray) -> Ground | None:
     uri = child(given, "uri")
     size = vector(reading, given, "size", default=(1.0, 1.0, 1.0))
     at = pose[:3] + vector(reading, given, "pos", default=(0.0, 0.0, 0.0))
@@ -216,7 +216,7 @@ def _ground(reading: Reading, given: Element, pose: FloatArray) -> Ground | None
     return Ground(float(at[2]), heights, place=place_of(given, "ground"))
 
 
-def _actor(reading: Reading, actor: Element) -> Motion | None:
+def _actor(reading: SdfReading, actor: Element) -> Motion | None:
     """Return the way of an actor through its waypoints; None if it has none."""
     rows = []
     script = child(actor, "script")

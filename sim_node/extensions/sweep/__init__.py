@@ -2,7 +2,7 @@
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Run="CaseRun"):
     from sim_node.extensions.sweep.case_run import CaseRun as CaseRun
     from sim_node.extensions.sweep.command import Bar as Bar
     from sim_node.extensions.sweep.components import varied as varied

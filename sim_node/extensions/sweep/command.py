@@ -16,7 +16,7 @@ from sim_node.cli.parser import add_optional, formerly, goes_with, refuse
 from sim_node.cli.world_arguments import add_allow
 from sim_node.extensions.sweep.about import study_of
 from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
-from sim_node.extensions.sweep.driver import Rows, execute
+from sim_node.extensions.sweep.driver import DriverRows, execute
 from sim_node.extensions.sweep.engine import EngineFault
 from sim_node.extensions.sweep.job import DIVERGED, OK, TIMEOUT_S, Keep
 from sim_node.extensions.sweep.options import count, seed, variation_option
@@ -175,7 +175,7 @@ class Bar:
     def __exit__(self, *of: object) -> None:
         self._close()
 
-    def start(self, prepared: Prepared, dataset: Rows) -> None:
+    def start(self, prepared: Prepared, dataset: DriverRows) -> None:
         """Show the cases that are done already.
 
         Args:

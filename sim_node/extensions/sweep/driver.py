@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sim_node.extensions.sweep.about import describe
 from sim_node.extensions.sweep.attempts import GRACE_S
-from sim_node.extensions.sweep.dataset import RowWriter, DatasetFault, about_of, read
+from sim_node.extensions.sweep.dataset import DatasetFault, RowWriter, about_of, read
 from sim_node.extensions.sweep.engine import SWEEP_ENGINES, SweepEngine
 from sim_node.extensions.sweep.job import CRASHED, OK, TIMEOUT_S, Cases, Keep, Outcome
 from sim_node.extensions.sweep.study import Prepared, Study, prepare
@@ -40,7 +40,7 @@ MAX_CRASHES = 2
 Progress = Callable[[int, int], None]
 
 
-class Rows(Protocol):
+class DriverRows(Protocol):
     """Where the outcomes of cases go.
 
     Attributes:
@@ -71,7 +71,7 @@ class Driver:
         self,
         prepared: Prepared,
         engine: SweepEngine,
-        dataset: Rows,
+        dataset: DriverRows,
         progress: Progress = lambda done, failures: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # What a measure gives: numbers, truth values, texts, or None where there is nothing to measure.
 Value = float | int | bool | str | None
 # Reads the values by name from a run that has ended.
-Read = Callable[["Run"], Mapping[str, Value]]
+Read = Callable[["CaseRun"], Mapping[str, Value]]
 
 
 def _no_watch(simulation: Simulation) -> Read | None:

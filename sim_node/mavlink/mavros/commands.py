@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from sim_node.mavlink.commands import CommandLong
-from sim_node.mavlink.mavros.rows import Source, compiled
+from sim_node.mavlink.mavros.rows import ValueSource, compiled
 
 _ZERO = "0"
 
@@ -57,7 +57,7 @@ class _Constants:
 
 @cache
 def _params(text: str) -> Callable[[Any, Any], tuple[Any, ...]]:
-    sources = [Source(by="zero") if word == _ZERO else Source(word) for word in text.split()]
+    sources = [ValueSource(by="zero") if word == _ZERO else ValueSource(word) for word in text.split()]
     return compiled(sources, None, _Constants)
 
 

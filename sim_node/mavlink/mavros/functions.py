@@ -196,7 +196,7 @@ def _parameter(fields: Any, names: MavrosNames) -> None:
     )
 
 
-class Function(NamedTuple):
+class TopicFunction(NamedTuple):
     """What publishes messages of MAVLink on topics."""
 
     messages: tuple[str, ...]
@@ -205,16 +205,16 @@ class Function(NamedTuple):
 
 
 FUNCTIONS = (
-    Function(("HEARTBEAT",), (STATE,), _heartbeat),
-    Function(("BATTERY_STATUS",), (BATTERY,), _battery),
-    Function(("SYS_STATUS",), (), _sys_status),
-    Function(("STATUSTEXT",), (TEXT,), _text),
-    Function(("RC_CHANNELS",), (RC_IN,), _channels),
-    Function(("RC_CHANNELS_RAW",), (), _raw_channels),
-    Function(("SERVO_OUTPUT_RAW",), (RC_OUT,), _servos),
-    Function(("MISSION_CURRENT",), (WAYPOINTS,), _current),
-    Function(("MISSION_ITEM_REACHED",), (REACHED,), _reached),
-    Function(("SYSTEM_TIME",), (REFERENCE,), _system_time),
-    Function(("TIMESYNC",), (TIMESYNC,), _timesync),
-    Function(("PARAM_VALUE",), (PARAMETER,), _parameter),
+    TopicFunction(("HEARTBEAT",), (STATE,), _heartbeat),
+    TopicFunction(("BATTERY_STATUS",), (BATTERY,), _battery),
+    TopicFunction(("SYS_STATUS",), (), _sys_status),
+    TopicFunction(("STATUSTEXT",), (TEXT,), _text),
+    TopicFunction(("RC_CHANNELS",), (RC_IN,), _channels),
+    TopicFunction(("RC_CHANNELS_RAW",), (), _raw_channels),
+    TopicFunction(("SERVO_OUTPUT_RAW",), (RC_OUT,), _servos),
+    TopicFunction(("MISSION_CURRENT",), (WAYPOINTS,), _current),
+    TopicFunction(("MISSION_ITEM_REACHED",), (REACHED,), _reached),
+    TopicFunction(("SYSTEM_TIME",), (REFERENCE,), _system_time),
+    TopicFunction(("TIMESYNC",), (TIMESYNC,), _timesync),
+    TopicFunction(("PARAM_VALUE",), (PARAMETER,), _parameter),
 )

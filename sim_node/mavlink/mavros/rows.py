@@ -16,7 +16,7 @@ class Unknown(ValueError):
     """A quantity is not known, so that its message is not sent. The text says which, in a few words."""
 
 
-class Source(NamedTuple):
+class ValueSource(NamedTuple):
     """Where the numbers of a field come from.
 
     Attributes:
@@ -32,13 +32,13 @@ class Source(NamedTuple):
     by: str = ""
 
 
-def by(method: str, fields: str = "", unit: Unit = SI) -> Source:
+def by(method: str, fields: str = "", unit: Unit = SI) -> ValueSource:
     """Return the source of what a method returns for these fields."""
-    return Source(fields, unit, by=method)
+    return ValueSource(fields, unit, by=method)
 
 
 def compiled(
-    sources: Collection[Source], arrays: Mapping[str, bool] | None, owner: type
+    sources: Collection[ValueSource], arrays: Mapping[str, bool] | None, owner: type
 ) -> Callable[[Any, Any], tuple[Any, ...]]:
     """Compile a function of a message and an owner of methods that returns all numbers in a row.
 

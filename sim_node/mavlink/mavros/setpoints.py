@@ -10,7 +10,7 @@ from typing import Any
 
 from sim_node.mavlink.codec import EncodeError, kind_named
 from sim_node.mavlink.contents import Unit
-from sim_node.mavlink.mavros.rows import Source, by, compiled
+from sim_node.mavlink.mavros.rows import ValueSource, by, compiled
 from sim_node.mavlink.setpoints import (
     NO_ACCELERATION,
     NO_POSITION,
@@ -27,7 +27,7 @@ from sim_node.mavlink.topics import Profile
 from sim_node.spatial.frames import AttitudeEnu, YawEnu
 from sim_node.spatial.geometry import quaternions
 
-of = Source
+of = ValueSource
 Fields = Mapping[str, Any]
 _LOCAL_NED, _GLOBAL_INT = 1, 5  # MAV_FRAME
 _BODY = (8, 9)  # MAV_FRAME_BODY_NED, MAV_FRAME_BODY_OFFSET_NED
@@ -96,7 +96,7 @@ class SetpointRow:
     name: str
     type: str
     message: str
-    fields: Mapping[str, Source]
+    fields: Mapping[str, ValueSource]
     constants: Mapping[str, Any] = field(default_factory=dict)
     profile: Profile = Profile.SENSOR
     is_setpoint: bool = True
@@ -109,15 +109,15 @@ _LOCAL, _GLOBAL, _ATTITUDE = (
 _RELIABLE = Profile.RELIABLE
 
 
-def _enu(path: str) -> Source:
+def _enu(path: str) -> ValueSource:
     return of(f"{path}.y {path}.x -{path}.z")
 
 
-def _rotation(method: str, path: str) -> Source:
+def _rotation(method: str, path: str) -> ValueSource:
     return by(method, " ".join(f"{path}.{axis}" for axis in "xyzw"))
 
 
-def _in_frame(path: str) -> Source:
+def _in_frame(path: str) -> ValueSource:
     return by("vector", f"coordinate_frame {path}.x {path}.y {path}.z")
 
 

@@ -11,11 +11,11 @@ from sim_node.mavlink.codec import kind_named
 from sim_node.mavlink.contents import CENTI, GAUSS, HECTO, MILLI, MILLI_G, MILLIGAUSS, Unit
 from sim_node.mavlink.mavros.functions import FUNCTIONS
 from sim_node.mavlink.mavros.names import FORCE_STDEV, ORIENTATION_STDEV, RATE_STDEV, MavrosNames, diagonal
-from sim_node.mavlink.mavros.rows import Source, Unknown, by, compiled
+from sim_node.mavlink.mavros.rows import Unknown, ValueSource, by, compiled
 from sim_node.mavlink.topics import Profile, VehicleTopic
 from sim_node.messages.layout import MessageLayout, Pack
 
-of = Source
+of = ValueSource
 _DEGREES = Unit(1e-7, 1e7)
 _SENSOR, _RELIABLE, _STATE, _LATCHED = Profile.SENSOR, Profile.RELIABLE, Profile.STATE, Profile.LATCHED
 _NOT_MEASURED = (-1.0, *[0.0] * 8)
@@ -23,7 +23,7 @@ _NOT_KNOWN = (-1.0, *[0.0] * 35)
 
 
 @dataclass(frozen=True)
-class Row:
+class MavrosRow:
     """A topic, or one of several sources of one.
 
     Attributes:
@@ -43,7 +43,7 @@ class Row:
     type: str
     message: str
     frames: str
-    fields: Mapping[str, Source]
+    fields: Mapping[str, ValueSource]
     profile: Profile = _SENSOR
     is_now: bool = False
     unless: tuple[str, ...] = ()
@@ -73,29 +73,29 @@ def _compass(names: MavrosNames) -> dict[str, Any]:
     return {"magnetic_field_covariance": diagonal(names.vehicle.deviations.field)}
 
 
-def _attitude(message: str, orientation: Source, *unless: str) -> Row:
+def _attitude(message: str, orientation: ValueSource, *unless: str) -> MavrosRow:
     fields = {"orientation": orientation, "angular_velocity": of("rollspeed -pitchspeed -yawspeed")}
     fields |= {"linear_acceleration": by("force"), "linear_acceleration_covariance": by("force_covariance")}
-    return Row("imu/data", "sensor_msgs/Imu", message, "base_link", fields, unless=unless, constants=_imu)
+    return MavrosRow("imu/data", "sensor_msgs/Imu", message, "base_link", fields, unless=unless, constants=_imu)
 
 
-def _raw(message: str, rates: Unit, force: Source, *unless: str, bits: int = 0) -> Row:
+def _raw(message: str, rates: Unit, force: ValueSource, *unless: str, bits: int = 0) -> MavrosRow:
     fields = {"angular_velocity": of("xgyro -ygyro -zgyro", rates), "linear_acceleration": force}
     name, type = "imu/data_raw", "sensor_msgs/Imu"
-    return Row(name, type, message, "base_link", fields, unless=unless, bits=bits, constants=_imu_raw)
+    return MavrosRow(name, type, message, "base_link", fields, unless=unless, bits=bits, constants=_imu_raw)
 
 
-def _mag(message: str, unit: Unit, *unless: str, bits: int = 0) -> Row:
+def _mag(message: str, unit: Unit, *unless: str, bits: int = 0) -> MavrosRow:
     fields = {"magnetic_field": of("xmag -ymag -zmag", unit)}
     name, type = "imu/mag", "sensor_msgs/MagneticField"
-    return Row(name, type, message, "base_link", fields, unless=unless, bits=bits, constants=_compass)
+    return MavrosRow(name, type, message, "base_link", fields, unless=unless, bits=bits, constants=_compass)
 
 
-def _air(name: str, message: str, fields: str, unit: Unit, *unless: str, bits: int = 0) -> Row:
+def _air(name: str, message: str, fields: str, unit: Unit, *unless: str, bits: int = 0) -> MavrosRow:
     pressure = "pressure" in name
     type, path = ("FluidPressure", "fluid_pressure") if pressure else ("Temperature", "temperature")
     source = {path: of(fields, unit)}
-    return Row(f"imu/{name}", f"sensor_msgs/{type}", message, "base_link", source, unless=unless, bits=bits)
+    return MavrosRow(f"imu/{name}", f"sensor_msgs/{type}", message, "base_link", source, unless=unless, bits=bits)
 
 
 _SI = Unit(1.0, 1.0)
@@ -131,8 +131,10 @@ _TWIST_2 = {f"twist.{path}": source for path, source in _TWIST.items()}
 _WITH_POSE, _WITH_TWIST = {"pose.covariance": _VARIANCES}, {"twist.covariance": _VELOCITY_VARIANCES}
 
 
-def _local(name: str, type: str, message: str, frames: str, fields: Mapping[str, Source], *unless: str) -> Row:
-    return Row(f"local_position/{name}", type, message, frames, fields, unless=unless)
+def _local(
+    name: str, type: str, message: str, frames: str, fields: Mapping[str, ValueSource], *unless: str
+) -> MavrosRow:
+    return MavrosRow(f"local_position/{name}", type, message, frames, fields, unless=unless)
 
 
 _LOCAL = (
@@ -160,13 +162,15 @@ _LOCAL = (
 _PLACE = "latitude longitude altitude"
 
 
-def _place(*fields: str) -> Source:
+def _place(*fields: str) -> ValueSource:
     latitude, longitude, altitude = fields
     return by("sea_level_place", f"{latitude} {longitude} {altitude}")
 
 
-def _global(name: str, type: str, message: str, frames: str, fields: Mapping[str, Source], **more: Any) -> Row:
-    return Row(f"global_position/{name}", type, message, frames, fields, **more)
+def _global(
+    name: str, type: str, message: str, frames: str, fields: Mapping[str, ValueSource], **more: Any
+) -> MavrosRow:
+    return MavrosRow(f"global_position/{name}", type, message, frames, fields, **more)
 
 
 _COVARIANCE_OF_FIX = {"position_covariance position_covariance_type": by("fix_covariance")}
@@ -210,7 +214,7 @@ _GLOBAL = (
         *("gp_lp_offset", "geometry_msgs/PoseStamped", "LOCAL_POSITION_NED_SYSTEM_GLOBAL_OFFSET", "earth"),
         {"pose.position": _POSITION, "pose.orientation": by("angles", "roll pitch yaw")},
     ),
-    Row(
+    MavrosRow(
         *("home_position/home", "mavros_msgs/HomePosition", "HOME_POSITION", ""),
         {
             f"geo.{_PLACE.replace(' ', ' geo.')}": _place("latitude", "longitude", "altitude"),
@@ -233,15 +237,15 @@ _MOTION = {
     "yaw_rate": of("-yaw_rate"),
 }
 _TARGETS = (
-    Row(
+    MavrosRow(
         *("setpoint_raw/target_local", "mavros_msgs/PositionTarget", "POSITION_TARGET_LOCAL_NED", ""),
         {**_TARGET, "position": _POSITION, **_MOTION},
     ),
-    Row(
+    MavrosRow(
         *("setpoint_raw/target_global", "mavros_msgs/GlobalPositionTarget", "POSITION_TARGET_GLOBAL_INT", ""),
         {**_TARGET, "latitude longitude": of("lat_int lon_int", _DEGREES), "altitude": of("alt"), **_MOTION},
     ),
-    Row(
+    MavrosRow(
         *("setpoint_raw/target_attitude", "mavros_msgs/AttitudeTarget", "ATTITUDE_TARGET", ""),
         {
             "type_mask": of("type_mask"),
@@ -258,21 +262,21 @@ _FLAGS = (
 )
 
 
-def _same(names: str, **renamed: str) -> dict[str, Source]:
+def _same(names: str, **renamed: str) -> dict[str, ValueSource]:
     """Return fields that have the same names and numbers in both messages, and some that are renamed."""
     return {name: of(renamed.get(name, name)) for name in names.split()}
 
 
 _STICKS = " ".join(f"aux{number}" for number in range(1, 7))
 _STATUS = (
-    Row(
+    MavrosRow(
         *("altitude", "mavros_msgs/Altitude", "ALTITUDE", "map"),
         {
             **{name: of(f"altitude_{name}") for name in ("monotonic", "amsl", "local", "relative", "terrain")},
             "bottom_clearance": of("bottom_clearance"),
         },
     ),
-    Row(
+    MavrosRow(
         *("vfr_hud", "mavros_msgs/VfrHud", "VFR_HUD", ""),
         {
             **_same("airspeed groundspeed heading"),
@@ -281,25 +285,25 @@ _STATUS = (
         },
         *(_RELIABLE, True),
     ),
-    Row(
+    MavrosRow(
         *("wind_estimation", "geometry_msgs/TwistWithCovarianceStamped", "WIND", ""),
         {"twist.twist.linear": by("wind", "direction speed speed_z")},
         is_now=True,
         constants={"twist.covariance": _NOT_KNOWN},
     ),
-    Row(
+    MavrosRow(
         *("wind_estimation", "geometry_msgs/TwistWithCovarianceStamped", "WIND_COV", ""),
         {
             "twist.twist.linear": of("wind_y wind_x -wind_z"),
             "twist.covariance": by("wind_variances", "var_horiz var_vert"),
         },
     ),
-    Row(
+    MavrosRow(
         *("extended_state", "mavros_msgs/ExtendedState", "EXTENDED_SYS_STATE", ""),
         _same("vtol_state landed_state"),
         *(_STATE, True),
     ),
-    Row(
+    MavrosRow(
         *("sys_status", "mavros_msgs/SysStatus", "SYS_STATUS", ""),
         {
             **{f"sensors_{name}": of(f"onboard_control_sensors_{name}") for name in ("present", "enabled", "health")},
@@ -308,12 +312,12 @@ _STATUS = (
         },
         *(_STATE, True),
     ),
-    Row(
+    MavrosRow(
         *("estimator_status", "mavros_msgs/EstimatorStatus", "ESTIMATOR_STATUS", ""),
         {" ".join(f"{name}_status_flag" for name in _FLAGS): by("bits", "flags")},
         *(_STATE, True),
     ),
-    Row(
+    MavrosRow(
         *("manual_control/control", "mavros_msgs/ManualControl", "MANUAL_CONTROL", ""),
         {
             **{name: of(name, MILLI) for name in "xyzr"},
@@ -322,7 +326,7 @@ _STATUS = (
         },
         *(_RELIABLE, True),
     ),
-    Row(
+    MavrosRow(
         *("nav_controller_output/output", "mavros_msgs/NavControllerOutput", "NAV_CONTROLLER_OUTPUT", ""),
         {
             **_same("nav_roll nav_pitch nav_bearing target_bearing wp_dist"),
@@ -330,7 +334,7 @@ _STATUS = (
         },
         *(_RELIABLE, True),
     ),
-    Row(
+    MavrosRow(
         *("gpsstatus/gps1/raw", "mavros_msgs/GPSRAW", "GPS_RAW_INT", ""),
         {
             **_same("fix_type lat lon alt eph epv vel cog satellites_visible alt_ellipsoid h_acc v_acc"),
@@ -343,7 +347,7 @@ _STATUS = (
     ),
 )
 
-ROWS: tuple[Row, ...] = (*_IMU, *_LOCAL, *_GLOBAL, *_TARGETS, *_STATUS)
+ROWS: tuple[MavrosRow, ...] = (*_IMU, *_LOCAL, *_GLOBAL, *_TARGETS, *_STATUS)
 
 Read = Callable[[Any, MavrosNames], None]
 
@@ -372,7 +376,7 @@ def _all() -> Iterator[tuple[str, Read]]:
             yield message, each.read
 
 
-def _reader(row: Row, topic: VehicleTopic) -> Read:
+def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
     """Return the function that publishes a row."""
     read = compiled(row.fields.values(), kind_named(row.message).arrays, MavrosNames)
     paths = [path for key in row.fields for path in key.split()]

@@ -15,8 +15,8 @@ from sim_node.simulation.columns.column import (
     Column,
     ColumnEntry,
     ColumnGroup,
-    Rows,
     ColumnTable,
+    Rows,
     arrays_of,
 )
 from sim_node.text import did_you_mean

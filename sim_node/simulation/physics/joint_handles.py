@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.simulation.physics.handles import NamedHandle, Handles, numbers_of
+from sim_node.simulation.physics.handles import Handles, NamedHandle, numbers_of
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 

@@ -15,7 +15,7 @@ import trimesh
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.textured import textured_glb
-from sim_node.viewing.meshes import TriangleMesh, DrawnShape, linear
+from sim_node.viewing.meshes import DrawnShape, TriangleMesh, linear
 
 
 @cache

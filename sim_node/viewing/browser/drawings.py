@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
-from sim_node.viewing.browser.overlays import Edges, Names, apart_in, shortened
+from sim_node.viewing.browser.overlays import Edges, NameOverlays, apart_in, shortened
 from sim_node.viewing.browser.sensor_views import Frustum, by_distance, dot
 from sim_node.viewing.meshes import linear
 from sim_node.viewing.messages.drawing import (
@@ -283,7 +283,7 @@ class Drawings:
         names: Those of frames, which labels keep off.
     """
 
-    def __init__(self, scene: Any, node: str, view: View, names: Names) -> None:
+    def __init__(self, scene: Any, node: str, view: View, names: NameOverlays) -> None:
         self._scene, self._node = scene, node
         self.arrange(view, names)
         self.sources: dict[str, DrawnSource] = {}
@@ -305,7 +305,7 @@ class Drawings:
         for name in names:
             self._numbers.setdefault(name, len(self._numbers))
 
-    def arrange(self, view: View, names: Names) -> None:
+    def arrange(self, view: View, names: NameOverlays) -> None:
         """Keep labels off each other, and off names of frames, in another view."""
         self._view, self._names = view, names
         # What the labels' anchors were chosen for: they keep them while sources move.

@@ -12,7 +12,7 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from sim_node.viewing.browser.transport import Controls
+from sim_node.viewing.browser.transport import FootControls
 
 SOCKET = "/layout"
 # Time between two looks at what is to be said, s; longest request of a page, characters.
@@ -26,7 +26,7 @@ class LayoutSocket:
         controls: What the foot of pages says and does; None before there is a scene.
     """
 
-    controls: Controls | None = None
+    controls: FootControls | None = None
 
     def __init__(self) -> None:
         self._read: Callable[[], tuple[list[str], dict[str, str]]] | None = None

@@ -188,7 +188,7 @@ def apart_in(
     return found
 
 
-class Names:
+class NameOverlays:
     """The names of no frames, the main ones, or all; static frames at one place share a label.
 
     Labels are created when they are first needed, with a limit, moving ones first. They are above the shapes of their

@@ -19,7 +19,7 @@ from sim_node.viewing.browser.scene import ROOT
 from sim_node.viewing.browser.surroundings import SKY
 from sim_node.viewing.cameras import ViewportCamera, pose_of
 from sim_node.viewing.drawn_objects import ObjectDrawing, drawing_of
-from sim_node.viewing.schematic import Formula, GraphPanel, Schematic, FormulaSignal, Tabs, UnknownName, Viewport, bound
+from sim_node.viewing.schematic import Formula, FormulaSignal, GraphPanel, Schematic, Tabs, UnknownName, Viewport, bound
 from sim_node.viewing.schematic.binding import problem_of
 from sim_node.viewing.schematic.model import Panel
 from sim_node.viewing.shown_signals import ShownFields, ShownSignals

@@ -15,7 +15,7 @@ from sim_node.spatial.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import WXYZ, Batches, place
 from sim_node.viewing.browser.drawings import Drawings, DrawnSource, frame_poses
 from sim_node.viewing.browser.labels import PlacedLabel
-from sim_node.viewing.browser.overlays import AxesOverlay, Names, Trails, bare_rows, lengths, main_rows, planned
+from sim_node.viewing.browser.overlays import AxesOverlay, NameOverlays, Trails, bare_rows, lengths, main_rows, planned
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, SensorView
 from sim_node.viewing.browser.start import Opening, opening, start_view, subject_of
@@ -203,7 +203,7 @@ class PageScene:
             sizes = np.minimum(sizes, _AXES * around(self._around(self._subject.rows)).radius)
         self.axes = AxesOverlay(self._scene, f"{ROOT}/axes", frames, sizes, bare_rows(frames, shapes), in_root)
         self.axes.choose("main")
-        self.names = Names(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
+        self.names = NameOverlays(self._scene, f"{ROOT}/names", frames, self.main, self._boxes, self.view)
 
     def _set_views(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         """Create the views of sensors. Those that are the same as before stay."""

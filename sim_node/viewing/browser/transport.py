@@ -81,7 +81,7 @@ class Transport(Protocol):
         """Go to what happens now."""
 
 
-class Controls:
+class FootControls:
     """What the foot of a page says, for JSON, and does.
 
     Args:

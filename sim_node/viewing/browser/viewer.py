@@ -34,7 +34,7 @@ from sim_node.viewing.browser.start import FIELD_OF_VIEW
 from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.surroundings import sky_radius
 from sim_node.viewing.browser.switches import Switches
-from sim_node.viewing.browser.transport import Controls, LoopTransport, Transport
+from sim_node.viewing.browser.transport import FootControls, LoopTransport, Transport
 from sim_node.viewing.extent import places_of
 from sim_node.viewing.meshes import DrawnShape
 from sim_node.viewing.messages.readers import ALONE
@@ -243,7 +243,7 @@ class Viewer:
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
-        self.server.panels_page.layout.controls = Controls(
+        self.server.panels_page.layout.controls = FootControls(
             self.transport, lambda: self._last_ns, self._look.toggle_follow, lambda: self._look.followed
         )
         with self._tabs.add_tab("Plots", viser.Icon.CHART_LINE):

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.spatial.geometry import poses as pose_math
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.markers import SHAPES
-from sim_node.viewing.meshes import TriangleMesh, DrawnShape
+from sim_node.viewing.meshes import DrawnShape, TriangleMesh
 from sim_node.viewing.messages.drawing import Colours, Drawing, Item, Lines, Points, Solids, TextLabel, strip
 from sim_node.viewing.messages.mesh_files import mesh_shapes
 from sim_node.viewing.messages.readers import Read, ReaderContext, reader

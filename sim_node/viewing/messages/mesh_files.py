@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.viewing.finishes import Finish, Texture
-from sim_node.viewing.meshes import FilePart, TriangleMesh, DrawnShape, parts_of
+from sim_node.viewing.meshes import DrawnShape, FilePart, TriangleMesh, parts_of
 from sim_node.world.image_files import TEXTURES, colours_of, image_fault
 from sim_node.world.image_textures import downwards, on_sides
 from sim_node.world.locate import LocateError, package_path

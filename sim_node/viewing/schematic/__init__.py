@@ -2,7 +2,7 @@
 
 from sim_node.lazy import public
 
-with public(__name__):
+with public(__name__, Scope="FormulaScope", Signal="FormulaSignal"):
     from sim_node.viewing.schematic.binding import FormulaScope as FormulaScope
     from sim_node.viewing.schematic.binding import FormulaSignal as FormulaSignal
     from sim_node.viewing.schematic.binding import UnknownName as UnknownName

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.text import did_you_mean
-from sim_node.viewing.schematic.fields import Fields, Properties, KdlSource
+from sim_node.viewing.schematic.fields import Fields, KdlSource, Properties
 from sim_node.viewing.schematic.kdl import KdlFault, KdlNode, parse
 from sim_node.viewing.schematic.model import GraphPanel, Object3d, Panel, Schematic, Split, Tabs, Viewport
 from sim_node.viewing.schematic.objects import read_object

@@ -30,7 +30,7 @@ class Report:
     read: list[Path] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
     roots: list[Any] = field(default_factory=list)
-    effects: list[Effect] = field(default_factory=list)
+    effects: list[ElementEffect] = field(default_factory=list)
 
     def about(self, file: str) -> Report:
         """Return the same report for another file."""
@@ -45,7 +45,7 @@ class Report:
         self.warnings.append(Problem(Where(self.file, *at), key, message))
 
 
-class Effect(NamedTuple):
+class ElementEffect(NamedTuple):
     """What a part of a file does other than what it says: what of it is approximated, or why it has no effect."""
 
     file: str

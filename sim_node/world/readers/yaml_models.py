@@ -10,7 +10,7 @@ from sim_node.world.mujoco_source import ModelSource, refusals, spec_of
 from sim_node.world.problems import NOWHERE, Problem, WorldError
 from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import XmlAttribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import Element, XmlAttribute, compose_xml
 
 
 def set_floating(model: Model, wanted: bool) -> Model:

@@ -13,7 +13,7 @@ from zlib import crc32
 import pytest
 
 from sim_node.extensions.openplx.library import Library, Namespace
-from sim_node.extensions.openplx.models import Fault, Model, SlotType
+from sim_node.extensions.openplx.models import Fault, ObjectModel, SlotType
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.values import Undefined, members
 from sim_node.world import World, WorldError, WorldWarning, load
@@ -309,7 +309,7 @@ def places(objects: Objects) -> dict[str, list[tuple[str, str]]]:
         for name in of.names() if isinstance(of, Object) else ():
             slot = of.slot_type(name)
             for kind in () if slot is None or slot.array or slot.reference else slot.kinds:
-                if isinstance(kind, Model):
+                if isinstance(kind, ObjectModel):
                     found.setdefault(kind.name, []).append((type_, name))
     return found
 

@@ -91,11 +91,11 @@ expressions = st.recursive(
 
 def written(node: Any) -> str:
     """An expression as text, with all brackets."""
-    if isinstance(node, syntax.Number):
+    if isinstance(node, syntax.NumberExpression):
         return repr(node.value)
-    if isinstance(node, syntax.Text):
+    if isinstance(node, syntax.TextExpression):
         return f'@"{node.value}"' if node.file else f'"{node.value}"'
-    if isinstance(node, (syntax.Keyword, syntax.Name)):
+    if isinstance(node, (syntax.Keyword, syntax.NameExpression)):
         return node.word if isinstance(node, syntax.Keyword) else node.name
     if isinstance(node, syntax.Items):
         inside = ", ".join(map(written, node.items))

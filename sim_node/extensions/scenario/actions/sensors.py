@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from sim_node.extensions.scenario.acting import Seconds, begin, end, isolate, lasting, on, sensor_of, vehicle_of
-from sim_node.extensions.scenario.actions.units import MOTORS, SENSORS, Unit, fail_unit
+from sim_node.extensions.scenario.actions.units import MOTORS, SENSORS, FailingUnit, fail_unit
 from sim_node.extensions.scenario.alterations import FAILURE_TYPES, SENSOR
 from sim_node.extensions.scenario.effects import Passive, effect
 from sim_node.extensions.scenario.timetable import timetable_of
@@ -104,7 +104,7 @@ def fail(
     def act(run: Simulation) -> str:
         numbers = {"share": share, "gain": gain, "delay": delay, "period": period}
         if unit in MOTORS:
-            return fail_unit(run, Unit(unit, of, instance), type, seconds, numbers)
+            return fail_unit(run, FailingUnit(unit, of, instance), type, seconds, numbers)
         sensor, part = _sensor(run, unit, of, instance)
         if type == "ok":
             mend(run, sensor)

@@ -25,7 +25,7 @@ SENSORS: Mapping[str, tuple[tuple[str, ...], tuple[int, ...] | None]] = {
 MOTORS = ("motor", "propeller", "servo")
 
 
-class Unit(NamedTuple):
+class FailingUnit(NamedTuple):
     """A unit of a vehicle: its kind, the vehicle or joint, and its number, from 1; 0 for all of the kind."""
 
     kind: str
@@ -33,7 +33,7 @@ class Unit(NamedTuple):
     instance: int
 
 
-def fail_unit(run: Simulation, unit: Unit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
+def fail_unit(run: Simulation, unit: FailingUnit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
     """Let motors, propellers or a servo fail.
 
     A motor that is off or intermittent stands, a stuck one keeps its command, and garbage commands are random; `wrong`
@@ -134,7 +134,7 @@ def _drawn(failure: Lasting, run: Simulation, seed: int) -> float:
     return float(stream(seed, failure.of, f"{failure.kind} {run.steps}").random())
 
 
-def _fail_servo(run: Simulation, unit: Unit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
+def _fail_servo(run: Simulation, unit: FailingUnit, type: str, seconds: float, numbers: Mapping[str, Any]) -> str:
     """Let the actuator of a joint fail."""
     names = [actuator.joint for actuator in run.world.actuators]
     if unit.of not in names:

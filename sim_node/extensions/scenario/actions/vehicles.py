@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
 from sim_node.extensions.scenario.effects import Lasting, effect
-from sim_node.extensions.scenario.timetable import Happening, timetable_of
+from sim_node.extensions.scenario.timetable import OccurredEvent, timetable_of
 from sim_node.randomness import stream
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
@@ -191,7 +191,7 @@ class _Answer:
             self._fail(run, lasting, f"{arguments['what']}: no answer in {PATIENCE:g} s")
 
     def _fail(self, run: Simulation, lasting: Lasting, message: str) -> None:
-        Happening(run, run.steps).log(lasting.arguments["event"], message, error=True)
+        OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
         """Do nothing."""
@@ -245,7 +245,7 @@ def order(
             fields |= {"frame": _GLOBAL_INT, "x": round(at[0] * 1e7), "y": round(at[1] * 1e7), "z": at[2]}
         send(run, _station(run, vehicle), name, fields)
         what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
-        event = Happening(run, run.steps).event
+        event = OccurredEvent(run, run.steps).event
         key = f"{vehicle} {number} {run.steps}"
         begin(run, "answer", key, vehicle=vehicle, command=number, what=what, event=event)
         return f"{vehicle} is told to {what}"
