@@ -27,6 +27,8 @@ def words(action: argparse.Action) -> list[str]:
     option = action.option_strings[-1]
     if action.nargs == 0:
         return [option]
+    if isinstance(action.nargs, int):
+        return [option, *map(str, range(action.nargs))]
     value = next(iter(action.choices)) if action.choices else _VALUES.get(option, "1")
     return [f"{option}={value}"] if option.startswith("--") else [option, value]
 
@@ -34,6 +36,7 @@ def words(action: argparse.Action) -> list[str]:
 _VALUES = {
     **{"--size": "64x64", "--remap": "/a:=/b", "--topics": "/a", "--live": "/a", "--exclude": "/a", "--wait": "/a"},
     **{"--pose": "1,2,3", "--twist": "1,2,3,4,5,6", "--output": "1.rrd"},
+    **{"--direction": "0,0,1", "--position": "1,2,3"},
 }
 
 
@@ -58,7 +61,10 @@ def test_an_option_is_given_once(command: str, action: argparse.Action, capsys: 
 @pytest.mark.parametrize("command", SHIPPED)
 def test_an_unknown_option_is_named_with_the_nearest(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = [
-        word for action in actions(command) if not action.option_strings or action.required for word in _given(action)
+        word
+        for action in actions(command)
+        if not action.option_strings or action.required
+        for word in _given(command, action)
     ]
     if command in ("export", "render"):  # one of a group
         needed += ["--csv=x"] if command == "export" else ["--out=x.png"]
@@ -75,12 +81,20 @@ def test_an_unknown_option_is_named_with_the_nearest(command: str, capsys: pytes
             assert f"; did you mean {option}?" in capsys.readouterr().err
 
 
-def _given(action: argparse.Action) -> list[str]:
+# Of positionals that are no names.
+_NUMBERS = {"FORCE": "1,0,0", "PATH": "1,2,3", "VELOCITY": "1,0,0", "BRIGHTNESS": "1", "VALUE": "1"}
+
+
+def _given(command: str, action: argparse.Action) -> list[str]:
     if action.option_strings:
         return words(action)
     if action.nargs == "?":
         return []
-    return [str(next(iter(action.choices)))] if action.choices else ["x"]
+    if action.choices:
+        return [str(next(iter(action.choices)))]
+    return [
+        "1,0,0,0" if command == "drive" and action.metavar == "VELOCITY" else _NUMBERS.get(str(action.metavar), "x")
+    ]
 
 
 @pytest.mark.parametrize("command", SHIPPED)
@@ -146,7 +160,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
     [
         (["rn", "orbit"], "no command 'rn'; did you mean run?\n"),
         (["lokup"], "did you mean lookup?"),
-        (["tree", "orbit", "--ros-args", "-p", "a:=1"], "--ros-args goes with run, replay, record, bridge"),
+        (["tree", "orbit", "--ros-args", "-p", "a:=1"], "--ros-args goes with run, fly, replay, record, bridge"),
         (["run", "orbit", "--no-ros", "--record", ""], "--record: DIR is empty"),
         (["run", "orbit", "--no-ros", "--when-full", "end"], "--when-full requires --record DIR"),
         (["run", "--record", "b", "--topics", "orbit"], "'orbit' cannot match a topic; a name (/tf), a glob"),

@@ -584,8 +584,8 @@ def run(arguments):
         """
 from sim_node.session.requests import RequestContext
 from sim_node.simulation.requests import request
-@request("push")
-def push(context: RequestContext, /, name: str, *, up: float = 1.0) -> str:
+@request("shove")
+def shove(context: RequestContext, /, name: str, *, up: float = 1.0) -> str:
     \"\"\"Push a body that floats free.
 
     Args:
@@ -594,7 +594,7 @@ def push(context: RequestContext, /, name: str, *, up: float = 1.0) -> str:
         up: Velocity that it gets, m/s.
     \"\"\"
     context.entities.set_state(name, "", None, [0.0, 0.0, up, 0.0, 0.0, 0.0])
-    return f"pushed {name}"
+    return f"shoved {name}"
 """,
         """
 import argparse
@@ -604,19 +604,19 @@ from sim_node.cli.requests import given
 from sim_node.session import Session
 from sim_node.simulation.requests import REQUESTS
 from sim_node.extensions.assistants import TOOLS
-assert "push" in COMMANDS.words()
-command, parser = COMMANDS.find("push"), argparse.ArgumentParser()
+assert "shove" in COMMANDS.words()
+command, parser = COMMANDS.find("shove"), argparse.ArgumentParser()
 command.add_arguments(parser)
 assert command.summary == "Push a body that floats free."
-values = given(REQUESTS["push"], parser.parse_args(["ball", "--up", "2.5"]))
+values = given(REQUESTS["shove"], parser.parse_args(["ball", "--up", "2.5"]))
 assert values == {"name": "ball", "up": 2.5}
-tool = TOOLS["push"]
+tool = TOOLS["shove"]
 assert tool.changes and inspect.getdoc(tool.run) == "Push a body that floats free."
 assert [*inspect.signature(tool.run).parameters] == ["name", "up", "node"]
 assert tool.run.__annotations__["up"].__metadata__ == ("velocity that it gets, m/s",)
 text = "bodies: [{name: ball, joint: free, geometry: [{sphere: 0.1, mass: 1}]}]"
 with Session(world(text), paused=True) as session:
-    assert session.requests.ask("push", **values) == "pushed ball"
+    assert session.requests.ask("shove", **values) == "shoved ball"
     assert session.simulation.bodies["ball"].twist.tolist() == [0.0, 0.0, 2.5, 0.0, 0.0, 0.0]
 """,
     ),

@@ -22,7 +22,11 @@ IMPORT_ALL = """
 import importlib, pkgutil, sim_node
 for found in pkgutil.walk_packages(sim_node.__path__, "sim_node.", lambda name: None):
     if not found.name.startswith(("sim_node.extensions", "sim_node.__main__")):
-        importlib.import_module(found.name)
+        try:
+            importlib.import_module(found.name)
+        except ModuleNotFoundError as missing:
+            if missing.name != "mavros_msgs":  # `sim_node build mavros_msgs`
+                raise
 """
 USE = """
 import sys

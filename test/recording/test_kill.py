@@ -35,7 +35,8 @@ MAP, NUMBERS = Topic("/map", "std_msgs/msg/String", LATCHED), Topic("/numbers", 
 definition_of(MAP.type), definition_of(NUMBERS.type)
 
 def write(folder, compression):
-    recorder = Recorder(Path(folder), RecordingSettings(compression=compression, split_ns=3 * 10**9, spare_bytes=0), warn=print)
+    settings = RecordingSettings(compression=compression, split_ns=3 * 10**9, spare_bytes=0)
+    recorder = Recorder(Path(folder), settings, warn=print)
     send_map, send = recorder.advertise(MAP), recorder.advertise(NUMBERS)
     recorder.open()
     send_map(0, b"the map")

@@ -25,6 +25,7 @@ SHARE = {
     "mjcf": 15,
     "urdf": 15,
     "openplx": 15,
+    "sdf": 15,
     "missions": 100,
     "tlogs": 50,
     "mcap": 25,

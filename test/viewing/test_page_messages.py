@@ -51,7 +51,7 @@ def why(viewer: Viewer, message: object) -> str:
     ("label", "fitting", "others"),
     [
         ("Target", ["map", "car"], ["nobody", "", 1, None, ["map"], True]),
-        ("Axes", [True, False], [1, "true", None, []]),
+        ("Axes", ["none", "main", "all"], ["some", 1, True, None, []]),
         ("Size of axes", [0.1, 1, 5.0], [0.0, 5.1, math.nan, math.inf, 2**63, "1", True, None]),
         ("Add plot", [True], ["yes", 1, None]),
     ],

@@ -14,7 +14,8 @@ SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
     "actuators, transmissions, joint_commands, signals, forces, vehicles, bases, systems, loop_closures, "
     "contact_exclusions, contact_materials, "
-    "body_commands, vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources)"
+    "body_commands, vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources, "
+    "expect, scenario)"
 )
 MOTION = "(known: frame, parent, keyframes, interpolation, before, after, scale, convention)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
@@ -53,7 +54,7 @@ def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
             "include: [{fil: a.yaml, file: a.yaml}]",
             "1:12: include[0].fil: unknown key; did you mean file? "
             "(known: file, prefix, parent, pose, q, qd, keyframe, free, balance_inertia, packages, arguments, "
-            "convention, effectors, assets)",
+            "convention, effectors, assets, pilot, autopilot)",
         ),
         (
             "frames: [{name: a, pose: {axis_angle: {axis: [1, 0, 0], angel: 1, angle: 1}}}]",

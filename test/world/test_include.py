@@ -174,7 +174,8 @@ def test_faults_of_an_included_file_are_located_in_it(write: Callable[..., Path]
         "static_patterns, frames, sensors, include, motions, physics, bodies, actuators, transmissions, "
         "joint_commands, signals, forces, vehicles, bases, systems, loop_closures, contact_exclusions, "
         "contact_materials, body_commands, "
-        "vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources)",
+        "vehicle_commands, processes, ground, lights, sky, camera, schematic, actors, resources, "
+        "expect, scenario)",
         "parts/rover.yaml:2:15: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose, mate, "
         "size, description, tags)",
     ]
@@ -217,7 +218,8 @@ def test_prefixes_are_names(write: Callable[..., Path], prefix: str) -> None:
 def test_only_world_files_are_included(write: Callable[..., Path]) -> None:
     write("t,x,y,z\n", "path.csv")
     assert lines(write("include: [path.csv]")) == [
-        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .xacro, .json, .openplx; found '.csv'"
+        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .xacro, .json, .openplx, .sdf, .world; "
+        "found '.csv'"
     ]
 
 

@@ -140,7 +140,7 @@ def test_a_file_of_that_name_comes_first(write: Callable[..., Path]) -> None:
     write("world: mine", "orbit")
     with pytest.raises(
         WorldError,
-        match=r"^orbit: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .xacro, .json, .py, .openplx; found",
+        match=r"^orbit: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .xacro, .json, .py, .openplx, ",
     ):
         load("orbit")
 

@@ -267,7 +267,7 @@ def test_a_model_is_included_under_other_physics(write: Callable[..., Path]) -> 
 BODY = '<body name="a" joint="rx">{}</body>'
 FAULTS = [
     ("<x_xy>", "m.xml:1:7: not XML: no element found"),
-    ("<mujoc/>", "m.xml:1:1: the root element is <mujoc>; XML worlds need one of <x_xy>, <mujoco>, <robot>; did you mean mujoco?"),
+    ("<mujoc/>", "m.xml:1:1: the root element is <mujoc>; XML worlds need one of <x_xy>, <mujoco>, <robot>, <sdf>; did you mean mujoco?"),
     ("<x_xy name='n'/>", "m.xml:1:1: x_xy: worldbody is missing"),
     ('<x_xy model="a"\n name="b"><worldbody/></x_xy>', "m.xml:2:2: x_xy.name: cannot be combined with model, which has the same meaning"),
     ("<x_xy><worldbody/></x_xy>", "m.xml:1:1: x_xy: model is missing"),
