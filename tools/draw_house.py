@@ -45,14 +45,15 @@ def main() -> None:
     path = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs/images/house.svg")
     graph = grimp.build_graph("sim_node", exclude_type_checking_imports=True)
     rows = floors()
-    svg.HEIGHT = TOP + FLOOR * len(rows) + 10
+    sizes = {room: lines_of(room) for rooms in rows for room in rooms}
+    widths = {room: 92 + 0.014 * size for room, size in sizes.items()}
+    spans = [sum(widths[room] + GAP for room in rooms) - GAP for rooms in rows]
+    svg.WIDTH, svg.HEIGHT = round(max(spans) + 2 * GAP), TOP + FLOOR * len(rows) + 10
     parts, places = [], {}
     for level, rooms in enumerate(rows):
         y = TOP + level * FLOOR
-        sizes = {room: lines_of(room) for room in rooms}
-        widths = {room: 92 + 0.014 * size for room, size in sizes.items()}
-        x = 500 - (sum(widths.values()) + GAP * (len(rooms) - 1)) / 2
-        for room, size in sizes.items():
+        x = (svg.WIDTH - spans[level]) / 2
+        for room in rooms:
             places[room] = (x, y, widths[room])
             colour = "#f6f1e6" if "." in room else "#eef3f8"
             parts.append(
@@ -61,7 +62,7 @@ def main() -> None:
             )
             middle = x + widths[room] / 2
             parts.append(svg.text(middle, y + 18, room.rpartition(".")[2], anchor="middle", bold=True))
-            parts.append(svg.text(middle, y + 33, f"{size / 1000:.1f} k lines", "#66788a", "middle"))
+            parts.append(svg.text(middle, y + 33, f"{sizes[room] / 1000:.1f} k lines", "#66788a", "middle"))
             x += widths[room] + GAP
     arrows = []
     for room, (x, y, width) in places.items():
@@ -72,9 +73,8 @@ def main() -> None:
                 start, end = (x + width / 2, y + ROOM), (left + breadth / 2, below)
                 if below > y:
                     arrows.append(svg.line([start, end], "#c9d4df", 1))
-    title = svg.text(
-        500, 24, "Rooms import only from lower floors; extensions, above, import the core", anchor="middle", bold=True
-    )
+    what = "Rooms import only from lower floors; extensions, above, import the core"
+    title = svg.text(svg.WIDTH / 2, 24, what, anchor="middle", bold=True)
     svg.write_page(
         path, "The rooms of sim_node on their floors, with what imports what", "\n".join([title, *arrows, *parts])
     )
