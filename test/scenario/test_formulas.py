@@ -17,8 +17,8 @@ from sim_node.extensions.scenario.formulas import (
     Eventually,
     Formula,
     FormulaError,
-    HeldFor,
     Interval,
+    IsTrue,
     Not,
     NumberTerm,
     Or,
@@ -236,7 +236,7 @@ def test_faults_of_texts(text: str, column: int, message: str) -> None:
 
 def test_a_signal_that_is_true_or_false_is_a_formula() -> None:
     formula = parse("t() within 2 s", lambda name: (None, True))
-    assert formula == Eventually(HeldFor(SignalTerm("t()", None, True)), Interval(0, 2 * SECOND))
+    assert formula == Eventually(IsTrue(SignalTerm("t()", None, True)), Interval(0, 2 * SECOND))
     assert signals_of(formula) == ("t()",)
     assert robustness(formula, {"t()": np.array([0.0, 0.0, 1.0, 0.0])}, SECOND).tolist() == [
         *(math.inf, math.inf, math.inf),

@@ -20,8 +20,8 @@ from sim_node.extensions.scenario.formulas import (
     Eventually,
     Formula,
     FormulaError,
-    HeldFor,
     Interval,
+    IsTrue,
     Not,
     NumberTerm,
     Or,
@@ -298,7 +298,7 @@ class _Parser:
         if not isinstance(found, Term):
             return found
         if isinstance(found, SignalTerm) and found.truth:
-            return HeldFor(found)
+            return IsTrue(found)
         self._fail(f"{found} is a number: compare it, as in {found} > 0")
 
     def _take(self, word: str) -> bool:

@@ -159,7 +159,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFor:
+class IsTrue:
     """A signal that is true or false. By how much it holds is not known: its robustness is infinite."""
 
     signal: SignalTerm
@@ -170,15 +170,20 @@ class HeldFor:
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
-    """The negation of a formula."""
+class _OfOne:
+    """What is said of one formula."""
 
     part: Formula
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """The negated formula."""
+        """The formula."""
         return (self.part,)
+
+
+@dataclass(frozen=True, slots=True)
+class Not(_OfOne):
+    """The negation of a formula."""
 
     def __str__(self) -> str:
         return f"not {_bracketed(self.part)}"
@@ -205,32 +210,20 @@ class Or:
 
 
 @dataclass(frozen=True, slots=True)
-class Always:
+class Always(_OfOne):
     """A formula at each instant of an interval."""
 
-    part: Formula
     interval: Interval = field(default_factory=Interval)
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        """The formula."""
-        return (self.part,)
 
     def __str__(self) -> str:
         return f"always{self.interval} {_bracketed(self.part)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Eventually:
+class Eventually(_OfOne):
     """A formula at one instant of an interval or more."""
 
-    part: Formula
     interval: Interval = field(default_factory=Interval)
-
-    @property
-    def parts(self) -> tuple[Formula, ...]:
-        """The formula."""
-        return (self.part,)
 
     def __str__(self) -> str:
         return f"eventually{self.interval} {_bracketed(self.part)}"
@@ -253,7 +246,7 @@ class Until:
         return f"{_bracketed(self.left)} until{self.interval} {_bracketed(self.right)}"
 
 
-Formula = Compared | HeldFor | Not | And | Or | Always | Eventually | Until
+Formula = Compared | IsTrue | Not | And | Or | Always | Eventually | Until
 
 
 def _bracketed(part: Formula) -> str:
@@ -273,7 +266,7 @@ def terms_of(formula: Formula) -> Iterator[Term]:
     for part in walk(formula):
         if isinstance(part, Compared):
             below += [part.left, part.right]
-        elif isinstance(part, HeldFor):
+        elif isinstance(part, IsTrue):
             below.append(part.signal)
     while below:
         term = below.pop(0)
@@ -335,7 +328,7 @@ class Robustness:
             The robustness (N,) at the next instants for which it is known by now.
         """
         formula = self._formula
-        if isinstance(formula, (Compared, HeldFor)):
+        if isinstance(formula, (Compared, IsTrue)):
             return self._of_samples(formula, samples)
         for index, part in enumerate(self._parts):
             self._held[index] = np.concatenate([self._held[index], part.push(samples, last=last)])
@@ -346,9 +339,9 @@ class Robustness:
         self._held = [held[count:] for held in self._held]
         return values
 
-    def _of_samples(self, formula: Compared | HeldFor, samples: Samples) -> FloatArray:
+    def _of_samples(self, formula: Compared | IsTrue, samples: Samples) -> FloatArray:
         size = len(next(iter(samples.values()))) if samples else 1
-        if isinstance(formula, HeldFor):
+        if isinstance(formula, IsTrue):
             found = np.asarray(formula.signal.of(samples), dtype=float)
             values = np.where(found != 0.0, INF, -INF)
             if self._signs:
