@@ -21,7 +21,7 @@ from sim_node.extensions.scenario.results import CERTIFICATES, ResultsFault
 from sim_node.extensions.scenario.scenarios import Scenario, find_scenarios, shipped_scenarios
 from sim_node.extensions.scenario.testing import BAGS, TIMEOUT_S, RunPlan, Tested, judge_scenario, repeated
 from sim_node.extensions.scenario.verdicts import ERROR, FAIL, PASS, VERDICTS
-from sim_node.extensions.sweep import USAGE, Bar, EngineFault, count, seed, variation_option
+from sim_node.extensions.sweep import Bar, EngineFault, add_vary, count, seed, variation_option
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import counted
 
@@ -40,13 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     runs = parser.add_argument_group("runs")
     runs.add_argument("--runs", metavar="N", type=count, default=1, help="runs of each scenario (default 1)")
-    runs.add_argument(
-        "--vary",
-        metavar="PATH=SPEC",
-        action="append",
-        default=[],
-        help=f"what differs between the runs, as bodies[ball].inertial.mass=uniform(1.2,1.8); SPEC is one of: {USAGE}",
-    )
+    add_vary(runs, "what differs between the runs")
     runs.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all randomness (default 0)")
     runs.add_argument("--duration", metavar="S", type=span, help="simulated seconds of each run, instead of its own")
     runs.add_argument(

@@ -23,6 +23,7 @@ with public(__name__, Run="CaseRun"):
     from sim_node.extensions.sweep.measures import MEASURES as MEASURES
     from sim_node.extensions.sweep.measures import Measure as Measure
     from sim_node.extensions.sweep.measures import measure as measure
+    from sim_node.extensions.sweep.options import add_vary as add_vary
     from sim_node.extensions.sweep.options import count as count
     from sim_node.extensions.sweep.options import seed as seed
     from sim_node.extensions.sweep.options import variation_option as variation_option

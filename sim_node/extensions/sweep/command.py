@@ -19,9 +19,9 @@ from sim_node.extensions.sweep.dataset import DatasetFault, about_of, read
 from sim_node.extensions.sweep.driver import DriverRows, execute
 from sim_node.extensions.sweep.engine import EngineFault
 from sim_node.extensions.sweep.job import DIVERGED, OK, TIMEOUT_S, Keep
-from sim_node.extensions.sweep.options import count, seed, variation_option
+from sim_node.extensions.sweep.options import add_vary, count, seed, variation_option
 from sim_node.extensions.sweep.study import Prepared, Study
-from sim_node.extensions.sweep.variations import SAMPLINGS, USAGE
+from sim_node.extensions.sweep.variations import SAMPLINGS
 from sim_node.world.problems import Place, Where, counted
 
 FAILED, INTERRUPTED = 1, 130
@@ -51,13 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_allow(parser)
     parser.add_argument("--runs", metavar="N", type=count, help="number of cases (default: all combinations of lists)")
     parser.add_argument("--duration", metavar="S", type=span, help="simulated seconds of each case")
-    parser.add_argument(
-        "--vary",
-        metavar="PATH=SPEC",
-        action="append",
-        default=[],
-        help=f"a number of the world, as bodies[ball].inertial.mass=uniform(1.2,1.8); SPEC is one of: {USAGE}",
-    )
+    add_vary(parser, "a number of the world")
     parser.add_argument("--sampling", choices=SAMPLINGS, default="random", help="of distributions (default: random)")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all randomness (default 0)")
     measure = "what to measure, as max(pose[ball].z), time_to(pose[ball].z < 0.1), FILE.py or FILE.py:FUNCTION"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sim_node.cli.arguments import UsageError
-from sim_node.extensions.sweep.variations import Variation, variation
+from sim_node.extensions.sweep.variations import USAGE, Variation, variation
 from sim_node.world.problems import Place, Where
 
 
@@ -41,6 +41,17 @@ def seed(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
     return int(text)
+
+
+def add_vary(parser: argparse._ActionsContainer, what: str) -> None:
+    """Declare the option for what differs between cases, which `variation_option` reads.
+
+    Args:
+        parser: The parser, or a group of one.
+        what: What an occurrence of the option says.
+    """
+    example = f"{what}, as bodies[ball].inertial.mass=uniform(1.2,1.8); SPEC is one of: {USAGE}"
+    parser.add_argument("--vary", metavar="PATH=SPEC", action="append", default=[], help=example)
 
 
 def variation_option(text: str) -> Variation:
