@@ -25,7 +25,7 @@ from sim_node.world.fields import MAX_NS, nanoseconds, within
 from sim_node.world.load import load
 from sim_node.world.model import World
 
-_never = float("inf")
+_NEVER = float("inf")
 
 
 class PreparedGeneration(NamedTuple):
@@ -118,7 +118,7 @@ class Simulation(RunView, Verbs):
     def _go(self, end: int, *, wait: bool) -> None:
         """Advance to a step. What happens at a step happens before the run leaves it."""
         while True:
-            present, happens = self._present, _never
+            present, happens = self._present, _NEVER
             if present.happening and end > present.steps:
                 while (happens := min(each.due for each in present.happening)) <= present.steps:
                     self._happen()

@@ -50,14 +50,14 @@ def alter(run: Simulation, sensor: str, type: str, seconds: float = 0.0, **numbe
     isolate(run, sensor)
 
 
-def _sensor(run: Simulation, unit: str, of: str, instance: int) -> tuple[str, tuple[int, ...] | None]:
-    """Return the sensor that a unit is, and the channels that belong to it; None for all. Raises ValueError."""
+def _sensor(run: Simulation, unit: str, of: str, instance: int) -> tuple[str, dict[str, tuple[int, ...]]]:
+    """Return the sensor that a unit is, and the channels that belong to it; none for all. Raises ValueError."""
     if unit in run.sensors:
-        return unit, None
+        return unit, {}
     if unit not in SENSORS:
         raise ValueError(f"no sensor or unit {unit!r}{did_you_mean(unit, (*SENSORS, *MOTORS, *run.sensors))}")
     types, part = SENSORS[unit]
-    return sensor_of(run, vehicle_of(run, of), types, instance), part
+    return sensor_of(run, vehicle_of(run, of), types, instance), {} if part is None else {"channels": part}
 
 
 def mend(run: Simulation, sensor: str) -> None:
@@ -105,12 +105,12 @@ def fail(
         numbers = {"share": share, "gain": gain, "delay": delay, "period": period}
         if unit in MOTORS:
             return fail_unit(run, FailingUnit(unit, of, instance), type, seconds, numbers)
-        sensor, part = _sensor(run, unit, of, instance)
+        sensor, channels = _sensor(run, unit, of, instance)
         if type == "ok":
             mend(run, sensor)
             return f"{sensor} is sound"
-        alter(run, sensor, type, seconds, **numbers, **({} if part is None else {"channels": part}))
-        what = f"{unit} of {sensor}" if part is not None else sensor
+        alter(run, sensor, type, seconds, **numbers, **channels)
+        what = f"{unit} of {sensor}" if channels else sensor
         return f"{what} is {type}{lasting(seconds)}"
 
     return on(context, act)
@@ -145,13 +145,13 @@ def disturb(
     """
 
     def act(run: Simulation) -> str:
-        sensor, part = _sensor(run, unit, of, instance)
+        sensor, channels = _sensor(run, unit, of, instance)
         given = {"bias": bias, "drift": drift, "noise": noise}
         found = {name: value for name, value in given.items() if value is not None}
         if not found:
             raise ValueError("bias, drift or noise is needed")
         for name, value in found.items():
-            alter(run, sensor, name, seconds, **{name: value}, **({} if part is None else {"channels": part}))
+            alter(run, sensor, name, seconds, **{name: value}, **channels)
         shown = ", ".join(f"{name} {' '.join(f'{each:g}' for each in value)}" for name, value in found.items())
         return f"{sensor} has {shown}{lasting(seconds)}"
 

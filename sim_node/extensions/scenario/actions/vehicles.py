@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
 
@@ -12,6 +11,7 @@ import numpy as np
 from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
 from sim_node.extensions.scenario.effects import Lasting, effect
 from sim_node.extensions.scenario.timetable import OccurredEvent, timetable_of
+from sim_node.mavlink.status_texts import StatusText, StatusTexts
 from sim_node.randomness import stream
 from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
@@ -31,7 +31,7 @@ BEAT, PATIENCE = 1.0, 3.0
 # MAV_CMD.
 _LAND, _TAKE_OFF, _RETURN, _REPOSITION, _SET_MODE, _START_MISSION, _ARM = 21, 22, 20, 192, 176, 300, 400
 _GROUND_STATION, _INVALID = 6, 8  # MAV_TYPE, MAV_AUTOPILOT
-_GLOBAL_INT, _CUSTOM, _REAL32, _FORCE = 5, 1, 9, 21196
+_GLOBAL_INT, _CUSTOM, _FORCE = 5, 1, 21196
 Orders = Literal["arm", "disarm", "take_off", "land", "return", "mission", "go_to", "mode"]
 
 
@@ -175,14 +175,17 @@ class _Answer:
         for reply in list(autopilot.replies):
             if reply.name != "COMMAND_ACK" or reply.fields.command != arguments["command"]:
                 continue
-            texts = _texts(autopilot.replies[: autopilot.replies.index(reply)])
+            texts, joined = list[StatusText](), StatusTexts()
+            for before in autopilot.replies[: autopilot.replies.index(reply)]:
+                if before.name == "STATUSTEXT":
+                    texts += joined.add(before.fields, 0)
             autopilot.replies.remove(reply)
             timetable_of(run).drop(lasting.kind, lasting.of)
             if reply.fields.result != 0:
                 from sim_node.mavlink.codec import enum_name
 
                 result = enum_name("MAV_RESULT", reply.fields.result).removeprefix("MAV_RESULT_").lower()
-                reason = f": {texts[-1]}" if texts else ""
+                reason = f": {texts[-1].text}" if texts else ""
                 self._fail(run, lasting, f"{arguments['what']} is {result}{reason}")
             return
         step_s = run.world.time.step_ns * 1e-9
@@ -195,18 +198,6 @@ class _Answer:
 
     def end(self, run: Simulation, lasting: Lasting) -> None:
         """Do nothing."""
-
-
-def _texts(replies: list[MavlinkMessage]) -> list[str]:
-    """Return the texts among replies, whose chunks are joined."""
-    found: list[str] = []
-    for each in (reply.fields for reply in replies if reply.name == "STATUSTEXT"):
-        text = each.text.rstrip("\0\t")
-        if getattr(each, "chunk_seq", 0) and found:
-            found[-1] += text
-        else:
-            found.append(text)
-    return found
 
 
 @request("order")
@@ -321,25 +312,24 @@ def parameter(context: RequestContext, /, name: str, value: float, *, of: str = 
     def act(run: Simulation) -> str:
         vehicle = vehicle_of(run, of)
         _ordered(run, vehicle)
-        kind, sent = _parameter(run, vehicle, name, value)
-        fields = {"target_system": 0, "target_component": 1, "param_id": name, "param_value": sent, "param_type": kind}
+        fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
         send(run, _station(run, vehicle), "PARAM_SET", fields)
         return f"{name} of {vehicle} is set to {value:g}"
 
     return on(context, act)
 
 
-def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> tuple[int, float]:
+def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[str, Any]:
     """Return type and value of a parameter as PARAM_SET has them. Raises ValueError for an unknown one."""
+    from sim_node.mavlink.parameters import encoded
+
     dialect = dialect_of(run, vehicle)
     if name not in dialect.parameters:
         raise ValueError(f"no parameter {name!r}{did_you_mean(name, dialect.parameters)}")
     declared = dialect.parameters[name]
     if fault := declared.fault(value):
         raise ValueError(f"{name}: {fault}")
-    if dialect.bytewise and declared.kind != _REAL32:
-        return declared.kind, float(struct.unpack("<f", struct.pack("<i", round(value)))[0])
-    return declared.kind, value
+    return encoded(value, dialect.autopilot, declared.kind)
 
 
 @request("battery")
