@@ -37,6 +37,10 @@ class Parser:
         self._datagrams = datagrams
         self._pending = b""
 
+    def restart(self) -> None:
+        """Drop an incomplete frame, because the link was closed. The counters go on."""
+        self._pending = b""
+
     def feed(self, data: bytes) -> list[MavlinkMessage]:
         """Return the messages that these bytes complete."""
         if self._pending:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.codec import MavlinkMessage, kind_named
 from sim_node.mavlink.commands import request_message, set_message_interval
 from sim_node.mavlink.conversations import Conversations, Ended, Fault
@@ -142,8 +143,8 @@ class Vehicle:
 
     Times are monotonic nanoseconds, except for those of telemetry, which are the graph's.
 
-    telemetry: its state. route, address: where it was received from. heartbeat_timeout: a vehicle that sends nothing
-    for this long (s) is not connected. fault: reports unexpected exceptions in transactions; by default, raises them.
+    telemetry: its state. route, address: where it was received from. settings: those of its bridge. fault: reports
+    unexpected exceptions in transactions; by default, raises them.
     """
 
     def __init__(
@@ -152,11 +153,7 @@ class Vehicle:
         component: int,
         route: VehicleRoute,
         address: Address,
-        *,
-        setpoint_rate: float,
-        setpoint_timeout: float = 0.5,
-        stream_rate: float,
-        heartbeat_timeout: float,
+        settings: BridgeSettings,
         fault: Fault = _raise,
     ) -> None:
         self.telemetry, self.component = telemetry, component
@@ -165,9 +162,9 @@ class Vehicle:
         self.received_ns = 0
         # Messages of its autopilot.
         self.received = 0
-        self.stream = SetpointStream(setpoint_rate, setpoint_timeout)
-        self._stream_rate = stream_rate
-        self._silent_ns = round(heartbeat_timeout * SECOND)
+        self.stream = SetpointStream(settings.setpoint_rate, settings.setpoint_timeout)
+        self._stream_rate = settings.stream_rate
+        self._silent_ns = round(settings.heartbeat_timeout * SECOND)
         self.others = OtherComponents(telemetry, self._silent_ns)
         # Under which names it is published beside ours.
         self.names: list[Names] = []
