@@ -54,7 +54,7 @@ class Parser:
                 self.reception.junk += start - at
                 at = start
                 continue
-            size = _size(data, at)
+            size = frame_size(data, at)
             if size is None or at + size > end:
                 if not self._datagrams:
                     break
@@ -94,7 +94,7 @@ class Parser:
         return size
 
 
-def _size(data: bytes, at: int) -> int | None:
+def frame_size(data: bytes, at: int) -> int | None:
     """Return the size of the frame that may begin at `at`, or None if more bytes are needed."""
     if data[at] == V1:
         return data[at + 1] + 8 if at + 1 < len(data) else None

@@ -75,7 +75,8 @@ class BridgeDiagnostics:
     def _vehicle(self, vehicle: Vehicle, elapsed: float) -> Status:
         telemetry = vehicle.telemetry
         clock, heartbeat = telemetry.clock, telemetry.heartbeat
-        received, lost = self._since(vehicle, vehicle.received, vehicle.lost)
+        all_lost = vehicle.route.lost(vehicle.system)
+        received, lost = self._since(vehicle, vehicle.received, all_lost)
         mode = mode_name(heartbeat) if heartbeat else "unknown"
         level = OK if vehicle.connected else ERROR
         message = mode if vehicle.connected else "silent"
@@ -84,7 +85,7 @@ class BridgeDiagnostics:
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("messages", vehicle.received),
-            ("lost", vehicle.lost),
+            ("lost", all_lost),
             ("link", vehicle.route.name),
             ("mode", mode),
             ("streaming", vehicle.stream.owner or "nothing"),
