@@ -39,6 +39,7 @@ class Endpoint(Protocol):
 
     def finish(self) -> None:
         """Finish connecting, where that takes a while. Raises OSError if the connection failed."""
+        return
 
     def close(self) -> None:
         """Close it; it can be opened again."""
