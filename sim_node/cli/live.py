@@ -17,8 +17,7 @@ from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from sim_node.ros.live_graph import LiveGraph
-    from sim_node.ros.tf_statistics import FrameTraffic
+    from sim_node.ros.live_graph import FrameTraffic, LiveGraph
     from sim_node.spatial.tree import FrameInfo
 
 PERIOD = 1.0

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sim_node.mavlink.axes import Quaternion
-from sim_node.mavlink.bridge_settings import BridgeSettings
 from sim_node.mavlink.codec import EncodeError, MavlinkMessage
 from sim_node.mavlink.connection import Connection, Identity
 from sim_node.mavlink.discovery import NO_AUTOPILOT, Discovery, description, standing
@@ -23,7 +22,7 @@ from sim_node.mavlink.prepare import prepare
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.tlog import TlogPlayback
 from sim_node.mavlink.topics import VehicleTopic
-from sim_node.mavlink.vehicle import Vehicle, VehicleRoute
+from sim_node.mavlink.vehicle import BridgeSettings, Vehicle, VehicleRoute
 from sim_node.rate_limit import PERIOD_NS, RateLimit
 from sim_node.text import MAX_LINE, shown
 

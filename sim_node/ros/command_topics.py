@@ -1,9 +1,9 @@
-"""The table of command topics: type, name, quality of service, what they command, conversion and action."""
+"""What commands a run, and the table of command topics: type, name, QoS, what they command, conversion and action."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,16 +11,71 @@ import numpy as np
 from sim_node.messages.sensor_topics import topic_of
 from sim_node.messages.signal_sink import signal_topic
 from sim_node.messages.topic import SENSOR_DATA, Qos
-from sim_node.ros.commanders import Commanders
-from sim_node.simulation.commander import checked_attitude, checked_thrust
+from sim_node.ros.newest_pair import NewestPair
+from sim_node.simulation import Loop
+from sim_node.simulation.commander import Commander, checked_attitude, checked_thrust
+from sim_node.simulation.joint_commander import JointCommander
 from sim_node.simulation.joint_setpoints import JointSetpoint, setpoints_of
-from sim_node.simulation.latest_commands import CommandRefused
+from sim_node.simulation.latest_commands import CommandRefused, LatestCommands, Trials, Undone
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import shown
 from sim_node.world import JointCommands, World
 from sim_node.world.bases import Base
 from sim_node.world.bounds import fault
 from sim_node.world.signals import NamedSignal
+
+
+class Commanders:
+    """Commands of a run. Those of a kind are made when the first is needed.
+
+    Args:
+        prefix: Prefix of topics and frames.
+        loop: The run.
+        undone: Called with what was commanded and why, where the next step would not have survived it.
+
+    Attributes:
+        newest: The newest command of each base and each signal.
+    """
+
+    def __init__(self, prefix: str, loop: Loop, undone: Undone) -> None:
+        self.prefix, self.loop, self._undone = prefix, loop, undone
+        self.newest: LatestCommands[Callable[[], None]] = LatestCommands()
+        self._pairs: dict[str, NewestPair[FloatArray, float]] = {}
+
+    @cached_property
+    def bodies(self) -> Commander:
+        """What commands bodies and multirotors. Raises WorldError."""
+        commander = Commander(self.loop.simulation, self._undone)
+        self.loop.simulation.connect(commander)
+        return commander
+
+    @cached_property
+    def joints(self) -> JointCommander:
+        """What commands joints."""
+        simulation = self.loop.simulation
+        commander = JointCommander(simulation, simulation.world.joint_commands, self._undone)
+        simulation.connect(commander)
+        return commander
+
+    @cached_property
+    def trials(self) -> Trials:
+        """What tries commands of bases and signals."""
+        return Trials(self.loop.simulation, self._undone)
+
+    def pair_of(self, vehicle: str) -> NewestPair[FloatArray, float]:
+        """Return the newest attitude and thrust of a vehicle."""
+        if vehicle not in self._pairs:
+            commands = next(each for each in self.loop.simulation.world.vehicle_commands if each.vehicle == vehicle)
+            self._pairs[vehicle] = NewestPair(("attitude", "thrust"), commands.timeout)
+        return self._pairs[vehicle]
+
+    def of(self, world: World) -> tuple[JointCommander | Commander, ...]:
+        """Return those that command joints, bodies and vehicles of a world. Raises WorldError."""
+        return (
+            *([self.joints] if world.joint_commands else []),
+            *([self.bodies] if world.body_commands or world.vehicle_commands else []),
+        )
+
 
 # None of a few commands may be lost. Setpoints are streams, for which publishers may be best effort or reliable.
 ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA

@@ -8,10 +8,9 @@ from typing import Any
 
 from rclpy.node import Node
 
+from sim_node.ros.calls import Orders
 from sim_node.ros.command_subscriptions import CommandSubscriptions
-from sim_node.ros.command_topics import COMMAND_TOPICS, CommandTopic
-from sim_node.ros.commanders import Commanders
-from sim_node.ros.orders import Orders
+from sim_node.ros.command_topics import COMMAND_TOPICS, Commanders, CommandTopic
 from sim_node.ros.publishers import message_class
 from sim_node.simulation import Loop, Sink
 from sim_node.world import FrameTable, JointCommands, World

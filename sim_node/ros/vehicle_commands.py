@@ -17,8 +17,7 @@ from std_srvs.srv import SetBool, Trigger
 from sim_node.mavlink import commands, setpoints
 from sim_node.mavlink.bridge import Bridge
 from sim_node.mavlink.codec import EncodeError, kind_named
-from sim_node.mavlink.commands import start_mission
-from sim_node.mavlink.goto import Goto
+from sim_node.mavlink.commands import Goto, start_mission
 from sim_node.mavlink.mission import Clear, Download, Upload, as_json, read_plan
 from sim_node.mavlink.mission.plan import as_messages, fence_messages, from_messages, rally_messages
 from sim_node.mavlink.mission.transfer import FENCE, RALLY

@@ -14,8 +14,8 @@ from std_msgs.msg import Float64
 
 from sim_node.mavlink import setpoints
 from sim_node.mavlink.bridge import Bridge
+from sim_node.mavlink.commands import Goto
 from sim_node.mavlink.external_odometry import odometry, vision_pose
-from sim_node.mavlink.goto import Goto
 from sim_node.mavlink.setpoints import Setpoint, SetpointLimits, SetpointRefused
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import Profile
@@ -23,10 +23,10 @@ from sim_node.mavlink.transaction import Result
 from sim_node.mavlink.vehicle import ClockReading, Vehicle
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import limits_of
+from sim_node.ros.calls import Orders
 from sim_node.ros.command_stamps import stamp_age_ns, stamp_fault
 from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.newest_pair import NewestPair
-from sim_node.ros.orders import Orders
 from sim_node.ros.publishers import profile, publishers_of
 from sim_node.ros.vehicle_commands import VehicleCommandServices
 

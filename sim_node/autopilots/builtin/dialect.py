@@ -174,9 +174,7 @@ class Dialect:
 
 DIALECTS: Registry[str, Dialect] = Registry(
     "dialect",
-    shipped=tuple(
-        f"sim_node.autopilots.builtin.{name}" for name in ("px4", "ardupilot", "px4_rover", "ardupilot_rover")
-    ),
+    shipped=("sim_node.autopilots.builtin.px4", "sim_node.autopilots.builtin.ardupilot"),
     group="sim_node.builtin",
 )
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from sim_node.autopilots.builtin.battery import Battery
-from sim_node.autopilots.builtin.craft import craft_of
 from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Failed, Mode, OrderRefused, Unsupported
 from sim_node.autopilots.builtin.failsafe import Failsafe
 from sim_node.autopilots.builtin.fence import ALL, Fence, Item, braked, rally_points
@@ -16,12 +15,14 @@ from sim_node.autopilots.builtin.geo_reference import MAX_DISTANCE, GeoReference
 from sim_node.autopilots.builtin.ground import GroundWatch
 from sim_node.autopilots.builtin.injected import BATTERY, OFF, Injected
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
+from sim_node.autopilots.builtin.multirotor import MultirotorCraft
 from sim_node.autopilots.builtin.px4 import PX4
+from sim_node.autopilots.builtin.rover import RoverCraft
 from sim_node.autopilots.builtin.settings import Action, Parameter, Settings
 from sim_node.autopilots.builtin.simulator import HilMeasurements
 from sim_node.autopilots.builtin.state import observe
 from sim_node.autopilots.builtin.tasks import Descend, Go, Hold, Land, Task
-from sim_node.autopilots.builtin.vehicle_parameters import VehicleParameters
+from sim_node.autopilots.builtin.vehicle_parameters import Chassis, VehicleParameters
 from sim_node.spatial.frames import AttitudeEnu
 from sim_node.spatial.geometry import quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
@@ -62,7 +63,12 @@ class Flight:
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed
-        self.craft = craft_of(parameters)
+        airframe = parameters.airframe
+        self.craft: MultirotorCraft | RoverCraft
+        if isinstance(airframe, Chassis):
+            self.craft = RoverCraft(parameters, airframe)
+        else:
+            self.craft = MultirotorCraft(parameters, airframe)
         self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
         self.reference, self.demands = np.zeros(11), np.zeros(5)
         self.time_us, self._began_us, self._watched_us = 0, 0, 0
@@ -347,7 +353,7 @@ class Flight:
 
     @property
     def commands(self) -> FloatArray:
-        """The commands of the present period; see Craft."""
+        """The commands of the present period; see `MultirotorCraft`."""
         return self.craft.commands
 
     def above(self, height: float) -> FloatArray:

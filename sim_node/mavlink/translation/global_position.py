@@ -10,8 +10,7 @@ from sim_node.mavlink.telemetry import Home, Telemetry
 from sim_node.mavlink.topics import Profile, topic
 from sim_node.mavlink.translation import covariances
 from sim_node.mavlink.translation.health import keep
-from sim_node.mavlink.translation.registry import reads
-from sim_node.mavlink.translation.rows import Row
+from sim_node.mavlink.translation.rows import Row, reads
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Enu, Frame, Heading, Ned, convert_position
 

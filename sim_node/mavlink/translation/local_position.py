@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import topic
 from sim_node.mavlink.translation.covariances import UNKNOWN, known, symmetric, twist
-from sim_node.mavlink.translation.registry import reads
+from sim_node.mavlink.translation.rows import reads
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Covariance, Enu, Frame
 from sim_node.spatial.geometry.arrays import FloatArray

@@ -12,7 +12,7 @@ from sim_node.mavlink.contents import reader
 from sim_node.mavlink.telemetry import Telemetry
 from sim_node.mavlink.topics import topic
 from sim_node.mavlink.translation.covariances import known, symmetric, twist
-from sim_node.mavlink.translation.registry import translates
+from sim_node.mavlink.translation.rows import translates
 from sim_node.messages import telemetry_messages as wire
 from sim_node.spatial.frames import Covariance, Frame
 from sim_node.spatial.geometry.arrays import FloatArray

@@ -1,20 +1,84 @@
-"""Requests that take long, such as one with a large world: carried out beside the executor, one after the other."""
+"""Calls between threads: ordered from the executor's, made between two ticks of a loop, or carried out beside both."""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable
+from concurrent import futures
 from queue import Full, Queue
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from rclpy.node import Node
 from rclpy.task import Future
 
 from sim_node.simulation import Refused
 
+
+class Orders:
+    """Makes calls in the executor's thread, one at a time, so that it does other things, or stops, in between.
+
+    Args:
+        node: Whose executor makes them.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._guard = node.create_guard_condition(self._serve)
+
+    def add(self, call: Callable[[], object]) -> None:
+        """Order a call. May be called from any thread."""
+        self._waiting.append(call)
+        self._guard.trigger()
+
+    def _serve(self) -> None:
+        if self._waiting:
+            self._waiting.popleft()()
+            self._guard.trigger()
+
+
+T = TypeVar("T")
+
+
+class Submits(Protocol):
+    """What runs functions between two ticks."""
+
+    def submit(self, function: Callable[[], T]) -> futures.Future[T]:
+        """Return the future of its result. Raises Refused after the end."""
+
+
+def in_loop(node: Node, loop: Submits, function: Callable[[], T]) -> Awaitable[T]:
+    """Run a function between two ticks.
+
+    Args:
+        node: Whose executor awaits it.
+        loop: Runs it.
+        function: Called without arguments in the loop's thread.
+
+    Returns:
+        What awaits its result.
+
+    Raises:
+        Refused: The loop has ended.
+    """
+    future = Future()
+
+    def take(done: futures.Future[T]) -> None:
+        error = done.exception()
+        if error is None:
+            future.set_result(done.result())
+        else:
+            future.set_exception(error)  # raised where it is awaited
+        if node.executor is not None:
+            node.executor.wake()
+
+    loop.submit(function).add_done_callback(take)
+    awaited: Awaitable[T] = future
+    return awaited
+
+
 # Most requests that wait. Each may hold a text of 16 MB.
 MAX_WAITING = 16
-T = TypeVar("T")
 
 
 class Preparing:
