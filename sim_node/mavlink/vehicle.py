@@ -250,7 +250,7 @@ class Vehicle:
         self.others = OtherComponents(telemetry, self._silent_ns)
         # Under which names it is published beside ours.
         self.names: list[Names] = []
-        # How much its component looks like an autopilot; see discovery.py.
+        # How much its component looks like an autopilot; see `bridge.standing`.
         self.standing = 0
         self._started_ns: int | None = None
         self._conversations = Conversations(self._send_all, fault)

@@ -28,8 +28,7 @@ from sim_node.ros.parameters import declare, refuse_unknown
 from sim_node.ros.publishers import LatePublishers, load_type_support, message_class
 from sim_node.ros.recording import recorder_of
 from sim_node.ros.spin import LoopNode
-from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions
-from sim_node.ros.vehicle_setpoints import VehicleSetpoints
+from sim_node.ros.vehicle_commands import SERVICE_TYPES, VehicleCommandServices, VehicleMissions, VehicleSetpoints
 from sim_node.ros.vehicle_topics import VehiclePublishers, VehicleTf
 
 if TYPE_CHECKING:
