@@ -40,6 +40,19 @@ class Orders:
 T = TypeVar("T")
 
 
+def settle(node: Node, future: Future, function: Callable[[], object]) -> None:
+    """Give a future what a function returns or raises, and wake a node's executor, which may sleep, to go on with it.
+
+    May be called from any thread.
+    """
+    try:
+        future.set_result(function())
+    except BaseException as error:  # raised where it is awaited
+        future.set_exception(error)
+    if node.executor is not None:
+        node.executor.wake()
+
+
 class Submits(Protocol):
     """What runs functions between two ticks."""
 
@@ -63,16 +76,7 @@ def in_loop(node: Node, loop: Submits, function: Callable[[], T]) -> Awaitable[T
     """
     future = Future()
 
-    def take(done: futures.Future[T]) -> None:
-        error = done.exception()
-        if error is None:
-            future.set_result(done.result())
-        else:
-            future.set_exception(error)  # raised where it is awaited
-        if node.executor is not None:
-            node.executor.wake()
-
-    loop.submit(function).add_done_callback(take)
+    loop.submit(function).add_done_callback(lambda done: settle(node, future, done.result))
     awaited: Awaitable[T] = future
     return awaited
 
@@ -112,14 +116,8 @@ class Preparing:
         future = Future()
 
         def act() -> None:
-            if self.closed:
-                return
-            try:
-                future.set_result(function())
-            except Exception as error:  # raised where it is awaited
-                future.set_exception(error)
-            if self._node.executor is not None:
-                self._node.executor.wake()
+            if not self.closed:
+                settle(self._node, future, function)
 
         try:
             self._waiting.put_nowait(act)

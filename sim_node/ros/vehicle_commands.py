@@ -31,7 +31,7 @@ from sim_node.mavlink.transaction import Result, Transaction, TransactionRefused
 from sim_node.mavlink.vehicle import ClockReading, Vehicle
 from sim_node.rate_limit import RateLimit
 from sim_node.ros.bridge_parameters import limits_of
-from sim_node.ros.calls import Orders
+from sim_node.ros.calls import Orders, settle
 from sim_node.ros.command_stamps import stamp_age_ns, stamp_fault
 from sim_node.ros.graph_clock import nanoseconds
 from sim_node.ros.newest_pair import NewestPair
@@ -82,9 +82,7 @@ class VehicleCommandServices:
             if isinstance(transaction, Goto) and not result.ok and stream.setpoint is transaction.setpoint:
                 stream.stop()
             self.report(transaction.name, result)
-            future.set_result(result)
-            if self._node.executor is not None:
-                self._node.executor.wake()
+            settle(self._node, future, lambda: result)
 
         def act(now_ns: int) -> None:
             if not engages:
