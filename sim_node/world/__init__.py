@@ -6,7 +6,6 @@ with public(__name__):
     from sim_node.world.bases import Base as Base
     from sim_node.world.bases import DriveLimits as DriveLimits
     from sim_node.world.bodies import Body as Body
-    from sim_node.world.bodies import Physics as Physics
     from sim_node.world.contact_materials import ContactMaterial as ContactMaterial
     from sim_node.world.forces import Buoyancy as Buoyancy
     from sim_node.world.forces import ConstantForce as ConstantForce
@@ -40,6 +39,7 @@ with public(__name__):
     from sim_node.world.model import TimeGrid as TimeGrid
     from sim_node.world.model import World as World
     from sim_node.world.models import Model as Model
+    from sim_node.world.physics import Physics as Physics
     from sim_node.world.problems import Diverged as Diverged
     from sim_node.world.problems import Place as Place
     from sim_node.world.problems import Problem as Problem

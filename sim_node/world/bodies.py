@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,109 +11,25 @@ import numpy as np
 
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.text import did_you_mean
 from sim_node.world.declared import Fault, Nested, declared, given, place_of, rule, settle
 from sim_node.world.fields import NORM, directions, floats
 from sim_node.world.joint_fields import Axes, JointPositionField, Limits, PerDof, balls
 from sim_node.world.joint_motion import Mimic, Stop, beyond, limit_fault, limited, limits_of
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
-from sim_node.world.part import Mobility
-from sim_node.world.problems import NO_PLACE, Place, quoted
+from sim_node.world.kinds import Mobility
+from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.quantities import (
     ORIGIN,
     POINT,
     Flag,
     FrameName,
     ListOf,
-    Number,
     PartOf,
-    Plain,
-    Time,
-    Vector,
-    Whole,
     Word,
 )
-from sim_node.world.readers.keys import Form, Keys, flag
 from sim_node.world.readers.yaml_poses import POSE, UNMOVED, Pose
-from sim_node.world.readers.yaml_values import Table, Value
-from sim_node.world.shapes import MASS, Geometry, Inertial
-from sim_node.world.surfaces import CONES, FLAGS
-
-# Engines that can simulate rigid bodies.
-ENGINES = ("mujoco",)
-INTEGRATORS = ("rk4", "implicitfast", "implicit", "euler")
-STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-MAX_TIMESTEP_NS = 1_000_000
-
-
-MAX_GRAVITY = 1e4  # m/s^2
-MIN_TIMESTEP_NS = 1_000
-FLAG_KEYS = Keys({name: flag(f"MuJoCo's {name}.") for name in FLAGS}, about="Parts of MuJoCo's pipeline, on or off.")
-
-
-@dataclass(frozen=True)
-class Flags(Plain):
-    """Whether parts of MuJoCo's pipeline are on, by name."""
-
-    def form(self, about: str) -> Form:
-        """Return the form of a mapping of flags."""
-        return FLAG_KEYS
-
-    def read(self, value: Value, context: Any) -> dict[str, bool]:
-        """Read a mapping of flags."""
-        table = value.table(FLAG_KEYS)
-        return {name: Flag().read(each, context) for name in FLAGS if (each := table.get(name)) is not None}
-
-    def faults(self, found: Any) -> Iterator[Fault]:
-        """Yield flags that MuJoCo does not have."""
-        for name in found:
-            if name not in FLAGS:
-                yield "", f"no flag {quoted(name)}; allowed: {', '.join(FLAGS)}{did_you_mean(name, FLAGS)}"
-
-
-@declared
-class Physics:
-    """How bodies are simulated.
-
-    Without a timestep, the world's step is divided into equal parts of at most 1 ms. Without a cone it is elliptic,
-    with impratio 10, where a shape gives friction or restitution, else pyramidal with impratio 1.
-
-    Raises:
-        ValueError: `gravity` has the wrong shape.
-    """
-
-    timestep_ns: int | None = given(Time(MIN_TIMESTEP_NS), "Timestep", "s", default=None, key="timestep")
-    integrator: str = given(Word(INTEGRATORS), "How their motion is integrated", default="rk4")
-    gravity: FloatArray = given(Vector(3, MAX_GRAVITY), "Gravity in the fixed frame", "m/s^2", default=STANDARD_GRAVITY)
-    contact: bool = given(Flag(), "Whether shapes make contact", default=True)
-    armature: float = given(MASS, "Inertia added to every degree of freedom", "kg or kg m^2", default=0.0)
-    engine: str = given(Word(ENGINES), "What simulates bodies", default="mujoco")
-    cone: str | None = given(Word(CONES), "Shape of friction cones", default=None)
-    impratio: float | None = given(Number(1e-3, 1e6), "Frictional over normal constraint impedance", default=None)
-    # MuJoCo's 100 if not given.
-    iterations: int | None = given(Whole(1, 100_000), "Maximum number of iterations of the solver", default=None)
-    # As MuJoCo has them if not given.
-    flags: Mapping[str, bool] = given(Flags(), "Parts of MuJoCo's pipeline, on or off", default_factory=dict, omit=True)
-    # Which an MJCF file sets that is run by itself.
-    options: Mapping[str, Any] = given(None, "Further options of MuJoCo by its names", default_factory=dict)
-    place: Place = place_of(default=NO_PLACE)
-
-    @staticmethod
-    def _derive(found: dict[str, Any], table: Table) -> None:
-        """Let faults of the timestep, which the world's step decides, be located there."""
-        timestep = table.get("timestep")
-        found["place"] = Place((timestep or table.value).where, table.value.path)
-
-    def substeps(self, step_ns: int) -> int:
-        """Return the number of timesteps in a step of the world.
-
-        Args:
-            step_ns: The world's step (ns).
-
-        Returns:
-            The number, rounded down.
-        """
-        return step_ns // self.timestep_ns if self.timestep_ns else -(-step_ns // MAX_TIMESTEP_NS)
+from sim_node.world.readers.yaml_values import Value
+from sim_node.world.shapes import Geometry, Inertial
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sim_node.world.bodies import MIN_TIMESTEP_NS, Body, Physics
+from sim_node.world.bodies import Body
 from sim_node.world.contact_checks import contact_problems
 from sim_node.world.declared import faults
 from sim_node.world.joint_checks import mimic_problems
 from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.part import FrameEntry, Kind, Rename, part
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
+from sim_node.world.physics import Physics, physics_problems
+from sim_node.world.problems import Problem, quoted, shown_key
 from sim_node.world.readers.yaml_section import listed, setting
-
-MAX_SUBSTEPS = 10_000
 
 
 def body_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of a world's physics and bodies; none if it has no bodies."""
     if not world.bodies and not world.models and world.ground is None:
         return
-    yield from _physics_problems(world)
+    yield from physics_problems(world.physics, world.time.step_ns, world.source)
     wrong = [_of(body, key.removeprefix("joint."), message) for body in world.bodies for key, message in faults(body)]
     yield from wrong or contact_problems(world)
     if any(body.mimic is not None for body in world.bodies):
@@ -32,30 +31,6 @@ def body_problems(world: World) -> Iterator[Problem]:
 
 def _of(body: Body, key: str, message: str) -> Problem:
     return Problem(body.place.where, f"{body.place.key or shown_key(body.name)}: {key}", message)
-
-
-def _physics_problems(world: World) -> Iterator[Problem]:
-    physics, step_ns = world.physics, world.time.step_ns
-    place = physics.place if physics.place != NO_PLACE else Place(Where(world.source), "physics")
-
-    def problem(key: str, message: str) -> Problem:
-        return Problem(place.where, f"{place.key}.{key}", message)
-
-    yield from (problem(key, message) for key, message in faults(replace(physics, timestep_ns=None)))
-    timestep_ns = physics.timestep_ns
-    if timestep_ns is not None:
-        if not MIN_TIMESTEP_NS <= timestep_ns <= step_ns:
-            allowed = f"{MIN_TIMESTEP_NS / 1e9:g} to the world's step, {step_ns / 1e9:.10g}"
-            yield problem("timestep", f"{timestep_ns / 1e9:.10g} s is out of range; allowed: {allowed} s")
-            return
-        if step_ns % timestep_ns:
-            near = step_ns / round(step_ns / timestep_ns) / 1e9
-            message = f"the world's step of {step_ns / 1e9:.10g} s is not a multiple of {timestep_ns / 1e9:.10g} s"
-            yield problem("timestep", f"{message}; did you mean {near:.10g}?")
-            return
-    if physics.substeps(step_ns) > MAX_SUBSTEPS:
-        message = f"the world's step takes {physics.substeps(step_ns)} timesteps; allowed: up to {MAX_SUBSTEPS}"
-        yield problem("timestep", message)
 
 
 def _parent_problems(world: World) -> Iterator[Problem]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from sim_node.text import did_you_mean
 from sim_node.world.layers import DEFAULT, TooManyLayers, filter_of, masks_of
 from sim_node.world.model import World
+from sim_node.world.physics import timestep_fault
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import DEFAULT_LAYER, Surface
-from sim_node.world.timestep_checks import timestep_fault
 
 
 def contact_problems(world: World) -> Iterator[Problem]:
@@ -20,7 +20,7 @@ def contact_problems(world: World) -> Iterator[Problem]:
     if not touching:
         return
     for surface, place in touching:
-        if message := timestep_fault(world, surface.restitution, surface.contact_time):
+        if message := timestep_fault(world.physics, world.time.step_ns, surface.restitution, surface.contact_time):
             yield _located(surface, place, "restitution", message)
     layers = {DEFAULT_LAYER, *(surface.layer for surface, _ in touching)}
     for surface, place in touching:

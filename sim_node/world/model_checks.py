@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sim_node.spatial.geometry.arrays import FloatArray
-from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import World
 from sim_node.world.model_settings import SETTINGS, adopted_settings, contradicting_settings, is_same
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.mujoco_source import default_options, integrator_number
 from sim_node.world.part import FrameEntry, Kind, Refer, Rename, part
+from sim_node.world.physics import INTEGRATORS, Physics
 from sim_node.world.problems import Place, Problem, quoted
 from sim_node.world.writers.values import one_or_more
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.world.bodies import Physics
 from sim_node.world.model import World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_source import default_options
+from sim_node.world.physics import Physics
 from sim_node.world.problems import Place, Problem
 from sim_node.world.surfaces import CONES, FLAGS
 

@@ -13,8 +13,8 @@ from sim_node import names
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.fields import compared
 from sim_node.world.joints import LinkJoint, link_pose
+from sim_node.world.kinds import Mobility
 from sim_node.world.mujoco_source import ModelSource
-from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.shapes import Geometry
 
