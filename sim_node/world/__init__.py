@@ -11,10 +11,10 @@ with public(__name__):
     from sim_node.world.forces import ConstantForce as ConstantForce
     from sim_node.world.forces import Drag as Drag
     from sim_node.world.forces import Gusts as Gusts
+    from sim_node.world.forces import PointGravity as PointGravity
     from sim_node.world.forces import Wind as Wind
     from sim_node.world.frame_table import FrameNotFound as FrameNotFound
     from sim_node.world.frame_table import FrameTable as FrameTable
-    from sim_node.world.gravity import PointGravity as PointGravity
     from sim_node.world.joint_commands import JointCommands as JointCommands
     from sim_node.world.joint_motion import Actuator as Actuator
     from sim_node.world.joint_motion import Mimic as Mimic

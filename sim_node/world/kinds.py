@@ -16,10 +16,10 @@ PARTS: Registry[str, Any] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("parts.frames", "body_checks", "loops", "vehicle_checks", "bases", "forces", "systems"),
-                *("model_checks", "joint_checks", "joint_commands", "commands", "processes", "transmissions"),
+                *("parts.frames", "bodies", "loops", "autopilots", "bases", "forces", "systems"),
+                *("models", "joint_motion", "joint_commands", "commands", "processes", "transmissions"),
                 "contact_materials",
-                *("gravity", "signals", "scene"),
+                *("signals", "scene"),
             )
         ),
         "sim_node.viewing.schematic.part",

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from sim_node.world.bodies import Body
     from sim_node.world.commands import BodyCommands, VehicleCommands
     from sim_node.world.contact_materials import ContactMaterial
-    from sim_node.world.forces import Force, Wind
-    from sim_node.world.gravity import PointGravity
+    from sim_node.world.forces import Force, PointGravity, Wind
     from sim_node.world.joint_commands import JointCommands
     from sim_node.world.joint_motion import Actuator
     from sim_node.world.loops import ContactExclusion, LoopClosure

@@ -14,7 +14,7 @@ from sim_node.world import declared, kinds
 from sim_node.world.kinds import Mobility as Mobility
 from sim_node.world.kinds import kind_of as kind_of
 from sim_node.world.model import World
-from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, shown_key
 from sim_node.world.writers.values import data_of
 
 P = TypeVar("P")
@@ -136,9 +136,21 @@ class Kind(Generic[P]):
                 of: Any = part
                 yield FrameEntry(getattr(part, self.frame), of.parent, of, of.place, of.parent_place, part)
 
+    def located(self, world: World) -> Iterator[tuple[P, Place]]:
+        """Yield a world's parts of this kind and where each is described: in its file, or by the kind and its index."""
+        for index, each in enumerate(self.parts(world)):
+            place: Place = getattr(each, "place", NO_PLACE)
+            key = self.name if self.single else f"{self.name}[{index}]"
+            yield each, Place(Where(world.source), key) if place == NO_PLACE else place
+
     def problems(self, world: World) -> Iterable[Problem]:
-        """Return every problem of a world's parts of this kind, except for names and parents of frames."""
-        return ()
+        """Return every problem of a world's parts of this kind, except for names and parents of frames.
+
+        By default those of declared fields.
+        """
+        for each, place in self.located(world):
+            if declared.is_declared(each):
+                yield from (place.problem(message, key) for key, message in declared.faults(each))
 
     def columns(self, world: World) -> Mapping[str, NamedNumbers]:
         """Return numbers of a run that formulas may name, besides frames and sensors, by their names."""

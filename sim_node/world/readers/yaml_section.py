@@ -128,9 +128,9 @@ SECTIONS: Registry[str, Section] = Registry(
         *(
             f"sim_node.world.{name}"
             for name in (
-                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "body_checks", "joint_checks"),
-                *("transmissions", "joint_commands", "signals", "readers.yaml_forces", "readers.yaml_vehicles"),
-                *("readers.yaml_bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
+                *("readers.yaml_frames", "readers.yaml_include", "parts.frames", "bodies", "joint_motion"),
+                *("transmissions", "joint_commands", "signals", "forces", "vehicles"),
+                *("bases", "systems", "loops", "contact_materials", "commands", "processes", "scene"),
             )
         ),
         "sim_node.viewing.schematic.part",
