@@ -43,7 +43,15 @@ class Place(NamedTuple):
     key: str = ""
 
     def problem(self, message: str, below: str = "") -> Problem:
-        """Return a problem of the value, or of what has a key below it."""
+        """Return a problem of the value, or of what has a key below it.
+
+        Args:
+            message: A sentence for the user.
+            below: The key; empty for the value itself.
+
+        Returns:
+            The problem.
+        """
         return Problem(self.where, f"{self.key}.{below}" if below else self.key, message)
 
 
