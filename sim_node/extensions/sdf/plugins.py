@@ -18,9 +18,7 @@ from sim_node.extensions.sdf.surroundings import SdfSurroundings
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.base_types.ackermann import Ackermann
-from sim_node.world.base_types.differential import Differential
-from sim_node.world.base_types.mecanum import Mecanum
+from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum
 from sim_node.world.bases import Base, DriveLimits
 from sim_node.world.commands import BodyCommands, VehicleCommands
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag
