@@ -14,9 +14,8 @@ import numpy.typing as npt
 from sim_node.recording import topic_tables
 from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent
-from sim_node.recording.merging import UNORDERED, MessageSource, merged
+from sim_node.recording.merging import UNORDERED, MessageSource, TopicKey, add_topic, merged, sorted_topics
 from sim_node.recording.metadata import Metadata
-from sim_node.recording.qos import all_profiles
 
 if TYPE_CHECKING:
     import polars
@@ -74,17 +73,14 @@ class SplitBag:
         self._left_out = 0
         self._open: OrderedDict[OpenFile, tuple[Bag, ExitStack]] = OrderedDict()
         self._in_use: Counter[OpenFile] = Counter()
-        topics: dict[tuple[str, str, str], BagTopic] = {}
-        found: list[tuple[OpenFile, tuple[int, int, int, int], tuple[tuple[str, str, str], ...]]] = []
+        topics: dict[TopicKey, BagTopic] = {}
+        found: list[tuple[OpenFile, tuple[int, int, int, int], tuple[TopicKey, ...]]] = []
         # The same for most files.
-        known: dict[tuple[tuple[str, str, str], ...], tuple[tuple[str, str, str], ...]] = {}
+        known: dict[tuple[TopicKey, ...], tuple[TopicKey, ...]] = {}
         try:
             for open_file in files:
                 with self._opened(open_file) as bag:
-                    for topic in bag.topics:
-                        key = _key(topic)
-                        topics[key] = _together(topics[key], topic) if key in topics else topic
-                    names = tuple(map(_key, bag.topics))
+                    names = tuple(add_topic(topics, topic) for topic in bag.topics)
                     held = getattr(bag, "held_bytes", 0)
                     self.verified &= getattr(bag, "verified", False)
                     found.append(
@@ -93,11 +89,10 @@ class SplitBag:
         except BaseException:
             self.close()
             raise
-        keys = sorted(topics)
-        self.topics = tuple(_noted(topics[key], metadata) for key in keys)
-        rows = {key: row for row, key in enumerate(keys)}
+        merged_topics, rows = sorted_topics(topics)
+        self.topics = tuple(_noted(topic, metadata) for topic in merged_topics)
         self._rows_of: dict[str, list[int]] = {}
-        for row, (name, *_) in enumerate(keys):
+        for (name, *_), row in rows.items():
             self._rows_of.setdefault(name, []).append(row)
         places = {id(names): tuple(rows[name] for name in names) for names in known}
         summaries = [_File(open_file, *facts, places[id(names)]) for open_file, facts, names in found]
@@ -294,20 +289,6 @@ class SplitBag:
             line: What was found.
         """
         self._damage[line] = None
-
-
-def _key(topic: BagTopic) -> tuple[str, str, str]:
-    return topic.name, topic.type, topic.encoding
-
-
-def _together(one: BagTopic, other: BagTopic) -> BagTopic:
-    return replace(
-        one,
-        count=one.count + other.count,
-        qos=all_profiles(one.qos, other.qos),
-        definition=one.definition or other.definition,
-        type_hash=one.type_hash or other.type_hash,
-    )
 
 
 def _noted(topic: BagTopic, metadata: Metadata | None) -> BagTopic:
