@@ -281,5 +281,5 @@ def _fields(profile: Any) -> dict[str, Any]:
     """Return a profile that rosbags has parsed, as metadata has it."""
     fields: dict[str, Any] = {}
     for key, value in profile._asdict().items():
-        fields[key] = value.name if isinstance(value, Enum) else value._asdict() if isinstance(value, tuple) else value
+        fields[key] = value.name if isinstance(value, Enum) else value._asdict() if hasattr(value, "_asdict") else value
     return fields

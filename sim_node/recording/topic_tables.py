@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, DecodedMessage, no_topic
-from sim_node.recording.decoding import Decoder, UnreadableMessage, plain
+from sim_node.recording.decoding import Decoder, decoded, plain
 from sim_node.recording.message_fields import (
     TIME,
     ColumnTypes,
@@ -44,13 +44,8 @@ def read(bag: Bag, topic: str, span: Span, note: Note) -> Iterator[DecodedMessag
 def _decoded(
     bag: Bag, decoders: dict[int, Decoder], topic: str, span: Span, unreadable: Unreadable, note: Note
 ) -> Iterator[DecodedMessage]:
-    for row, time_ns, data in bag.messages((topic,), *span):
-        try:
-            message = decoders[row](data)
-        except UnreadableMessage as error:
-            unreadable.count(topic, error)
-            continue
-        yield DecodedMessage(time_ns, message)
+    for message, content in decoded(bag.messages((topic,), *span), decoders.__getitem__, unreadable):
+        yield DecodedMessage(message.time_ns, content)
     for line in unreadable.counted():
         note(line)
 
