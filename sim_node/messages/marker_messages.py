@@ -128,21 +128,6 @@ class MarkerArrays:
         return _fields(FrameMarker(self._fixed_frame, group, MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), number, action)
 
 
-def marker_array(fixed_frame: str, markers: Iterable[FrameMarker]) -> bytes:
-    """Return the CDR of markers that replace all earlier ones.
-
-    Args:
-        fixed_frame: Frame of the marker that deletes the earlier ones.
-        markers: The markers.
-
-    Returns:
-        The CDR of a visualization_msgs/MarkerArray.
-    """
-    arrays = MarkerArrays()
-    arrays.renew(fixed_frame, markers)
-    return arrays.all()
-
-
 def _keyed(markers: Iterable[FrameMarker]) -> Iterator[tuple[_Key, FrameMarker]]:
     counts: dict[tuple[str, str], int] = {}
     for marker in markers:

@@ -7,11 +7,10 @@ from threading import Lock
 from typing import NamedTuple
 
 from sim_node.messages.sensor_topics import Write, writers_of
-from sim_node.recording.bag import BagTopic
-from sim_node.recording.definitions import UnknownMessageType, definition_of
-from sim_node.recording.recorder import absolute
+from sim_node.messages.topic import absolute
+from sim_node.recording.definitions import bag_topic
 from sim_node.session.message_text import MessageReader
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.simulation.sensors import groups_of
 from sim_node.world import FrameTable, World
 
@@ -24,7 +23,7 @@ class _Source(NamedTuple):
     write: Write
 
 
-class RunMessages:
+class RunMessages(Sink):
     """A sink that lays out the messages of one sensor's topic: of the one that is chosen.
 
     Args:
@@ -60,9 +59,6 @@ class RunMessages:
                     values = batch.values[-1, batch.names.index(source.sensor)]
                     self._reader.receive(source.write(int(batch.stamps_ns[-1]), values))
 
-    def close(self) -> None:
-        """Do nothing: the last message can still be read."""
-
     def topics(self) -> Mapping[str, str]:
         """Return the types of the topics, by name."""
         with self._lock:
@@ -76,11 +72,7 @@ class RunMessages:
             if topic is None or source is None:
                 self._reader.choose(None)
                 return
-            try:
-                definition = definition_of(source.type).text
-            except UnknownMessageType:  # the reader says so
-                definition = ""
-            self._reader.choose(BagTopic(topic, source.type, 0, definition=definition))
+            self._reader.choose(bag_topic(topic, source.type))
 
     def text(self) -> str | None:
         """Return the newest message of the chosen topic, or why it cannot be read; None before the first one."""
