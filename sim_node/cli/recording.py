@@ -99,8 +99,3 @@ def report_recording(recorder: Any) -> None:
     if recorder is not None and recorder.folder.exists():
         lost = f", {recorder.dropped} were dropped" if recorder.dropped else ""
         print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)
-
-
-def print_error(text: str) -> None:
-    """Print why a recording stopped to standard error."""
-    print(f"sim_node: {text}", file=sys.stderr, flush=True)

@@ -7,7 +7,8 @@ import time
 from functools import partial
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.recording import print_error, report_recording, settings_of, snapshots_on_signal
+from sim_node.cli.colours import print_error
+from sim_node.cli.recording import report_recording, settings_of, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
 from sim_node.cli.views import foxglove_of, look_back_of, print_page, session_faults, view_of
 from sim_node.recording.bag import RecordingStopped

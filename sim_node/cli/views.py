@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sim_node.cli.arguments import UsageError
+from sim_node.cli.arguments import UsageError, whole
 from sim_node.cli.parser import add_optional
 from sim_node.recording.bag import BagError
 from sim_node.recording.settings import SettingsFault
@@ -108,9 +108,7 @@ def megabytes(text: str) -> float:
 
 def port_number(text: str) -> int:
     """Parse a port."""
-    if not (text.isascii() and text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port; a whole number up to {LAST_PORT} is needed")
-    return int(text)
+    return whole(text, 0, LAST_PORT, f"a port; a whole number up to {LAST_PORT} is needed")
 
 
 @contextmanager
