@@ -37,7 +37,6 @@ from sim_node.recording.merging import (
 )
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
 
-_ALL_TIMES = (0, 2**64)
 # Bytes of a metadata record about publishers: some thousand topics with a hundred each.
 MAX_OFFERED = 64 << 20
 
@@ -80,8 +79,7 @@ class McapBag:
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """Yield messages in the order of time; equal times in file order. Overlapping chunks are in memory together."""
-        start = _ALL_TIMES[0] if start_ns is None else start_ns
-        stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
+        start, stop = start_ns or 0, 2**64 if stop_ns is None else stop_ns
         wanted = self._topics_of
         if topics is not None:
             channels = (channel for name in set(topics) for channel in self._channels_of.get(name, ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -259,16 +259,14 @@ def _files(folder: Path | None) -> Iterator[Path]:
     yield from (path for path in sorted(folder.iterdir()) if path.suffix.lower() in known and path.is_file())
 
 
-def _read(read: object) -> World:
+def _read(read: Callable[[], World]) -> World:
     """Call a reader of a world. Raises Rejected, with the first problems."""
-    assert callable(read)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WorldWarning)
-            world: World = read()
+            return read()
     except WorldError as error:
         raise Rejected(_code_of(error.problems), "; ".join(map(str, error.problems[:3]))) from None
-    return world
 
 
 def _code_of(problems: Sequence[Problem]) -> str:

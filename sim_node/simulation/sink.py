@@ -21,6 +21,7 @@ class Sink(Protocol):
             world: The assembled world.
             frames: The frames of the run; their order is that of `Snapshot.poses`.
         """
+        return
 
     def write(self, snapshot: Snapshot) -> None:
         """Process one instant.
@@ -32,6 +33,7 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Finish: the run is over."""
+        return
 
 
 @runtime_checkable
