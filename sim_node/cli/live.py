@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.terminal import pose_as_dict, pose_lines
@@ -106,12 +106,9 @@ def _tree_json(graph: LiveGraph) -> str:
     traffic = graph.traffic()
     frames = graph.tree.as_dict()
     for name, frame in frames.items():
-        frame["traffic"] = _as_dict(traffic[name]) if name in traffic else None
+        received = traffic.get(name)
+        frame["traffic"] = received and {**received._asdict(), "clock": received.clock}
     return json.dumps(frames)
-
-
-def _as_dict(traffic: FrameTraffic) -> dict[str, Any]:
-    return {**traffic._asdict(), "clock": traffic.clock}
 
 
 def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:

@@ -152,15 +152,11 @@ def _listed(key: str, entries: Iterable[str]) -> str:
 
 
 def _topic_text(topic: TopicInformation, count: int) -> str:
-    return f"{_topic_metadata(topic)}    message_count: {count}\n"
-
-
-def _topic_metadata(topic: TopicInformation) -> str:
     profiles = "".join(indent(_profile_text(qos), " " * 8) for qos in topic.qos)
     return (
         f"  - topic_metadata:\n      name: {_scalar(topic.name)}\n      type: {_scalar(topic.type)}\n"
         f"      serialization_format: cdr\n      {_listed('offered_qos_profiles', [profiles])}"
-        f"      type_description_hash: {_scalar(topic.type_hash)}\n"
+        f"      type_description_hash: {_scalar(topic.type_hash)}\n    message_count: {count}\n"
     )
 
 

@@ -25,7 +25,7 @@ from sim_node.recording.opening import open_bag, open_to_repair
 from sim_node.recording.qos import OFFERED, all_profiles, profiles
 
 # Called with the number of messages written so far.
-Progress = Callable[[int], None]
+Progress = Callable[[int], object]
 _PROGRESS_EVERY = 1000
 # Decompresses a message of a topic and time; None if it is broken.
 Plain = Callable[[str, int, bytes], "bytes | None"]

@@ -19,8 +19,8 @@ from sim_node.recording.player import PlaybackTarget, Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_drawings import BagDrawings
 from sim_node.session.bag_marks import BagMarks
-from sim_node.session.bag_messages import BagMessages
 from sim_node.session.bag_world import shapes_on
+from sim_node.session.message_text import BagMessages
 from sim_node.session.topic_fields import TopicFields
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import MAX_LINE, shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 
 import numpy.typing as npt
@@ -83,8 +82,9 @@ class StructureRequests:
             raise Rejected("NAME_INVALID", f"name {shown(name)!r}: allowed are {_NAME.pattern}")
         if len(prefix) + len(name) > MAX_NAME:
             raise Rejected("NAME_INVALID", f"a name of {len(prefix) + len(name)} characters; allowed: {MAX_NAME}")
-        part, own = self._read(uri, text, name or "entity", static=static)
-        wanted = name or re.sub(r"\W", "_", part.name, flags=re.ASCII).lstrip("0123456789_")
+        part, own = self.resources.spawnable(uri, text, name or "entity", static=static)
+        named = uri if own and uri.isidentifier() else part.name
+        wanted = name or re.sub(r"\W", "_", named, flags=re.ASCII).lstrip("0123456789_")
         if not wanted:
             if not allow_renaming:
                 raise Rejected("NAME_INVALID", "the name is empty, and so is that of the resource")
@@ -187,10 +187,6 @@ class StructureRequests:
         self._loop.pause()
         self._entities.spawned.clear()
         self._entities.infos.clear()
-
-    def _read(self, uri: str, text: str, name: str, *, static: bool) -> tuple[World, bool]:
-        part, own = self.resources.spawnable(uri, text, name, static=static)
-        return replace(part, name=uri if own and uri.isidentifier() else part.name), own
 
     def _joined(self, world: World, added: World, name: str, pose: FloatArray, *, named: bool) -> World:
         """Return the world with another one in it, whose built-in autopilots have free ports."""

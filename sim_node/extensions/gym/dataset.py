@@ -190,7 +190,7 @@ def write_dataset(
     about = {"rate": recipe.rate, "duration": recipe.duration, "seed": seed, "signals": layout}
     with whole_file(target / ABOUT) as part:
         part.write_bytes(json.dumps(about, indent=2).encode())
-    _write_table(target / RUNS, _columns_of(rows))
+    _write_table(target / RUNS, {key: [row[key] for row in rows] for key in rows[0]})
     return target
 
 
@@ -268,10 +268,6 @@ def _steps(recipe: Recipe, world: World) -> tuple[int, int]:
     if samples < 1:
         raise WorldError([Problem(NOWHERE, "duration", f"{recipe.duration:g} s is less than one sample")])
     return steps, samples
-
-
-def _columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {key: [row[key] for row in rows] for key in rows[0]}
 
 
 def _write_table(path: Path, columns: Mapping[str, Any]) -> None:
