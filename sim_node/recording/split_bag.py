@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy.typing as npt
 
+from sim_node.messages.tf_message_reader import Unreadable
 from sim_node.recording import topic_tables
-from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage
+from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic, DecodedMessage, no_topic
+from sim_node.recording.decoding import Decoder, decoded
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent
 from sim_node.recording.merging import UNORDERED, MessageSource, TopicKey, add_topic, merged, sorted_topics
 from sim_node.recording.metadata import Metadata
@@ -167,7 +169,17 @@ class SplitBag:
         Raises:
             BagError: There is no such topic, or the bag has no definition of its type.
         """
-        return topic_tables.read(self, topic, (start_ns, stop_ns), self.note)
+        decoders = {row: Decoder(each) for row, each in enumerate(self.topics) if each.name == topic}
+        if not decoders:
+            raise no_topic(self, topic)
+        return self._decoded(self.messages((topic,), start_ns, stop_ns), decoders)
+
+    def _decoded(self, messages: Iterator[BagMessage], decoders: Mapping[int, Decoder]) -> Iterator[DecodedMessage]:
+        unreadable = Unreadable(self.note)
+        for message, content in decoded(messages, decoders.__getitem__, unreadable):
+            yield DecodedMessage(message.time_ns, content)
+        for line in unreadable.counted():
+            self.note(line)
 
     def columns(
         self, topic: str, start_ns: int | None = None, stop_ns: int | None = None
@@ -186,7 +198,7 @@ class SplitBag:
         Raises:
             BagError: There is no such topic, or it has several types, or the bag has no definition.
         """
-        return topic_tables.columns(self, topic, (start_ns, stop_ns), self.note)
+        return topic_tables.columns(self, topic, self.read(topic, start_ns, stop_ns))
 
     def frame(self, topic: str, start_ns: int | None = None, stop_ns: int | None = None) -> polars.DataFrame:
         """Read a topic into a DataFrame of polars, with the columns of `export --parquet`.
@@ -202,7 +214,7 @@ class SplitBag:
         Raises:
             BagError: As `columns`, or polars is not installed.
         """
-        return topic_tables.frame(self, topic, (start_ns, stop_ns), self.note)
+        return topic_tables.frame(self, topic, self.read(topic, start_ns, stop_ns))
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Yield those of all files, without duplicates."""

@@ -55,13 +55,10 @@ def study_of(about: Mapping[str, Any]) -> Study:
             "the sweep was of a World made in Python; go on with sim_node.extensions.sweep.run(world, ..., resume=True)"
         )
         raise WorldError([Problem(NOWHERE, "world", message)])
-    return Study(
-        about["world"],
-        vary=tuple(variation(path, text) for path, text in about["vary"].items()),
-        keep=Keep(**about["keep"]),
-        **{key: tuple(about[key]) for key in ("measures", "allow")},
-        **{key: about[key] for key in ("duration", "runs", "seed", "sampling", "every")},
-    )
+    fields: dict[str, Any] = {key: about[key] for key in ("world", "duration", "runs", "seed", "sampling", "every")}
+    fields |= {key: tuple(about[key]) for key in ("measures", "allow")}
+    vary = tuple(variation(path, text) for path, text in about["vary"].items())
+    return Study(**fields, vary=vary, keep=Keep(**about["keep"]))
 
 
 def repeated(folder: str | Path, number: int) -> tuple[World, int, float]:
