@@ -32,7 +32,7 @@ from sim_node.extensions.sweep.variations import (
 from sim_node.simulation import Simulation
 from sim_node.text import did_you_mean
 from sim_node.world import World, WorldError, load
-from sim_node.world.declared import declared, faults, given, places_of
+from sim_node.world.declared import declared, given, places_of
 from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.problems import NO_PLACE, NOWHERE, Place, Problem
@@ -102,8 +102,13 @@ class Study:
         found["places"] |= {f"measures[{each.key}]": each.place for each in (measures.items() if measures else ())}
 
     def __post_init__(self) -> None:
-        for key, message in faults(self):
-            raise self.fault(key, message)
+        if self.sampling not in SAMPLINGS:
+            near = did_you_mean(self.sampling, SAMPLINGS)
+            raise self.fault("sampling", f"found {self.sampling!r}; allowed: {', '.join(SAMPLINGS)}{near}")
+        if self.runs is not None and not 1 <= self.runs <= MAX_CASES:
+            raise self.fault("runs", f"{self.runs} is out of range; allowed: 1 to {MAX_CASES}")
+        if not 0.0 < self.duration < float("inf"):
+            raise self.fault("duration", f"{self.duration:g} s is out of range; seconds above zero are needed")
         if self.every is not None and not 0.0 < self.every <= self.duration:
             raise self.fault("every", f"{self.every:g} s is out of range; allowed: above 0 to {self.duration:g} s")
         paths: set[str] = set()
