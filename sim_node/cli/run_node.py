@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sim_node.cli.arguments import UsageError, parameters_of, refuse_twice
 from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import foxglove_of, look_back_of, print_page, session_faults, view_of
+from sim_node.cli.views import print_page, session_faults
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -30,18 +30,16 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     signals = ExitStack()
 
     def make() -> SimulationNode:
-        progress, view = ProgressSink(duration_ns), view_of(arguments)
-        served = foxglove_of(arguments)
         node = SimulationNode(
             world,
             parameters,
-            sinks=(progress,),
-            view=view,
-            look_back=look_back_of(arguments),
-            foxglove=served,
+            sinks=(ProgressSink(duration_ns),),
+            view=arguments.view,
+            look_back=arguments.look_back,
+            foxglove=arguments.foxglove,
             duration_ns=duration_ns,
         )
-        print_page(node.session, view)
+        print_page(node.session, arguments.view)
         print("\n".join(banner(node)), flush=True)
         signals.callback(report_recording, node.session.recorder)
         signals.enter_context(snapshots_on_signal(node.session.recorder, arguments.interrupt))
