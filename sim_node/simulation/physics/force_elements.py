@@ -80,11 +80,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
         f"sim_node.simulation.physics.{name}"
         for name in (
             "actuators",
-            "ball_springs",
-            "buoyancy",
-            "constant_force",
-            "drag",
-            "point_gravity",
+            "forces",
             "vehicles",
             "bases",
             "kinematic_bodies",

@@ -326,7 +326,7 @@ def _start_body(
         at = 0
         for index, part in enumerate(joint.parts, start=first):
             stiff = body.spring_stiff[at : at + part.qd_size]
-            # One for all axes of a ball; physics/ball_springs.py does those that differ.
+            # One for all axes of a ball; physics/forces.py does those that differ.
             model.jnt_stiffness[index] = stiff[0] if np.ptp(stiff) == 0.0 else 0.0
             at += part.qd_size
 
