@@ -11,10 +11,10 @@ import numpy as np
 
 from sim_node.extensions.sdf.elements import SdfReading, child, flag, number, place_of, text, text_of, vector
 from sim_node.extensions.sdf.joints import Joint
-from sim_node.extensions.sdf.lift_drag import AIR_DENSITY, LiftDrag
 from sim_node.extensions.sdf.mechanism import SdfLink, SdfMechanism
 from sim_node.extensions.sdf.scopes import ScopeFault, SdfScope, canonical_link, find
 from sim_node.extensions.sdf.surroundings import SdfSurroundings
+from sim_node.extensions.sdf.wings import AIR_DENSITY, LiftDrag
 from sim_node.spatial.geometry import poses, quaternions
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from sim_node.registry import Registry, calling_module
@@ -18,17 +19,17 @@ ForceReader = Callable[[Value, Context], None]
 FORCES: Registry[str, ForceReader] = Registry(
     "type of force", shipped=("sim_node.world.readers.yaml_forces",), group="sim_node.forces"
 )
-# The keys of types, for the JSON Schema. Those of types that say nothing may be anything.
-FORCE_KEYS: dict[str, Keys] = {}
+# Returns the keys of a type, for the JSON Schema. Those of types that say nothing may be anything.
+FORCE_KEYS: dict[str, Callable[[], Keys]] = {}
 F = TypeVar("F", bound=ForceReader)
 
 
-def force(type: str, keys: Keys | None = None) -> Callable[[F], F]:
+def force(type: str, keys: Keys | Callable[[], Keys] | None = None) -> Callable[[F], F]:
     """Return a decorator that registers the reader of a type of force.
 
     Args:
         type: The type, as world files give it.
-        keys: The keys of an entry, for the JSON Schema; None if they may be anything.
+        keys: The keys of an entry, or what returns them, for the JSON Schema; None if they may be anything.
 
     Returns:
         The decorator, of a function that reads an entry and adds the force to the context.
@@ -38,14 +39,14 @@ def force(type: str, keys: Keys | None = None) -> Callable[[F], F]:
     def enter(read: F) -> F:
         FORCES.add(type, module=module)(read)
         if keys is not None:
-            FORCE_KEYS[type] = keys
+            FORCE_KEYS[type] = (lambda: keys) if isinstance(keys, Keys) else keys
         return read
 
     return enter
 
 
 def _force_keys() -> dict[str, Form]:
-    return {name: FORCE_KEYS.get(name, ANYTHING) for name in FORCES}
+    return {name: FORCE_KEYS[name]() if name in FORCE_KEYS else ANYTHING for name in FORCES}
 
 
 @section("forces", listing("Forces on bodies, and the wind.", by_key("A force.", "type", _force_keys)))
@@ -68,20 +69,23 @@ def _typed(type: str, kind: type[Any]) -> Keys:
     return Keys({"type": word("", type), **own}, required=own.required, at_least_one=plan_of(kind).needs.values())
 
 
-def declared_force(type: str, kind: type[Any]) -> None:
-    """Register a type of force whose fields are declared: what files say of it follows."""
-    known = _typed(type, kind)
+def declared_force(type: str, kind: Callable[[], type[Any]]) -> None:
+    """Register a type of force whose fields are declared: what files say of it follows.
+
+    kind: returns the class; called when a file has such a force, so that others do without its module.
+    """
+    known = cache(lambda: _typed(type, kind()))
 
     def read_force(entry: Value, context: Context) -> None:
-        found = read(kind, entry, context, known=known)
+        found = read(kind(), entry, context, known=known())
         if found is not BAD:
             context.add(found)
 
     force(type, known)(read_force)
 
 
-for _name, _kind in FORCE_TYPES.items():
-    declared_force(_name, _kind)
+for _name in FORCE_TYPES:
+    declared_force(_name, partial(FORCE_TYPES.__getitem__, _name))
 WIND_KEYS, GRAVITY_KEYS = _typed("wind", Wind), _typed("gravity", PointGravity)
 
 
