@@ -84,7 +84,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
             "vehicles",
             "bases",
             "kinematic_bodies",
-            "loop_drift",
+            "loop_closures",
         )
     ),
     group="sim_node.forces",
