@@ -37,7 +37,9 @@ SPECS: dict[str, ParameterSpec] = {
         "mavros", "Namespace of MAVROS' names; for several vehicles with {id} or {name}, as in uas{id}/mavros."
     ),
     "px4_namespace": fixed(
-        "", "Namespace of PX4's names (fmu), with {id} or {name}; empty for PX4's own: none, then px4_1 for system 2."
+        "auto",
+        "Namespace of PX4's names (fmu), with {id} or {name}; auto for those of PX4's simulation: none, px4_1, "
+        "px4_2 by system id.",
     ),
     "sensor_namespace": fixed(
         "", "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names."
@@ -125,7 +127,7 @@ class Naming:
 
     def px4_namespace(self, system: int) -> str:
         """Return the namespace of a vehicle's PX4 names; by default as PX4's simulation has it: none, px4_1, px4_2."""
-        if not self.px4:
+        if self.px4 == "auto":
             return f"px4_{system - 1}" if system > 1 else ""
         return self.px4.replace("{id}", str(system)).replace("{name}", self.name(system))
 
