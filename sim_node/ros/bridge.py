@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rclpy.parameter import Parameter
 
@@ -22,7 +22,7 @@ from sim_node.messages.tf_sink import TF
 from sim_node.messages.topic import Outlet, Tee
 from sim_node.ros.bridge_diagnostics import BridgeDiagnostics
 from sim_node.ros.bridge_parameters import DEVIATIONS, SPECS, connections, names_of, naming, playback
-from sim_node.ros.dialects import ENU, Dialect, dialect
+from sim_node.ros.dialects import ENU, dialect
 from sim_node.ros.late_publishers import LatePublishers
 from sim_node.ros.orders import Orders
 from sim_node.ros.parameters import SPECS as SIMULATION
@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 
 # How often messages are committed to a recording.
 COMMIT_S = 0.1
+
+
+class Dialect(Protocol):
+    """Publishes and serves vehicles under names of their own, which others have made known."""
+
+    def found(self, vehicle: Vehicle, outlet: Outlet, tf: VehicleTf, now_ns: Callable[[], int]) -> None:
+        """Publish a vehicle; called in the bridge's thread."""
+
+    def serve(self, vehicle: Vehicle, commands: VehicleCommandServices) -> None:
+        """Offer the services and subscriptions of a vehicle; called in the executor's thread."""
 
 
 class BridgeNode(LoopNode):
