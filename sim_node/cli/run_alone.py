@@ -9,7 +9,7 @@ from functools import partial
 from sim_node.cli.arguments import UsageError
 from sim_node.cli.recording import print_error, report_recording, settings_of, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import foxglove_of, look_back_of, print_page, session_faults, view_of
+from sim_node.cli.views import foxglove_of, ghosts_of, look_back_of, print_page, session_faults, view_of
 from sim_node.recording.bag import RecordingStopped
 from sim_node.session import Session
 from sim_node.world import World
@@ -30,6 +30,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         recording=settings_of(arguments),
         view=view_of(arguments),
         look_back=look_back_of(arguments),
+        ghosts=ghosts_of(arguments),
         foxglove=foxglove_of(arguments),
         processes=arguments.processes,
         network=arguments.allow_network,

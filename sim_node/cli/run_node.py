@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sim_node.cli.arguments import UsageError, refuse_twice
 from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import foxglove_of, look_back_of, print_page, session_faults, view_of
+from sim_node.cli.views import foxglove_of, ghosts_of, look_back_of, print_page, session_faults, view_of
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -38,6 +38,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
             sinks=(progress,),
             view=view,
             look_back=look_back_of(arguments),
+            ghosts=ghosts_of(arguments),
             foxglove=served,
             duration_ns=duration_ns,
         )

@@ -213,7 +213,7 @@ class BagView:
             measurements, self._measurements = self._measurements, {}
             for name, values in self._fields.taken().items():
                 measurements[name] = values, self._era.poses
-            self._stream.offer(time_ns, self._era.poses, measurements)
+            self._stream.offer(time_ns, self._era.poses, measurements, self._era.stamp_ns)
 
     def ready(self) -> bool:
         """Return True: a page may connect later."""
