@@ -39,9 +39,9 @@ SIGNALS: dict[str, PlottedSignal] = {
 }
 # Of the frame of a ghost, from the pose of what it is the ghost of, and its own (14,), both in the fixed frame.
 DIFFERENCES: dict[str, PlottedSignal] = {
-    "position beside the true one (m)": PlottedSignal(("x", "y", "z"), lambda both, before, dt: both[7:10] - both[:3]),
-    "attitude beside the true one (degrees)": PlottedSignal(
-        ("about x", "about y", "about z"),
+    "Δ position (m)": PlottedSignal(("x", "y", "z"), lambda both, before, dt: both[7:10] - both[:3]),
+    "Δ attitude (degrees)": PlottedSignal(
+        ("x", "y", "z"),
         lambda both, before, dt: np.degrees(
             quaternions.log(quaternions.multiply(quaternions.conjugate(both[3:7]), both[10:]))
         ),

@@ -117,9 +117,9 @@ class PageScene:
             return None if follow is None else self.frames.index(follow)
         return None if self._subject is None else self._subject.base
 
-    def opening(self) -> Opening:
-        """Return where the camera of a page begins while this is followed."""
-        row, subject = self._followed, self._subject
+    def opening(self, row: int | None = None) -> Opening:
+        """Return where the camera of a page begins while this is followed, or sees another row."""
+        row, subject = self._followed if row is None else row, self._subject
         rows = [] if subject is None or row != subject.base else subject.rows
         if row is not None and not rows:
             rows = [below for below in range(len(self.frames)) if row in self.frames.chain(below)]
@@ -127,8 +127,7 @@ class PageScene:
         viewpoint = self._viewpoint if row == self.followed_first else None
         if row is None:
             return opening(np.concatenate([self._points, *self.drawings.reaches.values()]), robot, viewpoint)
-        seen_from = _carried_along(self.in_root[row], turning=self._turning)
-        return opening(NO_PLACES, pose_math.apply(seen_from, robot), viewpoint)
+        return opening(NO_PLACES, pose_math.apply(self.root_pose, robot), viewpoint)
 
     def _walls(self) -> list[DrawnShape]:
         """Return the largest shapes that stand: pages look through those that are in front of a robot."""

@@ -161,7 +161,7 @@ class Viewer:
                 self._instant = None
                 scene.change(content)
                 self._plots.change(labels, self.ghosts.of)
-                for tab in (self._look, self._switches, self._lookup, self._edit, self._drive):
+                for tab in (self._look, self._switches, self._lookup, self._drive):
                     if tab is not None:
                         tab.change()
             self._picked.change(look)
@@ -199,8 +199,6 @@ class Viewer:
                 if self.panels is not None:
                     self.panels.clear()
             scene.show(in_root)
-            if self._edit is not None:
-                self._edit.show(in_root)
             if scene.show_measurements(instant.measurements):
                 self._begin_at(scene)
             self._plots.sample(instant.time_ns, in_root, instant.measurements)
@@ -251,7 +249,8 @@ class Viewer:
 
     def _add_panel(self, scene: PageScene, labels: Mapping[str, tuple[str, ...]]) -> None:
         gui = self.server.gui
-        self._picked = Picked(gui, scene, self.lock)
+        acts = {"Follow": self._follow, "Hide": self._hide, "Plot": self._plot}
+        self._picked = Picked(self.server, scene, self.lock, self.editor, self._focus, acts)
         self._tabs = gui.add_tab_group()
         with self._tabs.add_tab("Look", viser.Icon.EYE):
             self._look = Look(self.server, scene, self.lock)
@@ -268,7 +267,7 @@ class Viewer:
                 self._messages = MessagesTab(gui, self.texts)
         if self.editor is not None:
             with self._tabs.add_tab("Edit", viser.Icon.PENCIL):
-                self._edit = EditTab(self.server, scene, self.lock, self.editor)
+                self._edit = EditTab(self.server, self.editor)
         if self.steering is not None and (self.steering.vehicles() or self.steering.joints()):
             with self._tabs.add_tab("Drive", viser.Icon.STEERING_WHEEL):
                 self._drive = DriveTab(self.server, self.steering)
@@ -293,6 +292,26 @@ class Viewer:
         for name, setting in found.items():
             self.layout.keep(name, setting)
         self.server.panels_page.layout.connect(lambda: (list(self.layout), self.layout.now()), self.layout.set)
+
+    def _follow(self, name: str) -> str:
+        return "" if self._look.follow(name) else f"{name} does not move"
+
+    def _hide(self, name: str) -> str:
+        return "" if self._switches.toggle(name) else f"nothing is drawn on {name} alone"
+
+    def _plot(self, name: str) -> str:
+        self._plots.shown = [
+            *self._plots.shown,
+            *(f"{signal} of {name}" for signal in ("position (m)", "velocity (m/s)")),
+        ]
+        return "" if any(each.endswith(f" of {name}") for each in self._plots.shown) else "there are too many plots"
+
+    def _focus(self, name: str) -> None:
+        """Bring a frame into the middle of all pages, and follow it if it moves."""
+        assert self.scene is not None
+        if not self._look.follow(name):
+            opening = self.scene.opening(self.scene.frames.index(name)).message()
+            self.server.panels_page.layout.open_at({**opening, "walls": self.scene.walls()}, anew=True)
 
     def _set_plots(self, shown: list[str]) -> None:
         self._plots.shown = shown
@@ -352,7 +371,7 @@ class Viewer:
         self._page_labels.show(self.scene.labels(), self.scene.root_pose)
         self._plots.show()
         self._lookup.show(self._instant.poses)
-        self._picked.show(self.scene.in_root)
+        self._picked.show(self._instant.time_ns, self.scene.in_root)
         if self._readouts is not None:
             self._readouts.show()
         if self._sources is not None:
