@@ -22,7 +22,7 @@ from sim_node.autopilots.builtin.dialect import (
 )
 from sim_node.autopilots.builtin.fence import ALL, Fence, Item, braked, rally_points
 from sim_node.autopilots.builtin.geo_reference import MAX_DISTANCE, GeoReference
-from sim_node.autopilots.builtin.injected import BATTERY, GPS, OFF, Injected
+from sim_node.autopilots.builtin.injected import BATTERY, GPS, OFF, OK, Injected
 from sim_node.autopilots.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilots.builtin.multirotor import MultirotorCraft
 from sim_node.autopilots.builtin.px4 import PX4
@@ -154,7 +154,8 @@ class Failsafe:
     def _watch_position(self, flight: Flight) -> None:
         """Look for a receiver that is silent for longer than a filter can do without it."""
         fix_us = flight.measurements.fix_us
-        if flight.injected.type_of(GPS) == OFF:
+        # A filter rejects a receiver that is stuck or wrong, and then has none.
+        if flight.injected.type_of(GPS) != OK:
             self._deaf_since = self._deaf_since or flight.time_us
             fix_us = min(fix_us, self._deaf_since)
         else:

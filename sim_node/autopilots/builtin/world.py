@@ -15,7 +15,7 @@ from sim_node.simulation import Simulation
 from sim_node.spatial.frames import Frame, Position, YawEnu, coarse_geoid_undulation
 from sim_node.world import Autopilot, Multirotor, Pilot, World
 from sim_node.world.autopilots import Vehicle
-from sim_node.world.base_types.ackermann import Ackermann
+from sim_node.world.base_types.kinds import Ackermann
 from sim_node.world.bases import Base, BasePilot
 from sim_node.world.vehicles import BUILTIN
 
