@@ -117,7 +117,7 @@ def _channels(fields: Any, names: MavrosNames) -> None:
 
 
 def _raw_channels(fields: Any, names: MavrosNames) -> None:
-    if "RC_CHANNELS" not in names.seen and fields.port < _MAX_PORTS:
+    if "RC_CHANNELS" not in names.last and fields.port < _MAX_PORTS:
         _put(names.channels, 8 * fields.port, fields[2:10])
         _publish_channels(fields, names)
 
@@ -592,7 +592,7 @@ def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
         return MessageLayout(type, {**frames, **constants}).packer(*paths)
 
     def publish(fields: Any, names: MavrosNames) -> None:
-        if row.unless and not names.seen.isdisjoint(row.unless):
+        if row.unless and not names.last.keys().isdisjoint(row.unless):
             return
         if row.bits and not fields.fields_updated & row.bits:
             return
@@ -608,45 +608,19 @@ def _reader(row: MavrosRow, topic: VehicleTopic) -> Read:
     return publish
 
 
-class MavrosVehicle:
+class MavrosVehicle(MavrosNames):
     """Publishes a vehicle as MAVROS does. Belongs to the bridge's thread.
 
     Args:
         vehicle: The vehicle's telemetry, which has translated each message before.
         frames: The names of frames in MAVROS' messages.
         send: Called with a topic and its message as CDR.
-
-    Attributes:
-        names: The state that its topics have beside the vehicle's own.
     """
 
     def __init__(self, vehicle: Telemetry, frames: FrameNames, send: Callable[[VehicleTopic, bytes], None]) -> None:
-        self.names = MavrosNames(vehicle, frames, send)
-        self._readers = readers()
-
-    def reads(self, name: str) -> bool:
-        """Return whether a message by this name is read.
-
-        Args:
-            name: The name of the message.
-
-        Returns:
-            Whether it is.
-        """
-        return name in self._readers
-
-    def receive(self, name: str, fields: Any) -> None:
-        """Publish what MAVROS publishes of a message.
-
-        Args:
-            name: The name of the message.
-            fields: Its fields.
-        """
-        self.names.seen.add(name)
-        for read in self._readers[name]:
-            read(fields, self.names)
+        super().__init__(vehicle, frames, send, readers())
 
     def disconnected(self) -> None:
         """Publish that nothing is received from the vehicle, and forget which messages it sends."""
-        self.names.forget()
-        publish_state(self.names, connected=False)
+        super().disconnected()
+        publish_state(self, connected=False)

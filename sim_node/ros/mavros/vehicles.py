@@ -160,7 +160,7 @@ class MavrosVehicles:
         if made is None:
             return
         namespace = self._naming.mavros_namespace(vehicle.system)
-        services = MavrosServices(self._node, self._bridge, vehicle, namespace, made.names, commands)
+        services = MavrosServices(self._node, self._bridge, vehicle, namespace, made, commands)
         self._subscribed.append(MavrosTopics(services))
         for serve in (serve_commands, serve_missions, serve_parameters):
             serve(services)
