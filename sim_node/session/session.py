@@ -19,7 +19,7 @@ from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources
-from sim_node.session.run_parts import RUN_PARTS, Asking
+from sim_node.session.run_parts import RUN_PARTS
 from sim_node.session.run_requests import RunRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
@@ -211,8 +211,7 @@ class Session:
             )
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for each in attendants:
-                if isinstance(each, Asking):
-                    each.let_ask(self.requests, self._report)
+                each.let_ask(self.requests, self._report)
             for sink in view:
                 sink.steer(loop, self.requests)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.

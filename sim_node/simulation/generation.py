@@ -29,8 +29,8 @@ from sim_node.simulation.sensors.truth import DOWN, FrameState
 from sim_node.simulation.state_transfer import transfer_state
 from sim_node.simulation.truth import Truth
 from sim_node.spatial.geometry.arrays import FloatArray
+from sim_node.world.forces import free_fall
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.gravity import free_fall
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 

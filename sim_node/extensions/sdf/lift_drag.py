@@ -16,11 +16,10 @@ from sim_node.simulation.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.declared import declared, given
-from sim_node.world.forces import Force
+from sim_node.world.forces import Force, declared_force
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.quantities import Flag, Number, Text, Vector
-from sim_node.world.readers.yaml_forces import declared_force
 
 if TYPE_CHECKING:
     from mujoco import MjData

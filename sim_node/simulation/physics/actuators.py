@@ -16,8 +16,7 @@ from sim_node.simulation.physics.joint_motion import MIN_MOBILITY, mobility_of
 from sim_node.simulation.physics.wind import WindField
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bounds import MAX_FORCE
-from sim_node.world.joint_checks import driven_joints
-from sim_node.world.joint_motion import Actuator
+from sim_node.world.joint_motion import Actuator, driven_joints
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key

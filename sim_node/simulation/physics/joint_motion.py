@@ -10,8 +10,7 @@ import numpy as np
 from sim_node.simulation.physics.loop_closures import MET, TIMESTEPS
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
-from sim_node.world.joint_checks import actuated_joints
-from sim_node.world.joint_motion import UNLIMITED, Stop
+from sim_node.world.joint_motion import UNLIMITED, Stop, actuated_joints
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Problem, WorldError, shown_key

@@ -26,15 +26,13 @@ from sim_node.simulation.physics.transmissions import add_transmissions, set_tra
 from sim_node.spatial.geometry import poses
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.bases import Base
-from sim_node.world.bodies import Body
-from sim_node.world.body_checks import with_mass
+from sim_node.world.bodies import Body, with_mass
 from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
 from sim_node.world.massless import CARRIER_MASS, undefined_joints
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
-from sim_node.world.model_settings import physics_of, touches
-from sim_node.world.models import Model
+from sim_node.world.models import Model, physics_of, touches
 from sim_node.world.mujoco_source import refusals
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, WorldWarning
 from sim_node.world.shapes import SHAPES_WITHOUT_MASS, Geometry

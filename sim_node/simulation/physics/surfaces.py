@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import mujoco
 
-from sim_node.world.bodies import Physics
 from sim_node.world.image_textures import add_texture
 from sim_node.world.layers import DEFAULT, filter_of, masks_of
 from sim_node.world.mujoco_source import HIDDEN_GROUP
+from sim_node.world.physics import Physics
 from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from sim_node.simulation.physics.loop_closures import MET, TIMESTEPS
 from sim_node.spatial.geometry.arrays import FloatArray, IntArray
-from sim_node.world.joint_checks import driven_joints
+from sim_node.world.joint_motion import driven_joints
 from sim_node.world.model import World
 
 
