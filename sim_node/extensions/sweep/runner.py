@@ -136,10 +136,6 @@ class Runner:
             files = kept_of(self.job.keep, opened.simulation, opened.history)
         return Outcome(case, status, reason, values, time.perf_counter() - began, files)
 
-    def varied(self, values: Mapping[str, float]) -> World:
-        """Return the world with the numbers of a case. Raises WorldError."""
-        return varied(self.world, values)
-
     def _prepare(self) -> None:
         """Open the simulation whose numbers are written in place, if there is one."""
         self._opened = self._writer = None
@@ -153,7 +149,7 @@ class Runner:
             self._writer.write(values)
             return self._opened
         if self._opened is None or self._varied != values:
-            self._opened = self._open(self.varied(values))
+            self._opened = self._open(varied(self.world, values))
             self._varied = values
         return self._opened
 
