@@ -26,8 +26,10 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
     def start(self, children: list[Any]) -> syntax.Document:
         return syntax.Document(tuple(children))
 
-    def block(self, children: list[Any]) -> tuple[syntax.Statement, ...]:
+    def block(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)
+
+    types = traits = parameters = items = block
 
     # Statements
 
@@ -56,7 +58,7 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
     def method(self, children: list[Any]) -> syntax.Method:
         static = children[0].type == "STATIC"
         name, parameters, *returns = children[1:] if static else children
-        return syntax.Method(str(name), parameters, _first(returns), at(name), static)
+        return syntax.Method(str(name), parameters, returns[0] if returns else None, at(name), static)
 
     def operator(self, children: list[Any]) -> syntax.Method:
         symbol, parameters, returns = children
@@ -79,20 +81,11 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
     def nested(self, children: list[Any]) -> tuple[None, tuple[syntax.Statement, ...]]:
         return None, children[0]
 
-    def types(self, children: list[Any]) -> tuple[syntax.Type, ...]:
-        return tuple(children)
-
     def type(self, children: list[Any]) -> syntax.Type:
         return syntax.Type(children[0], len(children) - 1)
 
     def reference(self, children: list[Any]) -> bool:
         return bool(children)
-
-    def traits(self, children: list[Any]) -> tuple[syntax.Path, ...]:
-        return tuple(children)
-
-    def parameters(self, children: list[Any]) -> tuple[tuple[str, syntax.Type], ...]:
-        return tuple(children)
 
     def parameter(self, children: list[Any]) -> tuple[str, syntax.Type]:
         return str(children[0]), children[1]
@@ -128,9 +121,6 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
     def index(self, children: list[Any]) -> syntax.Index:
         bracket, index = children
         return syntax.Index(index, at(bracket))
-
-    def items(self, children: list[Any]) -> tuple[syntax.Expression, ...]:
-        return tuple(children)
 
     def number(self, children: list[Any]) -> syntax.NumberExpression:
         token = children[0]
@@ -178,7 +168,3 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[0]), text, flags=re.DOTALL)
-
-
-def _first(found: list[Any]) -> Any:
-    return found[0] if found else None
