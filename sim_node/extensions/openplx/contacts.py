@@ -78,7 +78,7 @@ def contact_materials(
 
 
 def _name(material: Object, name: Callable[[Object], str]) -> str:
-    unique = material.value("unique_name") if material.has("unique_name") else ""
+    unique = material.get("unique_name", "")
     if isinstance(unique, str) and unique:
         return unique
     return material.kind if material.owner is None else name(material)

@@ -131,7 +131,7 @@ _SPACE = "Physics3D.Interactions"
 
 def _velocity(of: Object, gain: float) -> dict[str, Any]:
     hold = None
-    if of.has("zero_speed_as_spring") and of.value("zero_speed_as_spring") is True:
+    if of.get("zero_speed_as_spring") is True:
         stiffness = stiffness_of(of, "zero_speed_spring_flexibility")
         hold = Stop(stiffness, damping_of(of, "zero_speed_spring_dissipation", stiffness))
     if gain <= 0.0:
@@ -191,7 +191,7 @@ def _ratio(of: Object, name: str) -> float:
 def _geared(of: Object, ratio: float) -> Law:
     if ratio == 0.0:
         raise Ignored(f"the gear of {with_article(of.kind)} has a ratio of 0, which transmits nothing")
-    flexibility = of.value("flexibility") if of.has("flexibility") else None
+    flexibility = of.get("flexibility")
     if is_interaction(flexibility, "Flexibility.LinearElastic"):
         stiffness = stiffness_of(of, "flexibility")
         spring = {"stiffness": stiffness, "damping": damping_of(of, "dissipation", stiffness), "implicit": True}

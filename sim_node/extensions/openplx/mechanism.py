@@ -1,20 +1,14 @@
-"""What a model of Physics3D becomes: systems under construction, and the mechanism that they end up as."""
+"""Systems of a model of Physics3D under construction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from sim_node.extensions.openplx.objects import Object
 from sim_node.extensions.openplx.parts import place_of, pose_of
-from sim_node.world.contact_materials import ContactMaterial
-from sim_node.world.joint_motion import Actuator
-from sim_node.world.loops import ContactExclusion
 from sim_node.world.mates import Mate, MateConnector
-from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import Surface
 from sim_node.world.systems import ContactGeometry, RigidBody, System
-from sim_node.world.transmissions import Transmission
 
 
 @dataclass
@@ -54,14 +48,3 @@ def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
     if surface is None or of.geometry.surface is not None:
         return of
     return replace(of, geometry=replace(of.geometry, surface=surface))
-
-
-class Mechanism(NamedTuple):
-    """The system of a model, and what drives its mates."""
-
-    system: System
-    actuators: tuple[Actuator, ...]
-    transmissions: tuple[Transmission, ...]
-    contact_exclusions: tuple[ContactExclusion, ...]
-    signals: tuple[NamedSignal, ...] = ()
-    contact_materials: tuple[ContactMaterial, ...] = ()

@@ -65,7 +65,7 @@ def contact_geometry(of: Object) -> ContactGeometry | None:
     material = material_of(of)
     density = 1000.0 if material is None else value_of(material, "density")
     massive = of.value("include_in_mass_properties") is not False
-    if of.has("enable_collisions") and of.value("enable_collisions") is False:
+    if of.get("enable_collisions") is False:
         made = replace(made, surface=Surface(touches=()))
     return ContactGeometry(of.name, made, density, massive, place_of(of))
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sim_node.extensions.openplx.collision_groups import CollisionGroups
 from sim_node.extensions.openplx.contacts import contact_materials
 from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
-from sim_node.extensions.openplx.mechanism import Mechanism, Part
+from sim_node.extensions.openplx.mechanism import Part
 from sim_node.extensions.openplx.meshes import mesh_notes
 from sim_node.extensions.openplx.models import Fault
-from sim_node.extensions.openplx.objects import Object
+from sim_node.extensions.openplx.objects import Object, objects_in
 from sim_node.extensions.openplx.parts import (
     SHAPES,
     connector_of,
@@ -39,9 +40,7 @@ from sim_node.extensions.openplx.tree import (
     REDIRECTED,
     SYSTEM,
     VISUAL,
-    objects_in,
     owned_of,
-    owners_of,
     path_below,
 )
 from sim_node.extensions.openplx.unsimulated import unsimulated
@@ -68,14 +67,14 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def mechanism_of(root: Object, report: Report) -> Mechanism:
-    """Return the system of a Physics3D.System object, with all its contents and drives. Raises Fault.
+def mechanism_of(root: Object, report: Report) -> dict[str, tuple[Any, ...]]:
+    """Return the system of a Physics3D.System object, with all its contents and drives, by kind of part. Raises Fault.
 
     A body by itself is one in a system of its name.
     """
     if root.is_a(BODY):
         body = _Gathering(root, report).body()
-        return Mechanism(System(root.name, bodies=(body,), place=place_of(root)), (), (), ())
+        return {"systems": (System(root.name, bodies=(body,), place=place_of(root)),)}
     return _Gathering(root, report).mechanism()
 
 
@@ -102,7 +101,7 @@ class _Gathering:
         self._origin: Object | None = None
         self._warned: set[tuple[str, Place]] = set()
 
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> dict[str, tuple[Any, ...]]:
         """Return the System of the root, and its drives."""
         self._walk(self._root)
         for part, redirected in self._redirected:
@@ -117,14 +116,14 @@ class _Gathering:
         groups = CollisionGroups(self._shapes, self._drives.name)
         groups.keep_apart(self._apart)
         materials = self._touch(groups)
-        return Mechanism(
-            self._root.system(),
-            tuple(self._drives.actuators),
-            tuple(self._drives.transmissions),
-            tuple(groups.exclusions),
-            tuple(self._found_signals()),
-            materials,
-        )
+        return {
+            "systems": (self._root.system(),),
+            "actuators": tuple(self._drives.actuators),
+            "transmissions": tuple(self._drives.transmissions),
+            "contact_exclusions": tuple(groups.exclusions),
+            "signals": tuple(self._found_signals()),
+            "contact_materials": materials,
+        }
 
     def body(self) -> RigidBody:
         """Return the root as a body, which stands at the origin if nothing else is given."""
@@ -237,7 +236,7 @@ class _Gathering:
         kinematics = of.value("kinematics")
         transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
         mass, centre, inertia = inertial(of)
-        controlled = of in self._static or (of.has("is_dynamic") and of.value("is_dynamic") is False)
+        controlled = of in self._static or of.get("is_dynamic") is False
         speed = initial_speed(of)
         moves = speed is not None and bool(speed.any())
         return RigidBody(
@@ -315,9 +314,10 @@ class _Gathering:
         connectors = objects_in(given)
         if len(connectors) != 2:
             raise Fault(line_of(of, "connectors"), f"a mate has 2 connectors, found {len(connectors)}")
-        for why, place, given in unsimulated(of):
-            given.reported = True
+        for why, place, giving in unsimulated(of):
+            giving.reported = True
             self._warn(why, place)
+        pair = tuple(connectors)
         connectors = [self._in_the_tree(connector, of) for connector in connectors]
         owner = self._common([of, *connectors])
         paths = [path_below(connector, owner.of) for connector in connectors]
@@ -326,7 +326,6 @@ class _Gathering:
         values = [value_of(of, name) if of.given(name) else None for name in attributes]
         place = line_of(of, "connectors")
         name = (path_below(of, owner.of) or of.name).replace("/", ".")
-        pair = tuple(objects_in(given))
         self._drives.add_mate(of, kind, f"{self._drives.name(owner.of)}/{name}", pair)
         owner.mates.append(
             Mate(
@@ -369,7 +368,7 @@ class _Gathering:
 
     def _common(self, objects: list[Object]) -> Part:
         """Return the innermost system that contains all of them."""
-        above = [list(owners_of(of)) for of in objects]
+        above = [list(of.owners()) for of in objects]
         return next(self._parts[of] for of in above[0] if of in self._parts and all(of in others for others in above))
 
     def _check_name(self, of: Object) -> None:
@@ -387,7 +386,7 @@ class _Gathering:
         if (message, place) in self._warned:  # such as a connector of two mates
             return
         self._warned.add((message, place))
-        self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
+        self._report.about(place.where.file).warning(message, place.where[1:], place.key)
 
 
 # What takes in an object that a system owns, by the first of these types that it has.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -42,9 +41,10 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         return None
     asked = chosen.instances.asked = []
     try:
-        system, actuators, transmissions, pairs, signals, materials = mechanism_of(chosen, report)
-        system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
-        physics, attraction = _gravity(chosen, report)
+        parts = mechanism_of(chosen, report)
+        [system] = parts["systems"]
+        parts["systems"] = (replace(system, parent=FIXED_FRAME, parent_place=system.place),)
+        physics, parts["gravity_fields"] = _gravity(chosen, report)
     except Fault as fault:
         _report_fault(fault, report)
         return None
@@ -52,15 +52,6 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         report.error("its models are nested too deep")
         return None
     report_unread(unread_lines(chosen, asked), report)
-    parts: dict[str, Any] = {
-        "systems": (system,),
-        "actuators": actuators,
-        "transmissions": transmissions,
-        "contact_exclusions": pairs,
-        "signals": signals,
-        "contact_materials": materials,
-        "gravity_fields": attraction,
-    }
     return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, parts=parts, source=str(shown))
 
 
@@ -139,13 +130,11 @@ def _gravity(root: Object, report: Report) -> tuple[Physics, tuple[PointGravity,
         report.settings.append(Setting(field.place, ("gravity_fields",), (point,)))
         return Physics(gravity=np.zeros(3)), (point,)
     if field.kind != "Simulation.GravitationalField":
-        where = field.place.where
-        report.about(where.file).warning(
-            f"a {field.kind} is not simulated; it is ignored", (where.line, where.column), field.path
-        )
+        where, message = field.place.where, f"a {field.kind} is not simulated; it is ignored"
+        report.about(where.file).warning(message, where[1:], field.path)
     return Physics(), ()
 
 
 def _report_fault(fault: Fault, report: Report) -> None:
     where = fault.place.where
-    report.about(where.file).error(fault.message, (where.line, where.column), fault.place.key)
+    report.about(where.file).error(fault.message, where[1:], fault.place.key)
