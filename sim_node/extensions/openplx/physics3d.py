@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_node.extensions.openplx.collision_groups import CollisionGroups
 from sim_node.extensions.openplx.contacts import contact_materials
 from sim_node.extensions.openplx.drives import RANGE, SHAFT, SHAFT_ACTUATOR, ModelDrives
-from sim_node.extensions.openplx.mechanism import Part
 from sim_node.extensions.openplx.meshes import mesh_notes
 from sim_node.extensions.openplx.models import Fault
 from sim_node.extensions.openplx.objects import Object, objects_in
@@ -43,17 +43,56 @@ from sim_node.extensions.openplx.tree import (
     owned_of,
     path_below,
 )
-from sim_node.extensions.openplx.unsimulated import unsimulated
 from sim_node.extensions.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.extensions.openplx.visuals import visual_of
 from sim_node.spatial.geometry import poses
 from sim_node.world.contact_materials import ContactMaterial
-from sim_node.world.mates import Mate, RedirectedMateConnector
+from sim_node.world.mates import Mate, MateConnector, RedirectedMateConnector
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import Report
 from sim_node.world.signals import NamedSignal
 from sim_node.world.surfaces import DEFAULT_LAYER, Surface
 from sim_node.world.systems import ContactGeometry, RigidBody, System
+
+
+@dataclass
+class Part:
+    """A system under construction; mates of nested systems may be moved into it."""
+
+    of: Object
+    systems: list[Part] = field(default_factory=list)
+    bodies: list[RigidBody] = field(default_factory=list)
+    geometries: list[ContactGeometry] = field(default_factory=list)
+    connectors: list[MateConnector] = field(default_factory=list)
+    mates: list[Mate] = field(default_factory=list)
+
+    def surface(self, surfaces: dict[str, Surface]) -> None:
+        """Give geometries their surfaces by the paths of their objects, unless they make no contact at all."""
+        self.geometries = [_on(surfaces, each) for each in self.geometries]
+        self.bodies = [
+            replace(body, geometries=tuple(_on(surfaces, each) for each in body.geometries)) for body in self.bodies
+        ]
+
+    def system(self) -> System:
+        """The resulting System."""
+        return System(
+            self.of.name,
+            pose_of(self.of, "local_transform"),
+            tuple(part.system() for part in self.systems),
+            tuple(self.bodies),
+            tuple(self.geometries),
+            tuple(self.connectors),
+            tuple(self.mates),
+            place=place_of(self.of),
+        )
+
+
+def _on(surfaces: dict[str, Surface], of: ContactGeometry) -> ContactGeometry:
+    surface = surfaces.get(of.place.key)
+    if surface is None or of.geometry.surface is not None:
+        return of
+    return replace(of, geometry=replace(of.geometry, surface=surface))
+
 
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
@@ -400,3 +439,43 @@ _ENTERED: tuple[tuple[str, Callable[[_Gathering, Part, Object], None]], ...] = (
     (SHAFT, _Gathering._enter_shaft),
     (CONTACT_MODEL, _Gathering._enter_contact_model),
 )
+
+
+# How a mate gives way along the axes that it holds, each an object with an attribute for each axis.
+COMPLIANCE = ("flexibility", "dissipation", "toughness", "clearance")
+RIGID_KINDS = ("Rigid", "Unbreakable")
+
+
+class Unsimulated(NamedTuple):
+    """A reason, its place, and the attribute of the mate."""
+
+    why: str
+    place: Place
+    given: Object
+
+
+def unsimulated(mate: Object) -> Iterator[Unsimulated]:
+    """Yield what is given of a mate and has no effect: its compliance."""
+    for name in COMPLIANCE:
+        if not mate.has(name) or mate.learn("rigid", name, partial(_is_rigid, mate, name)):
+            continue
+        given = mate.value(name)
+        if isinstance(given, Object) and (axis := _yielding_axis(given)):
+            why = f"{with_article(mate.kind)} is rigid here; its {name}, {with_article(axis.kind)}, is ignored"
+            yield Unsimulated(why, place_of(axis if _is_default(given) else given), given)
+
+
+def _is_rigid(mate: Object, name: str) -> bool:
+    given = mate.value(name)
+    return not isinstance(given, Object) or _yielding_axis(given) is None
+
+
+def _yielding_axis(given: Object) -> Object | None:
+    """Return what gives way along the first axis of a mate that does; None if there is none."""
+    parts = (given.value(name) for name in given.names())
+    return next((axis for axis in parts if isinstance(axis, Object) and not _is_default(axis)), None)
+
+
+def _is_default(of: Object) -> bool:
+    kind = of.kind.rpartition(".")[2]
+    return kind.startswith("Default") or kind in RIGID_KINDS
