@@ -113,12 +113,6 @@ def _set_moments(inertia: Element, moment: float) -> None:
 
 
 def _carrier(link: Element) -> Element:
-    def element(tag: str, **attributes: str) -> Element:
-        return Element(
-            tag, link.at, {key: XmlAttribute(text, link.at) for key, text in attributes.items()}, file=link.file
-        )
-
     moments = {**dict.fromkeys(MOMENTS, repr(CARRIER_MASS)), **dict.fromkeys(PRODUCTS, "0")}
-    inertial = element("inertial")
-    inertial.children += [element("mass", value=repr(CARRIER_MASS)), element("inertia", **moments)]
-    return inertial
+    mass = link.beside("mass", value=repr(CARRIER_MASS))
+    return link.beside("inertial", mass, link.beside("inertia", **moments))

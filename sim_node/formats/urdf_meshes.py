@@ -83,10 +83,8 @@ class MeshReader:
     def _find(self, link: Element, part: Element, mesh: Element) -> Path | None:
         if part.tag != "visual":
             return self._assets.find(mesh, "filename", self._folder)
-        reference = mesh.get("filename")
-        plain = reference.startswith("package://") or not self._folder
         try:
-            return self._file.roots.resolve(reference if plain else f"{self._folder}/{reference}", self._file.path)
+            return self._file.find(mesh.get("filename"), self._folder)
         except LocateError as error:
             self._fault(link, part, mesh, str(error))
             return None

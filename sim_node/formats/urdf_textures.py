@@ -59,9 +59,8 @@ class TextureReader:
 
     def find(self, reference: str, beside: Path, folder: str = "") -> Path | str:
         """Return the file of an image, or why there is none."""
-        is_plain = reference.startswith("package://") or not folder
         try:
-            path = self._file.roots.around(beside).resolve(reference if is_plain else f"{folder}/{reference}", beside)
+            path = self._file.find(reference, folder, beside)
         except LocateError as error:
             return str(error)
         return image_fault(path) or path
@@ -102,9 +101,8 @@ class TextureReader:
 
 def material_of(part: Element, colour: Colour, name: str) -> Element:
     """Return a material for a visual, of a name that no other has."""
-    rgba = XmlAttribute(" ".join(f"{value:.6g}" for value in colour), part.at)
-    drawn = Element("color", part.at, {"rgba": rgba}, file=part.file)
-    return Element("material", part.at, {"name": XmlAttribute(name, part.at)}, [drawn], file=part.file)
+    rgba = " ".join(f"{value:.6g}" for value in colour)
+    return part.beside("material", part.beside("color", rgba=rgba), name=name)
 
 
 def _looks(material: Element) -> bool:

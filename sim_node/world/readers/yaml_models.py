@@ -10,7 +10,7 @@ from sim_node.world.mujoco_source import ModelSource, refusals, spec_of
 from sim_node.world.problems import NOWHERE, Problem, WorldError
 from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.xml_elements import Element, XmlAttribute, compose_xml
+from sim_node.world.readers.xml_elements import Element, compose_xml
 
 
 def set_floating(model: Model, wanted: bool) -> Model:
@@ -51,7 +51,7 @@ def _mjcf(root: Element, wanted: bool) -> None:
     bases = [body for body in bodies if not any(child.tag in ("joint", "freejoint") for child in body.children)]
     if len(bases) != 1:
         _refuse(f"a free model needs one body without a joint at its top, found {len(bases)}")
-    bases[0].children.insert(0, Element("freejoint", bases[0].at, file=bases[0].file))
+    bases[0].children.insert(0, bases[0].beside("freejoint"))
 
 
 def _top_bodies(element: Element) -> Iterator[Element]:
@@ -76,15 +76,9 @@ def _urdf(root: Element, wanted: bool) -> None:
     bases = [link for link in root.all("link") if link.get("name") not in children]
     if len(bases) != 1 or bases[0].get("name") == "world":
         _refuse("a free model needs one root link other than world")
-    at, file, name = bases[0].at, bases[0].file, bases[0].get("name")
-    root.children.append(_element("link", at, file, name="world"))
-    joint = _element("joint", at, file, name=name, type="floating")
-    joint.children += [_element("parent", at, file, link="world"), _element("child", at, file, link=name)]
-    root.children.append(joint)
-
-
-def _element(tag: str, at: tuple[int, int], file: str, **attributes: str) -> Element:
-    return Element(tag, at, {key: XmlAttribute(text, at) for key, text in attributes.items()}, file=file)
+    base, name = bases[0], bases[0].get("name")
+    ends = base.beside("parent", link="world"), base.beside("child", link=name)
+    root.children += [base.beside("link", name="world"), base.beside("joint", *ends, name=name, type="floating")]
 
 
 def _refuse(message: str) -> None:
