@@ -19,8 +19,7 @@ from sim_node.world.declared import BAD, Fault, declared, given, keys_of, place_
 from sim_node.world.fields import floats
 from sim_node.world.image_files import TEXTURES, brightness_of, image_fault
 from sim_node.world.model import World
-from sim_node.world.part import PARTS, Kind, Refer, Rename, part
-from sim_node.world.part_checks import entries_of_kind
+from sim_node.world.part import PARTS, Kind, Refer, Rename, entries_of_kind, part
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import Colour, Flag, FrameName, Inlined, Number, PartOf, PathOf, Plain, Rgb, Vector, Word
 from sim_node.world.readers.keys import Form, either, listing, number, word

@@ -33,7 +33,6 @@ from sim_node.world.declared import (
     read_fields,
     rule,
 )
-from sim_node.world.depths import depth_below
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import Sensor, StaticFrame
 from sim_node.world.problems import NO_PLACE, Place, WorldError
@@ -62,7 +61,7 @@ from sim_node.world.readers.yaml_parts import model_file
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
-from sim_node.world.shapes import Geometry, Inertial
+from sim_node.world.shapes import Geometry, Inertial, depth_below
 
 # The sign of a rotor's rotation about its axis, seen from above, where the axis points.
 SPINS = {"ccw": 1, "cw": -1}
