@@ -6,6 +6,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +70,8 @@ class BridgeNode(LoopNode):
         self._names = names_of(values)
         settings = BridgeSettings(
             frames=self.naming.frames,
-            setpoint_rate=values["setpoint_rate"],
-            setpoint_timeout=values["setpoint_timeout"],
-            stream_rate=values["stream_rate"],
-            timesync=values["timesync"],
-            heartbeat_timeout=values["heartbeat_timeout"],
-            max_vehicles=values["max_vehicles"],
             deviations=Deviations(*(values[name] for name in DEVIATIONS)),
+            **{field.name: values[field.name] for field in fields(BridgeSettings) if field.name in values},
         )
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns

@@ -143,15 +143,14 @@ def naming(values: Mapping[str, Any]) -> Naming:
         why = names.fault(name)
         if why:
             raise ParameterFault(f"parameter {parameter}: {values[parameter]!r} {why}")
-    if not is_namespace(values["vehicle_name"].replace("{id}", "1")):
-        raise ParameterFault(
-            f"parameter vehicle_name: found {values['vehicle_name']!r}; a namespace has letters, digits, _ and /"
-        )
-    mavros = result.mavros_namespace(1)
-    if not is_namespace(mavros):
-        raise ParameterFault(f"parameter mavros_namespace: found {mavros!r}; a namespace has letters, digits, _ and /")
-    if not is_namespace(sensors):
-        raise ParameterFault(f"parameter sensor_namespace: found {sensors!r}; a namespace has letters, digits, _ and /")
+    spelled = {
+        "vehicle_name": (vehicle, vehicle.replace("{id}", "1")),
+        "mavros_namespace": (result.mavros_namespace(1),) * 2,
+        "sensor_namespace": (sensors, sensors),
+    }
+    for parameter, (found, name) in spelled.items():
+        if not is_namespace(name):
+            raise ParameterFault(f"parameter {parameter}: found {found!r}; a namespace has letters, digits, _ and /")
     return result
 
 

@@ -26,7 +26,7 @@ from sim_node.ros.spin import LoopNode
 from sim_node.session import Publishing, Session
 from sim_node.session.run_parts import RUN_PARTS
 from sim_node.simulation import Loop, Sink, Snapshot
-from sim_node.world import FrameTable, World
+from sim_node.world import World
 from sim_node.world.autopilots import flown_by_builtin
 
 # After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
@@ -34,23 +34,17 @@ from sim_node.world.autopilots import flown_by_builtin
 RESET_GAP_S = 0.1
 
 
-class ResetGap:
+class ResetGap(Sink):
     """Waits when time goes back: a sink between that of /clock and the following ones."""
 
     def __init__(self) -> None:
         self._last_ns = 0
-
-    def open(self, world: World, frames: FrameTable) -> None:
-        """Do nothing."""
 
     def write(self, snapshot: Snapshot) -> None:
         """Wait if the snapshot is earlier than the last one."""
         if snapshot.time_ns < self._last_ns:
             time.sleep(RESET_GAP_S)
         self._last_ns = snapshot.time_ns
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 # Maximum number of topics of a kind that are shown.

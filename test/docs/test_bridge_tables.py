@@ -14,6 +14,7 @@ from sim_node.mavlink.mavros.setpoints import SETPOINTS, TURNS
 from sim_node.mavlink.mavros.telemetry import ROWS
 from sim_node.mavlink.mavros.telemetry import topics as mavros_topics
 from sim_node.mavlink.mission import read_plan
+from sim_node.mavlink.mission.items import KINDS
 from sim_node.mavlink.topics import TOPICS, Profile
 from sim_node.ros.bridge_parameters import SPECS
 
@@ -70,7 +71,8 @@ def test_the_mission_on_the_page_is_one() -> None:
     section = re.search(r"^## Missions\n.*?```yaml\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
     assert section
     plan = read_plan(section[1], "bridge.md")
-    assert [item.kind for item in plan.items] == ["takeoff", "speed", "waypoint", "loiter", "return"]
+    kinds = ("takeoff", "speed", "waypoint", "loiter", "return")
+    assert [item.command for item in plan.items] == [KINDS[kind].command for kind in kinds]
 
 
 MAVROS_PAGE = (Path(__file__).parents[2] / "docs" / "mavros.md").read_text(encoding="utf-8")
