@@ -24,8 +24,8 @@ from sim_node.world.part import FrameEntry, Kind, Mobility, Refer, Rename, all_p
 from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
 from sim_node.world.quantities import FrameName, ListOf, Name, Number, OrNone, Other, PartOf, Vector, Word
 from sim_node.world.readers.keys import Form, Keys, by_key, by_name, choice, either, flag, frame, listing, text
+from sim_node.world.readers.yaml_include import part_world
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
-from sim_node.world.readers.yaml_parts import part_world
 from sim_node.world.readers.yaml_poses import POSE_KEYS, read_pose
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value

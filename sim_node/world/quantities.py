@@ -164,11 +164,10 @@ class FrameName(Text):
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name that is not empty."""
-        errors = len(value.report.errors)
-        name = value.text()
-        if not name and len(value.report.errors) == errors:
+        name = value.text_or_none()
+        if name == "":
             value.error("is empty; a frame needs a name")
-        return name
+        return name or ""
 
 
 @dataclass(frozen=True)
@@ -227,11 +226,10 @@ class Label(Text):
 
     def read(self, value: Value, context: Any) -> str:
         """Read a name with letters in it."""
-        errors = len(value.report.errors)
-        name = value.text()
-        if len(value.report.errors) == errors and not name.strip():
+        name = value.text_or_none()
+        if name is not None and not name.strip():
             value.error(f"found {quoted(name)}; a {self.of} needs a name")
-        return name
+        return name or ""
 
 
 @dataclass(frozen=True)
