@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--names",
         metavar="NAMES",
-        help="names of topics and services, separated by commas: enu (ours), mavros (default enu)",
+        help="names of topics and services, separated by commas: enu (ours), mavros, px4 (default enu)",
     )
     parser.epilog = "Arguments after --ros-args are for the node, as in: --ros-args -p takeoff_height:=5.0"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sim_node.cli.arguments import UsageError, parameters_of, refuse_twice
 from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import print_page, session_faults
+from sim_node.cli.views import ghosts_of, print_page, session_faults
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -36,6 +36,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
             sinks=(ProgressSink(duration_ns),),
             view=arguments.view,
             look_back=arguments.look_back,
+            ghosts=ghosts_of(arguments),
             foxglove=arguments.foxglove,
             duration_ns=duration_ns,
         )

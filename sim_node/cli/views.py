@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim_node.cli.arguments import UsageError, whole
 from sim_node.cli.parser import add_optional
 from sim_node.recording.bag import BagError
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
 from sim_node.viewing.ports import DEFAULT_PORT, PagePortInUse, free_port
 
 if TYPE_CHECKING:
     from sim_node.session import Session
+    from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer
 
 LAST_PORT = 65535
@@ -33,6 +37,34 @@ def add_look_back(parser: argparse.ArgumentParser) -> None:
     """--look-back MB."""
     what = "how much of the run the page keeps to look back at (default: 256)"
     parser.add_argument("--look-back", metavar="MB", type=megabytes, default=256_000_000, help=what)
+
+
+def add_ghost(parser: argparse.ArgumentParser, *, topics: bool = False) -> None:
+    """--ghost BAG, and topics where there are any."""
+    what = "also show this bag, translucent and at the time of the page; repeat it for several"
+    if topics:
+        what += "; of a bag or the graph also TOPIC or TOPIC=FRAME: a body where the poses of a topic have it"
+    parser.add_argument("--ghost", metavar="BAG", action="append", default=[], help=what)
+
+
+def ghosts_of(arguments: argparse.Namespace, *, topics: bool = False) -> list[Ghost]:
+    """Return the ghosts of --ghost. Raises UsageError and BagError."""
+    if not arguments.ghost:
+        return []
+    with session_faults():
+        from sim_node.session.bag_ghost import BagGhost
+        from sim_node.viewing.browser.ghosts import TopicGhost
+    report = partial(print, flush=True)
+    found: list[Ghost] = []
+    for word in arguments.ghost:
+        topic, _, frame = word.partition("=")
+        if topic.startswith("/") and not Path(topic).exists():
+            if not topics:
+                raise UsageError(f"--ghost: no bag {word!r}; topics are shown with --live or a BAG")
+            found.append(TopicGhost(topic, frame))
+        else:
+            found.append(BagGhost(word, report, getattr(arguments, "chunk_limit", MAX_BYTES)))
+    return found
 
 
 def add_foxglove(parser: argparse.ArgumentParser, what: str) -> None:
@@ -63,12 +95,13 @@ def print_page(session: Session, port: bool | int) -> None:
         print(f"foxglove: {session.foxglove.url}", flush=True)
 
 
-def opened(port: int | None, title: str) -> Viewer:
+def opened(port: int | None, title: str, ghosts: Sequence[Ghost] = ()) -> Viewer:
     """Open a viewer and print its address. Raises UsageError."""
     with session_faults():
         from sim_node.viewing.browser.viewer import Viewer
 
         viewer = Viewer(port, title)
+    viewer.ghosts.sources = list(ghosts)
     print(_page_line(viewer.url, asked=port is not None), flush=True)
     return viewer
 

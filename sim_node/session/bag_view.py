@@ -212,7 +212,7 @@ class BagView(PlaybackTarget):
             measurements, self._measurements = self._measurements, {}
             for name, values in self._fields.taken().items():
                 measurements[name] = values, self._era.poses
-            self._stream.offer(time_ns, self._era.poses, measurements)
+            self._stream.offer(time_ns, self._era.poses, measurements, self._era.stamp_ns)
 
     def warn(self, text: str) -> None:
         """Report a message to the user."""

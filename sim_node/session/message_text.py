@@ -45,7 +45,7 @@ class MessageTexts:
         """Read the messages of a topic from now on, or of none."""
         with self._lock:
             self._chosen = topic
-            self._read(self._described(topic) if topic in self._types else None)
+            self._read(None if topic is None or topic not in self._types else self._described(topic))
 
     def receive(self, topic: str, data: bytes) -> None:
         """Take a message."""

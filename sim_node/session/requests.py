@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
+
 from sim_node.session.entities import rejecting
 from sim_node.simulation.requests import Content, File, Pose, Twist, Words, carry_out, request
 from sim_node.world.quantities import Whole
@@ -38,6 +40,15 @@ class RequestContext:
     def ask(self, name: str, /, **given: Any) -> str:
         """Carry out a request; see `sim_node.simulation.requests.carry_out`."""
         return carry_out(self, name, given)
+
+    def push(self, name: str, velocity: Sequence[float]) -> None:
+        """Add a velocity (3,) in the fixed frame, m/s, to that of a body that floats free. Raises ValueError."""
+
+        def add() -> None:
+            body = self.loop.simulation.bodies[name]
+            body.twist = body.twist + np.array([*velocity, 0.0, 0.0, 0.0])
+
+        self.loop.call(add)
 
     def loose(self) -> Sequence[str]:
         """Return the frames of the bodies that float free, of the world that the run has now."""

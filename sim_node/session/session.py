@@ -19,7 +19,7 @@ from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.session.requests import RequestContext
 from sim_node.session.resources import Resources
-from sim_node.session.run_parts import RUN_PARTS, Asking
+from sim_node.session.run_parts import RUN_PARTS
 from sim_node.session.run_requests import RunRequests
 from sim_node.session.structure_requests import StructureRequests
 from sim_node.simulation import Loop, Simulation, Sink
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sim_node.session.foxglove_server import FoxgloveServer
     from sim_node.session.run_parts import Attendant
     from sim_node.session.topic_fields import TopicFields
+    from sim_node.viewing.browser.ghosts import Ghost
     from sim_node.viewing.browser.viewer import Viewer, ViewSink
 
 _LOG = logging.getLogger("sim_node")
@@ -60,6 +61,7 @@ class Session:
         recording: Settings of the recording.
         view: Whether to show the run in the browser, or at which port; see `viewer.url`.
         look_back: How much of the run its viewer keeps to look back at, bytes.
+        ghosts: What its viewer shows translucent beside the run, such as a `session.bag_ghost.BagGhost`.
         foxglove: Whether to serve the run to Foxglove, or at which port; see `foxglove.url`.
         processes: Whether to start the world's processes; if False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
@@ -90,6 +92,7 @@ class Session:
         recording: RecordingSettings | None = None,
         view: bool | int = False,
         look_back: int = 256_000_000,
+        ghosts: Sequence[Ghost] = (),
         foxglove: bool | int = False,
         processes: bool | None = None,
         bridged: bool = False,
@@ -111,7 +114,7 @@ class Session:
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or RecordingSettings()
-        self._view, self._look_back = view, look_back
+        self._view, self._look_back, self._ghosts = view, look_back, ghosts
         self._foxglove, self._processes = foxglove, processes
         self._instances, self._network = AutopilotInstances(report, bridged=bridged), network
         self._allow = tuple(map(Path, allow))
@@ -211,8 +214,7 @@ class Session:
             )
             self.requests = RequestContext(self.entities, run, self.structure, loop)
             for each in attendants:
-                if isinstance(each, Asking):
-                    each.let_ask(self.requests, self._report)
+                each.let_ask(self.requests, self._report)
             for sink in view:
                 sink.steer(loop, self.requests)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
@@ -337,6 +339,6 @@ class Session:
         from sim_node.viewing.browser.viewer import Viewer, ViewSink
 
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
-        self.viewer.fields = fields
+        self.viewer.fields, self.viewer.ghosts.sources = fields, list(self._ghosts)
         opened.callback(self.viewer.close)
         return (ViewSink(self.viewer, self._look_back),)

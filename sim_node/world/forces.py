@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -342,17 +343,17 @@ ForceReader = Callable[[Value, Context], None]
 FORCES: Registry[str, ForceReader] = Registry(
     "type of force", shipped=("sim_node.world.forces",), group="sim_node.forces"
 )
-# The keys of types, for the JSON Schema. Those of types that say nothing may be anything.
-FORCE_KEYS: dict[str, Keys] = {}
+# Returns the keys of a type, for the JSON Schema. Those of types that say nothing may be anything.
+FORCE_KEYS: dict[str, Callable[[], Keys]] = {}
 F = TypeVar("F", bound=ForceReader)
 
 
-def force(type: str, keys: Keys | None = None) -> Callable[[F], F]:
+def force(type: str, keys: Keys | Callable[[], Keys] | None = None) -> Callable[[F], F]:
     """Return a decorator that registers the reader of a type of force.
 
     Args:
         type: The type, as world files give it.
-        keys: The keys of an entry, for the JSON Schema; None if they may be anything.
+        keys: The keys of an entry, or what returns them, for the JSON Schema; None if they may be anything.
 
     Returns:
         The decorator, of a function that reads an entry and adds the force to the context.
@@ -362,14 +363,14 @@ def force(type: str, keys: Keys | None = None) -> Callable[[F], F]:
     def enter(read: F) -> F:
         FORCES.add(type, module=module)(read)
         if keys is not None:
-            FORCE_KEYS[type] = keys
+            FORCE_KEYS[type] = (lambda: keys) if isinstance(keys, Keys) else keys
         return read
 
     return enter
 
 
 def _force_keys() -> dict[str, Form]:
-    return {name: FORCE_KEYS.get(name, ANYTHING) for name in FORCES}
+    return {name: FORCE_KEYS[name]() if name in FORCE_KEYS else ANYTHING for name in FORCES}
 
 
 @section("forces", listing("Forces on bodies, and the wind.", by_key("A force.", "type", _force_keys)))
@@ -392,21 +393,21 @@ def _typed(type: str, kind: type[Any]) -> Keys:
     return Keys({"type": word("", type), **own}, required=own.required, at_least_one=plan_of(kind).needs.values())
 
 
-def declared_force(type: str, kind: type[Any], sets: str = "") -> None:
+def declared_force(type: str, kind: Callable[[], type[Any]], sets: str = "") -> None:
     """Register a type of force whose fields are declared: what files say of it follows.
 
     Args:
         type: The type, as world files give it.
-        kind: The class.
+        kind: Returns the class; called when a file has such a force, so that others do without its module.
         sets: The kind of part that it is, if that of an included file has no effect; empty for a force on a body.
     """
-    known = _typed(type, kind)
+    known = cache(lambda: _typed(type, kind()))
 
     def read_force(entry: Value, context: Context) -> None:
         single = bool(sets) and PARTS[sets].single
-        if single and (first := context.of(kind)):
+        if single and (first := context.of(kind())):
             entry.error(f"a second {sets}, the first is at {first[0].place.where}")
-        elif (found := read(kind, entry, context, known=known)) is not BAD:
+        elif (found := read(kind(), entry, context, known=known())) is not BAD:
             context.add(found)
             if sets:
                 entry.sets(found if single else (found,), sets)
@@ -414,7 +415,7 @@ def declared_force(type: str, kind: type[Any], sets: str = "") -> None:
     force(type, known)(read_force)
 
 
-for _name, _kind in FORCE_TYPES.items():
-    declared_force(_name, _kind)
-declared_force("wind", Wind, "wind")
-declared_force("gravity", PointGravity, "gravity_fields")
+for _name in FORCE_TYPES:
+    declared_force(_name, partial(FORCE_TYPES.__getitem__, _name))
+declared_force("wind", lambda: Wind, "wind")
+declared_force("gravity", lambda: PointGravity, "gravity_fields")

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_che
 
 import numpy as np
 
-from sim_node.extensions.scenario.acting import Seconds, begin, described, end, lasting, on, vehicle_of
-from sim_node.extensions.scenario.effects import Lasting, effect
+from sim_node.extensions.scenario.acting import Seconds, action, begin, described, end, lasting, vehicle_of
+from sim_node.extensions.scenario.effects import Effect, Lasting, effect
 from sim_node.extensions.scenario.timetable import OccurredEvent, timetable_of
 from sim_node.mavlink.status_texts import StatusText, StatusTexts
 from sim_node.randomness import stream
-from sim_node.session.requests import RequestContext
 from sim_node.simulation import Simulation
-from sim_node.simulation.requests import Floats, request
+from sim_node.simulation.requests import Floats
 from sim_node.text import did_you_mean
 from sim_node.world import Multirotor
 from sim_node.world.quantities import Number
@@ -63,7 +62,7 @@ def _ordered(run: Simulation, vehicle: str) -> Ordered:
 
 
 @effect("station")
-class _Station:
+class _Station(Effect):
     """A ground station in the simulation: it sends heartbeats and orders over a link with losses.
 
     Packets are numbered. What becomes of each is drawn by its number, with the run's seed.
@@ -82,9 +81,6 @@ class _Station:
         for _, _, name, fields in sorted(due, key=lambda each: (each[0], each[1])):
             autopilot.order(name, fields)
             state["delivered"] += 1
-
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Fall silent."""
 
 
 def send(run: Simulation, station: Lasting, name: str, fields: Mapping[str, Any]) -> None:
@@ -115,7 +111,7 @@ def _station(run: Simulation, vehicle: str) -> Lasting:
 
 
 @effect("link")
-class _Link:
+class _Link(Effect):
     """A link to a vehicle with losses."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -127,9 +123,9 @@ class _Link:
         _station(run, lasting.of).arguments["link"].update(dict.fromkeys(lasting.arguments["link"], 0.0))
 
 
-@request("link")
+@action("link")
 def link(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -144,7 +140,7 @@ def link(
     The station sends a heartbeat each second from its first use on, which may be this one, and `order`s.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         loss: The part of the packets that is lost.
         delay: How much later they come, s.
@@ -152,21 +148,17 @@ def link(
         reorder: The part that comes after the next one.
         seconds: How long it lasts, s; 0 for as long as the run goes on.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        _ordered(run, vehicle)
-        _station(run, vehicle)
-        numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
-        begin(run, "link", vehicle, seconds, link=numbers)
-        changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
-        return f"the link to {vehicle}: {changed}{lasting(seconds)}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    _ordered(run, vehicle)
+    _station(run, vehicle)
+    numbers = {"loss": loss, "delay": delay, "duplicate": duplicate, "reorder": reorder}
+    begin(run, "link", vehicle, seconds, link=numbers)
+    changed = ", ".join(f"{name} {value:g}" for name, value in numbers.items() if value) or "perfect"
+    return f"the link to {vehicle}: {changed}{lasting(seconds)}"
 
 
 @effect("answer")
-class _Answer:
+class _Answer(Effect):
     """A command that waits for its acknowledgement."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -196,13 +188,10 @@ class _Answer:
     def _fail(self, run: Simulation, lasting: Lasting, message: str) -> None:
         OccurredEvent(run, run.steps).log(lasting.arguments["event"], message, error=True)
 
-    def end(self, run: Simulation, lasting: Lasting) -> None:
-        """Do nothing."""
 
-
-@request("order")
+@action("order")
 def order(
-    context: RequestContext,
+    run: Simulation,
     /,
     order: Orders,
     *,
@@ -216,32 +205,28 @@ def order(
     It comes at its simulated time, so that flights repeat. It is an error if the autopilot refuses it.
 
     Args:
-        context: The run.
+        run: The run.
         order: What to do.
         of: The vehicle (default: the only one).
         height: Of take_off, above home, m.
         position: Of go_to.
         mode: Of mode, its name in the autopilot's dialect, such as AUTO.LOITER.
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        number, params, at = _command(run, vehicle, order, height, position, mode)
-        _ordered(run, vehicle)
-        fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": number}
-        fields |= {f"param{count}": value for count, value in enumerate(params, 1)}
-        name = "COMMAND_LONG"
-        if at is not None:
-            name = "COMMAND_INT"
-            fields |= {"frame": _GLOBAL_INT, "x": round(at[0] * 1e7), "y": round(at[1] * 1e7), "z": at[2]}
-        send(run, _station(run, vehicle), name, fields)
-        what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
-        event = OccurredEvent(run, run.steps).event
-        key = f"{vehicle} {number} {run.steps}"
-        begin(run, "answer", key, vehicle=vehicle, command=number, what=what, event=event)
-        return f"{vehicle} is told to {what}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    number, params, at = _command(run, vehicle, order, height, position, mode)
+    _ordered(run, vehicle)
+    fields: dict[str, Any] = {"target_system": 0, "target_component": 1, "command": number}
+    fields |= {f"param{count}": value for count, value in enumerate(params, 1)}
+    name = "COMMAND_LONG"
+    if at is not None:
+        name = "COMMAND_INT"
+        fields |= {"frame": _GLOBAL_INT, "x": round(at[0] * 1e7), "y": round(at[1] * 1e7), "z": at[2]}
+    send(run, _station(run, vehicle), name, fields)
+    what = " ".join(filter(None, (order, mode, f"{height:g} m" if height else "")))
+    event = OccurredEvent(run, run.steps).event
+    key = f"{vehicle} {number} {run.steps}"
+    begin(run, "answer", key, vehicle=vehicle, command=number, what=what, event=event)
+    return f"{vehicle} is told to {what}"
 
 
 def _command(
@@ -298,25 +283,21 @@ def _msl(run: Simulation) -> float:
     return float(air_data.altitude_of_origin(run.world))
 
 
-@request("parameter")
-def parameter(context: RequestContext, /, name: str, value: float, *, of: str = "") -> str:
+@action("parameter")
+def parameter(run: Simulation, /, name: str, value: float, *, of: str = "") -> str:
     """Set a parameter of the autopilot of a vehicle of a running node, as a ground station in the simulation.
 
     Args:
-        context: The run.
+        run: The run.
         name: The parameter, such as SIM_BAT_DRAIN.
         value: Its value.
         of: The vehicle (default: the only one).
     """
-
-    def act(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        _ordered(run, vehicle)
-        fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
-        send(run, _station(run, vehicle), "PARAM_SET", fields)
-        return f"{name} of {vehicle} is set to {value:g}"
-
-    return on(context, act)
+    vehicle = vehicle_of(run, of)
+    _ordered(run, vehicle)
+    fields = {"target_system": 0, "target_component": 1, "param_id": name, **_parameter(run, vehicle, name, value)}
+    send(run, _station(run, vehicle), "PARAM_SET", fields)
+    return f"{name} of {vehicle} is set to {value:g}"
 
 
 def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[str, Any]:
@@ -332,9 +313,9 @@ def _parameter(run: Simulation, vehicle: str, name: str, value: float) -> dict[s
     return encoded(value, dialect.autopilot, declared.kind)
 
 
-@request("battery")
+@action("battery")
 def battery(
-    context: RequestContext,
+    run: Simulation,
     /,
     of: str,
     *,
@@ -344,19 +325,19 @@ def battery(
     """Let the battery of a vehicle of a running node drain faster or slower, by its autopilot's own parameters.
 
     Args:
-        context: The run.
+        run: The run.
         of: The vehicle.
         endurance: How long a full battery lasts in hover, s.
         floor: The charge at which it stops draining, of 1.
     """
     given = {"SIM_BAT_DRAIN": endurance, "SIM_BAT_MIN_PCT": 100.0 * floor}
     for name, value in given.items():
-        parameter(context, name, value, of=of)
+        parameter(run, name, value, of=of)
     return f"a full battery of {of} lasts {endurance:g} s"
 
 
 @effect("autopilot")
-class _Autopilot:
+class _Autopilot(Effect):
     """An autopilot that is frozen or dead."""
 
     def apply(self, run: Simulation, lasting: Lasting) -> None:
@@ -368,9 +349,9 @@ class _Autopilot:
         autopilot_of(run, lasting.of).condition = "running"
 
 
-@request("computer")
+@action("computer")
 def computer(
-    context: RequestContext,
+    run: Simulation,
     /,
     act: Literal["kill", "stop", "restart", "go"],
     *,
@@ -383,24 +364,20 @@ def computer(
     process that the run has started is killed, and started again by `restart`.
 
     Args:
-        context: The run.
+        run: The run.
         act: What happens to it; go lets one go on that was stopped or killed.
         of: The vehicle (default: the only one).
         seconds: After which it runs again, s; 0 for never.
     """
-
-    def acting(run: Simulation) -> str:
-        vehicle = vehicle_of(run, of)
-        found = autopilot_of(run, vehicle)
-        if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
-            kill()
-        if act == "kill":
-            begin(run, "autopilot", vehicle, seconds, condition="dead")
-        elif act == "stop":
-            begin(run, "autopilot", vehicle, seconds, condition="frozen")
-        else:
-            end(run, "autopilot", vehicle)
-        done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
-        return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"
-
-    return on(context, acting)
+    vehicle = vehicle_of(run, of)
+    found = autopilot_of(run, vehicle)
+    if act in ("kill", "restart") and (kill := getattr(found.autopilot, "kill", None)) is not None:
+        kill()
+    if act == "kill":
+        begin(run, "autopilot", vehicle, seconds, condition="dead")
+    elif act == "stop":
+        begin(run, "autopilot", vehicle, seconds, condition="frozen")
+    else:
+        end(run, "autopilot", vehicle)
+    done = {"kill": "killed", "stop": "stopped", "restart": "started again", "go": "running"}[act]
+    return f"the autopilot of {vehicle} is {done}{lasting(seconds)}"
