@@ -13,11 +13,13 @@ from sim_node.assembly.assembly_log import Alternative, Step
 from sim_node.assembly.choice import STARTS, STARTS_FOR_ALL, Configurations, InRoots, ways
 from sim_node.assembly.loop_solvers import Mask, approach, newton, solve
 from sim_node.assembly.mechanism import RANK, LoopMechanism, Path, rank
-from sim_node.assembly.table import AssemblyTable, Groups
+from sim_node.assembly.table import AssemblyTable, Groups, climb
 from sim_node.spatial.geometry.arrays import FloatArray
 
 # In worlds with more mechanisms, other assemblies are looked for on demand only.
 MAX_MECHANISMS = 10
+# Mechanisms with more positions are searched for other assemblies on demand only.
+MAX_SEARCHED = 24
 
 
 class Closing(NamedTuple):
@@ -84,8 +86,8 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
         elif parent >= 0:
             neighbours[row].append((parent, "frame", row, True))
             neighbours[parent].append((row, "frame", row, False))
-    # Re-rooted: for each row the edge to the row that it was reached from, on the way up.
-    above: list[tuple[int, str, int, bool] | None] = [None] * len(table.names)
+    # Re-rooted: for each row the one that it was reached from, and the step up to that.
+    above, steps = [-1] * len(table.names), dict[int, tuple[str, int, bool]]()
     depth = [-1] * len(table.names)
     for root in range(len(table.names)):
         if depth[root] >= 0:
@@ -97,24 +99,13 @@ def _paths(table: AssemblyTable, solved_by: dict[int, int], loops: Sequence[int]
             for other, kind, index, forward in neighbours[row]:
                 if depth[other] < 0:
                     depth[other] = depth[row] + 1
-                    above[other] = (row, kind, index, not forward)
+                    above[other], steps[other] = row, (kind, index, not forward)
                     stack.append(other)
     for m in loops:
         a, b = (table.owners[end] for end in table.ends[m])
-        up: Path = []
-        down: Path = []
-        while a != b:
-            if depth[a] >= depth[b]:
-                edge = above[a]
-                assert edge is not None
-                up.append(edge[1:])
-                a = edge[0]
-            else:
-                edge = above[b]
-                assert edge is not None
-                down.append((edge[1], edge[2], not edge[3]))
-                b = edge[0]
-        yield up + down[::-1]
+        up, down, _ = climb(a, b, depth, above)
+        backwards = ((kind, index, not forward) for kind, index, forward in (steps[row] for row in reversed(down)))
+        yield [*(steps[row] for row in up), *backwards]
 
 
 def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
@@ -127,10 +118,6 @@ def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
     for m in loops:
         found.setdefault(groups.of(m), []).append(m)
     return list(found.values())
-
-
-# Mechanisms with more positions are searched for other assemblies on demand only.
-MAX_SEARCHED = 24
 
 
 @dataclass
