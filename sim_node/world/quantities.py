@@ -21,7 +21,7 @@ from sim_node.world.readers.keys import Form
 from sim_node.world.readers.numbers import NON_FINITE
 from sim_node.world.readers.yaml_nodes import Mapping as MappingNode
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
-from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE, Value
+from sim_node.world.readers.yaml_values import NULL, Value
 from sim_node.world.writers.values import plain, seconds
 
 
@@ -138,7 +138,7 @@ class Flag(Plain):
 
     def read(self, value: Value, context: Any) -> bool:
         """Read true or false."""
-        return value.choice((*TRUE, *FALSE), "true") in TRUE
+        return value.flag()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Element, compose_xml
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.readers.yaml_values import Table, Value
 from sim_node.world.systems import System
 
 _NUMBERS = either("", number("", -MAX_DISTANCE, MAX_DISTANCE), listing("", number("")))
@@ -75,7 +75,7 @@ def read_start(world: World, table: Table) -> World:
 
 def _freed(model: Model, value: Value) -> Model:
     try:
-        return set_floating(model, value.choice((*TRUE, *FALSE), "false") in TRUE)
+        return set_floating(model, value.flag(False))
     except WorldError as error:
         for problem in error.problems:
             value.error(problem.message)

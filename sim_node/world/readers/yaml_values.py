@@ -155,6 +155,10 @@ class Value:
         self.error(f"found {self.found()}; allowed: {', '.join(allowed)}{hint}")
         return default
 
+    def flag(self, default: bool = True) -> bool:
+        """Read true or false."""
+        return self.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
+
     def number(self, low: float = -math.inf, high: float = math.inf, default: float = 0.0) -> float:
         """Read a finite number in [low, high]."""
         number = _number(self.node)
@@ -338,7 +342,7 @@ def root_of(path: Path, report: Report, needed: str) -> Value | None:
 def boolean(table: Table, key: str, default: bool) -> bool:
     """Read the truth value under `key`, or return the default."""
     value = table.get(key)
-    return default if value is None else value.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
+    return default if value is None else value.flag(default)
 
 
 def _number(node: Node) -> float:
