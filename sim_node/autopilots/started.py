@@ -21,7 +21,7 @@ from sim_node.simulation import Simulation
 from sim_node.simulation.programs.processes import expanded
 from sim_node.simulation.programs.program import Program, end_of
 from sim_node.simulation.programs.supervisor import Running, Supervisor
-from sim_node.world import World, WorldError
+from sim_node.world import Base, World, WorldError
 from sim_node.world.autopilots import Vehicle, place_of
 from sim_node.world.problems import Problem, RunFailed
 
@@ -29,6 +29,8 @@ from sim_node.world.problems import Problem, RunFailed
 _BOOT_PERIOD_S = 0.01
 # The longest time until it can be armed, simulated s; and until it connects, s of this machine.
 READY_WITHIN_S, THERE_WITHIN_S = 120.0, 120.0
+# How long it may be silent, s of this machine: it may be a busy one.
+PATIENCE_S = 60.0
 # How often it is waited for while it owes an answer, s.
 _PACE_NS = 20_000_000
 
@@ -71,12 +73,13 @@ class StartedAutopilot:
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", str(error))]) from None
         self._process = found.process(vehicle, vehicle.autopilot, simulation.world)
         self._inner, self.wait = inner, inner.wait
-        self.wait.own = True
+        self.wait.own, self.wait.patience = True, PATIENCE_S
         self._link = GroundLink(kind, vehicle.autopilot.instance)
         self._supervisor = Supervisor()
         self._folder: Path | None = None
         self._now_ns, self._offset_ns, self._awaited_ns = -1, 0, 0
-        self._begun = self._flies_mission = self._sends_mission = False
+        self._begun = self._flies_mission = self._sends_mission = self._killed = False
+        self._lost = 0  # how often its connection ended for a reason
         rate = inner.sample_source(simulation, vehicle).rate if vehicle.pilot is not None else 0.0
         self._mission = (
             () if vehicle.pilot is None else _landing_there(parameters_of(simulation, vehicle, rate).mission)
@@ -111,6 +114,8 @@ class StartedAutopilot:
         """Send the sample; start the autopilot before the first one of a run. Raises RunFailed."""
         if not self._begun or sample.time_ns < self._now_ns:
             self._begin()
+        elif self._killed:  # it boots while the vehicle is where it is
+            self._start()
         self._now_ns = sample.time_ns
         pilot = self._vehicle.pilot
         if pilot is not None and not self._flies_mission and sample.time_ns >= round(pilot.wait * 1e9):
@@ -118,9 +123,12 @@ class StartedAutopilot:
         self._inner.send(replace(sample, time_ns=sample.time_ns + self._offset_ns))
 
     def receive(self) -> Commands | None:
-        """Wait for its commands, and hear what it says."""
+        """Wait for its commands, and hear what it says. Raises RunFailed if it is gone: that is no verdict on it."""
         commands = self._inner.receive()
-        self._link.poll()
+        if self.wait.lost > self._lost and not self.wait.stop.is_set():
+            self._fail(f"has ended, or has been silent for {PATIENCE_S:g} s")
+        if self._link.open():
+            self._link.poll()
         if self._now_ns < self._awaited_ns and self._now_ns % _PACE_NS == 0:
             self._link.wait_until_read()
         return commands
@@ -137,8 +145,9 @@ class StartedAutopilot:
         self._awaited_ns = self._now_ns + 1_000_000_000
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill it; the next sample starts it again."""
         self._end()
+        self._killed, self._lost = True, self.wait.lost + 1
 
     def _begin(self) -> None:
         """Start it anew, and let it stand in a still copy of the world until it can be armed."""
@@ -147,6 +156,8 @@ class StartedAutopilot:
         still = Simulation(_without_events(self._run.world), self._run.seed)
         source = self._inner.sample_source(still, self._vehicle)
         begin_ns, step_ns = still.time_ns, still.world.time.step_ns
+        if self._begun:  # the clock of its link goes on
+            self._offset_ns += self._now_ns + step_ns
         deadline = time.monotonic() + THERE_WITHIN_S
         try:
             while not (self._link.ready and self._has_mission()) and not self.wait.stop.is_set():
@@ -155,11 +166,13 @@ class StartedAutopilot:
                 if sample is not None:
                     self._inner.send(replace(sample, time_ns=time_ns + self._offset_ns))
                     self._inner.receive()
+                # PX4's rovers are in lockstep while they drive only.
+                there = self.wait.lockstep or (bool(self.wait.peer) and isinstance(self._vehicle, Base))
                 # ArduPilot waits for this connection before it sends anything.
-                if self._link.open() and self.wait.lockstep:
+                if self._link.open() and there:
                     self._greet(time_ns)
                     self._link.poll()
-                if not self.wait.lockstep:
+                if not there:
                     if program.ended.is_set() or time.monotonic() > deadline:
                         self._fail("has ended" if program.ended.is_set() else "has not connected")
                     self.wait.stop.wait(_BOOT_PERIOD_S)
@@ -169,7 +182,7 @@ class StartedAutopilot:
         finally:
             still.close()
         self._offset_ns += still.time_ns - begin_ns + step_ns
-        self._now_ns, self._begun, self._flies_mission = 0, True, False
+        self._now_ns, self._begun, self._flies_mission, self._lost = 0, True, False, self.wait.lost
 
     def _has_mission(self) -> bool:
         """Return whether it has the mission of the vehicle's pilot; the first time, begin to send it."""
@@ -191,6 +204,7 @@ class StartedAutopilot:
             self._link.ask_for_streams()
 
     def _start(self) -> Running:
+        self._killed = False
         self._folder = Path(tempfile.mkdtemp(prefix="sim_node_autopilot_"))
         process, folder = self._process, self._folder
         command = tuple(expanded(word, {**os.environ, "STATE_DIR": str(folder)}) for word in process.command)
@@ -199,13 +213,14 @@ class StartedAutopilot:
         )
 
     def _end(self) -> None:
+        """End it, and forget what it had."""
         self._link.close()
         self._supervisor.stop()
         self._supervisor = Supervisor()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
-        self._begun = self._sends_mission = False
+        self._sends_mission = False
 
     def _fail(self, what: str) -> None:
         texts = "; ".join(self._link.texts[-3:])
