@@ -220,7 +220,12 @@ class Viewer:
             self._show_slowly()
 
     def note(self, kind: str, text: str) -> None:
-        """Mark the time that is shown on the time line; kind, text: of a Mark."""
+        """Mark the time that is shown on the time line.
+
+        Args:
+            kind: Of the mark: see Mark.
+            text: What has happened.
+        """
         self._noted.append(Mark(self._last_ns, kind, text))
 
     def hurry(self, *, slowly: bool) -> None:
