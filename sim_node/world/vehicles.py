@@ -225,6 +225,9 @@ class Autopilot:
     any_instance: bool = given(
         None, "Whether a run may choose another instance if the ports of this one are in use", default=False
     )
+    installed: bool = given(
+        None, "Whether the run starts the one that is installed on this machine, and gives it orders", default=False
+    )
     like: str = given(Word(LIKE), "What the built-in autopilot presents itself as", default=LIKE[0], omit=True)
     signing_key: Path | None = given(
         PathOf(), "File with the MAVLink 2 signing key of the built-in autopilot's links", default=None
