@@ -40,13 +40,33 @@ class XmlFile:
     balance_inertia: bool | None = None
 
     def find(self, reference: str, folder: str = "", beside: Path | None = None) -> Path:
-        """Return the file that a reference leads to, below a folder beside this file or another. Raises LocateError."""
+        """Return the file that a reference leads to.
+
+        Args:
+            reference: A path, or a package:// URI.
+            folder: The folder of a path, relative to the file that has the reference; empty for that of the file.
+            beside: The file that has the reference; None for this one.
+
+        Returns:
+            The file.
+
+        Raises:
+            LocateError: There is none, or it may not be read.
+        """
         roots, file = (self.roots, self.path) if beside is None else (self.roots.around(beside), beside)
         is_plain = reference.startswith("package://") or not folder
         return roots.resolve(reference if is_plain else f"{folder}/{reference}", file)
 
     def included(self, reference: str, path: Path) -> XmlFile | None:
-        """Return another file that this one includes, or None with the fault recorded."""
+        """Return another file that this one includes.
+
+        Args:
+            reference: What this file calls it.
+            path: The file.
+
+        Returns:
+            The file, or None with the fault recorded.
+        """
         shown = path if reference.startswith("package://") else self.shown.parent / reference
         report = self.report.about(str(shown))
         text = read_text(path, report)
