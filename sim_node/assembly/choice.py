@@ -23,6 +23,11 @@ MAX_STARTS = 10
 # tolerance, since stretched linkages then differ by its root.
 SAME = 1e-5
 
+# Poses (N, 7) of all frames in the roots of their trees, at other positions of some mates.
+InRoots = Callable[[Mapping[int, FloatArray]], FloatArray]
+# The step of a free motion (rad and parts of the size), and what it turns axes by at least that are not determined.
+STEP, TURNED = 1e-4, 1e-2
+
 
 @dataclass(frozen=True, eq=False)
 class Way:
@@ -120,12 +125,6 @@ def _guided(of: LoopMechanism, loops: list[int], free: Mask, first: FloatArray) 
         return None
     start = np.where(of.near & free, of.rest, first)
     return newton(of, loops, free, start)
-
-
-# Poses (N, 7) of all frames in the roots of their trees, at other positions of some mates.
-InRoots = Callable[[Mapping[int, FloatArray]], FloatArray]
-# The step of a free motion (rad and parts of the size), and what it turns axes by at least that are not determined.
-STEP, TURNED = 1e-4, 1e-2
 
 
 class Configurations:

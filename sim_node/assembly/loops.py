@@ -21,6 +21,9 @@ MAX_MECHANISMS = 10
 # Mechanisms with more positions are searched for other assemblies on demand only.
 MAX_SEARCHED = 24
 
+# Directions that are tried, how far (rad, parts of the size), and how much of that a real motion keeps.
+TRIALS, STEP, KEPT = 8, 0.05, 0.3
+
 
 class Closing(NamedTuple):
     """The result of closing loops.
@@ -254,10 +257,6 @@ def _log(of: LoopMechanism, closed: list[int], done: Closed) -> None:
         angle = 2.0 * math.asin(min(1.0, turn / 2.0))
         kind = "closed" if m in closed else "conflict"
         done.steps.append(Step(kind, of.name(m), value=tuple(of.values[m].tolist()), distance=distance, angle=angle))
-
-
-# Directions that are tried, how far (rad, parts of the size), and how much of that a real motion keeps.
-TRIALS, STEP, KEPT = 8, 0.05, 0.3
 
 
 def freedoms(of: LoopMechanism, loops: list[int], *, thorough: bool) -> tuple[int, int]:

@@ -25,6 +25,13 @@ AT_LIMIT = 1e-7
 # A mate and one of its positions; for a ball, one of three angles from its present orientation.
 Unknown = tuple[int, int]
 
+# What is left of poses that cancel out, as a fraction of them.
+ROUNDING = 1e-12
+# A step of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
+Path = list[tuple[str, int, bool]]
+# An element of a cycle: its kind, a pose or an axis, the index of an unknown and its sign.
+_Element = tuple[int, FloatArray, int, float]
+
 
 @dataclass(frozen=True, eq=False)
 class _Ball:
@@ -308,14 +315,6 @@ def _apart(x: FloatArray, other: FloatArray, turning: npt.NDArray[np.bool_]) -> 
     """Return differences of positions, of angles the smaller way round."""
     apart = x - other
     return np.asarray(np.where(turning, apart - TURN * np.round(apart / TURN), apart))
-
-
-# What is left of poses that cancel out, as a fraction of them.
-ROUNDING = 1e-12
-# A step of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
-Path = list[tuple[str, int, bool]]
-# An element of a cycle: its kind, a pose or an axis, the index of an unknown and its sign.
-_Element = tuple[int, FloatArray, int, float]
 
 
 @dataclass(frozen=True, eq=False)

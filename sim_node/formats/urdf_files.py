@@ -37,6 +37,29 @@ URDF_KEYS = Keys(
     }
 )
 
+# A process of its own: xacro keeps its state in globals, and a file with an endless macro must end, too.
+TIMEOUT_S = 60.0
+_PROGRAM = """
+import json, sys, types
+import xacro
+from sim_node.world.locate import share
+
+path, arguments, packages = sys.argv[1], *map(json.loads, sys.argv[2:])
+
+def find(name):
+    folder = packages.get(name) or share(name)
+    if folder is None:
+        raise LookupError(f"no package {name!r} is installed")
+    return str(folder)
+
+# What $(find) asks; it knows no table, and is not there without a ROS 2.
+found = types.ModuleType("ament_index_python.packages")
+found.get_package_share_directory = find
+sys.modules.update({"ament_index_python": types.ModuleType("ament_index_python"), found.__name__: found})
+document = xacro.process_file(path, mappings=arguments)
+json.dump([document.toxml(), sorted(set(xacro.all_includes))], sys.stdout)
+"""
+
 
 @reader(XACRO)
 def read_xacro(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
@@ -124,30 +147,6 @@ def _entries(value: Value | None) -> list[tuple[str, Value]]:
         value.error(f"a mapping is needed, found {value.found()}")
         return []
     return [(name, Value(node, value.report, name, value)) for name, (_, node) in value.node.entries.items()]
-
-
-# A process of its own: xacro keeps its state in globals, and a file with an endless macro must end, too.
-TIMEOUT_S = 60.0
-_PROGRAM = """
-import json, sys, types
-import xacro
-from sim_node.world.locate import share
-
-path, arguments, packages = sys.argv[1], *map(json.loads, sys.argv[2:])
-
-def find(name):
-    folder = packages.get(name) or share(name)
-    if folder is None:
-        raise LookupError(f"no package {name!r} is installed")
-    return str(folder)
-
-# What $(find) asks; it knows no table, and is not there without a ROS 2.
-found = types.ModuleType("ament_index_python.packages")
-found.get_package_share_directory = find
-sys.modules.update({"ament_index_python": types.ModuleType("ament_index_python"), found.__name__: found})
-document = xacro.process_file(path, mappings=arguments)
-json.dump([document.toxml(), sorted(set(xacro.all_includes))], sys.stdout)
-"""
 
 
 def expanded(path: Path, arguments: AnyMapping[str, str], roots: Roots) -> tuple[str, list[Path]]:

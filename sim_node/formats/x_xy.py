@@ -68,6 +68,25 @@ COLOURS: dict[str, tuple[float, float, float]] = {
     "maroon": (0.5, 0.0, 0.0),
 }
 
+_ROTATIONS = ("euler", "quat")
+BODY = (
+    ("name", "joint", "pos", "euler", "quat", "pos_min", "pos_max")
+    + ("damping", "armature", "spring_stiff", "spring_zero")
+)  # fmt: skip
+GEOM = ("type", "mass", "dim", "pos", "euler", "quat", "color", "edge_color")
+# What each element may have: attributes, children that are allowed once, and children that are allowed repeatedly.
+SCHEMA: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "x_xy": (("model", "name"), ("options", "defaults", "worldbody"), ()),
+    "options": (("gravity", "dt"), (), ()),
+    "defaults": ((), ("geom", "body"), ()),
+    "worldbody": ((), (), ("body", "geom")),
+    "body": (BODY, ("omc",), ("body", "geom")),
+    "geom": (GEOM, (), ()),
+    "omc": (("name", "pos_marker", "pos"), (), ()),
+}
+DIM_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "xyz": 1}
+AXES_SEED = 1
+
 
 def joint_names() -> tuple[str, ...]:
     """Return the joint types that files may name: all that need no axis from the body."""
@@ -140,9 +159,6 @@ def default_limits(joint: JointType, spring_stiff: FloatArray | None) -> FloatAr
     if joint.name != "rr_imp" or (spring_stiff is not None and spring_stiff[1] > 0.0):
         return None
     return np.array([[-np.inf, np.inf], [-IMPERFECTION, IMPERFECTION]])
-
-
-_ROTATIONS = ("euler", "quat")
 
 
 class Attributes:
@@ -304,25 +320,6 @@ class Attributes:
                 return None
             rgb = tuple(found.tolist())
         return np.array([*rgb, 1.0][:4])
-
-
-BODY = (
-    ("name", "joint", "pos", "euler", "quat", "pos_min", "pos_max")
-    + ("damping", "armature", "spring_stiff", "spring_zero")
-)  # fmt: skip
-GEOM = ("type", "mass", "dim", "pos", "euler", "quat", "color", "edge_color")
-# What each element may have: attributes, children that are allowed once, and children that are allowed repeatedly.
-SCHEMA: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
-    "x_xy": (("model", "name"), ("options", "defaults", "worldbody"), ()),
-    "options": (("gravity", "dt"), (), ()),
-    "defaults": ((), ("geom", "body"), ()),
-    "worldbody": ((), (), ("body", "geom")),
-    "body": (BODY, ("omc",), ("body", "geom")),
-    "geom": (GEOM, (), ()),
-    "omc": (("name", "pos_marker", "pos"), (), ()),
-}
-DIM_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "xyz": 1}
-AXES_SEED = 1
 
 
 @xml_reader("x_xy")

@@ -43,29 +43,29 @@ class XmlFile:
         """Return the file that a reference leads to.
 
         Args:
-            reference: The reference, as the file has it: a path, or package://NAME/PATH.
-            folder: The folder that paths are below.
-            beside: The file that they are relative to; None for this one.
+            reference: A path, or a package:// URI.
+            folder: The folder of a path, relative to the file that has the reference; empty for that of the file.
+            beside: The file that has the reference; None for this one.
 
         Returns:
             The file.
 
         Raises:
-            LocateError: There is none, or it is outside of the folders that may be referred to.
+            LocateError: There is none, or it may not be read.
         """
         roots, file = (self.roots, self.path) if beside is None else (self.roots.around(beside), beside)
         is_plain = reference.startswith("package://") or not folder
         return roots.resolve(reference if is_plain else f"{folder}/{reference}", file)
 
     def included(self, reference: str, path: Path) -> XmlFile | None:
-        """Read another file that this one includes.
+        """Return another file that this one includes.
 
         Args:
-            reference: The reference, as the file has it.
-            path: Where it leads.
+            reference: What this file calls it.
+            path: The file.
 
         Returns:
-            The other file, or None with the fault recorded.
+            The file, or None with the fault recorded.
         """
         shown = path if reference.startswith("package://") else self.shown.parent / reference
         report = self.report.about(str(shown))

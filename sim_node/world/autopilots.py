@@ -19,6 +19,12 @@ Vehicle: TypeAlias = Multirotor | Base
 # The kinds of parts that can have an autopilot.
 VEHICLES = ("vehicles", "bases")
 
+# Types that listen on the ports of another type.
+SHARED_PORTS = {BUILTIN: "px4"}
+# Kinds of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
+LINK_KINDS = ("tcp", "udpin", "udpout")
+_LINK = re.compile(r"(?P<kind>[a-z]+):(?://)?(?:(?P<host>[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")
+
 
 def autopiloted(world: World) -> tuple[tuple[Vehicle, Autopilot], ...]:
     """Return the vehicles that have an autopilot, and what they have, multirotors before bases."""
@@ -35,13 +41,6 @@ def place_of(vehicle: Vehicle) -> Place:
     """Return where a vehicle is described, for messages: in a file, or by its name."""
     section = "bases" if isinstance(vehicle, Base) else "vehicles"
     return vehicle.place if vehicle.place.key else Place(Where(), f"{section}.{shown_key(vehicle.name)}")
-
-
-# Types that listen on the ports of another type.
-SHARED_PORTS = {BUILTIN: "px4"}
-# Kinds of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
-LINK_KINDS = ("tcp", "udpin", "udpout")
-_LINK = re.compile(r"(?P<kind>[a-z]+):(?://)?(?:(?P<host>[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")
 
 
 def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:

@@ -23,6 +23,16 @@ from sim_node.world.shapes import Geometry
 from sim_node.world.surfaces import CONES, FLAGS
 from sim_node.world.writers.values import one_or_more
 
+# MuJoCo has one of each for all contacts.
+SETTINGS = (
+    *("cone", "impratio", "noslip_iterations", "noslip_tolerance", "ccd_iterations", "ccd_tolerance"),
+    *("o_margin", "o_solref", "o_solimp", "o_friction"),
+)
+# Flags that a world takes over from its models: how constraints are solved. Others would change the rest of the world.
+SHARED_FLAGS = (*FLAGS, "override")
+# Of one model; see `touches`. Not of the motion.
+_CONTACT, _WITHOUT_EFFECT = "contact", ("energy", "fwdinv", "sensor", "autoreset")
+
 
 @compared
 class Link:
@@ -172,17 +182,6 @@ def links_of(model: Model) -> Iterator[ModelLink]:
     """Return the links of a model, parents first."""
     q = model.starts()
     return (ModelLink(model, link, link.at(q)) for link in model.links)
-
-
-# MuJoCo has one of each for all contacts.
-SETTINGS = (
-    *("cone", "impratio", "noslip_iterations", "noslip_tolerance", "ccd_iterations", "ccd_tolerance"),
-    *("o_margin", "o_solref", "o_solimp", "o_friction"),
-)
-# Flags that a world takes over from its models: how constraints are solved. Others would change the rest of the world.
-SHARED_FLAGS = (*FLAGS, "override")
-# Of one model; see `touches`. Not of the motion.
-_CONTACT, _WITHOUT_EFFECT = "contact", ("energy", "fwdinv", "sensor", "autoreset")
 
 
 def physics_of(world: World) -> Physics:

@@ -23,6 +23,9 @@ P = TypeVar("P")
 # Returns how a world file refers to another file.
 Refer = Callable[[Path], str]
 
+# Tolerance of the norm of a quaternion.
+_UNIT = 1e-6
+
 
 class NamedNumbers(NamedTuple):
     """Numbers of a run that have a name: a row of a column, and a label for each."""
@@ -216,10 +219,6 @@ def all_parts(world: World) -> Iterator[tuple[Kind[Any], Any]]:
     for kind in PARTS.values():
         for each in world.parts.get(kind.name, ()):
             yield kind, each
-
-
-# Tolerance of the norm of a quaternion.
-_UNIT = 1e-6
 
 
 def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[FrameEntry]:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Origin = tuple[float, float, float]
 
+Frames = Frame | tuple[Frame, ...]
+
 
 class Tagged:
     """Numbers with a tag: two are equal if both parts are. Subclasses define all other operators, NumPy none."""
@@ -488,9 +490,6 @@ class Altitude(Tagged):
         if not isinstance(other, Altitude):
             return NotImplemented
         return np.asarray(self.values - other.above(self.datum))
-
-
-Frames = Frame | tuple[Frame, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,8 @@ from sim_node.spatial.tree.waiting import Wait, Waits
 
 Names = Sequence[str]
 
+MAX_ENTRIES = 16384
+
 
 class TransformTree:
     """Stores the poses of frames in their parents over time, and looks up the pose of any frame in any other.
@@ -651,9 +653,6 @@ class TransformTree:
             return CyclicTree(culprit, tuple(self._storage.names[row] for row in line[line.index(line[-1]) :]))
         kind = PastExtrapolation if status == layout.PAST else FutureExtrapolation
         return kind(target, source, culprit, report[AT], report[layout.OLDEST], report[layout.NEWEST], tolerance)
-
-
-MAX_ENTRIES = 16384
 
 
 class QuantisedCache:

@@ -48,6 +48,15 @@ KEYFRAME_KEYS = Keys(
 )
 CSV_KEYS = Keys({"csv": text("A table of keyframes, relative to this file.")}, required=("csv",))
 
+XYZ = ("x", "y", "z")
+QUATERNION = ("qx", "qy", "qz", "qw")
+RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
+# Faults of one kind that are reported in a file: usually, one change corrects all of them.
+MAX_FAULTS = 100
+Table = dict[str, FloatArray]  # column by name, a row per keyframe
+Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
+KNOWN = ("t", *XYZ, *QUATERNION, *RPY, *RPY_DEG)
+
 
 def _keyframes(value: Value, context: Any) -> dict[str, Any]:
     """Read keyframes in the convention of their motion; nothing with the faults recorded."""
@@ -105,16 +114,6 @@ def _default_convention(value: Value, context: Any) -> dict[str, Any]:
 
 # The axes of the keyframes that say nothing about theirs.
 CONVENTION_OF_ALL = Spread((), CONVENTION, _default_convention, lambda motion: None)
-
-
-XYZ = ("x", "y", "z")
-QUATERNION = ("qx", "qy", "qz", "qw")
-RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
-# Faults of one kind that are reported in a file: usually, one change corrects all of them.
-MAX_FAULTS = 100
-Table = dict[str, FloatArray]  # column by name, a row per keyframe
-Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
-KNOWN = ("t", *XYZ, *QUATERNION, *RPY, *RPY_DEG)
 
 
 def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | None:
