@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from sim_node.world import Autopilot, World
-from sim_node.world.autopilots import VEHICLES, Vehicle, autopiloted
-from sim_node.world.vehicle_checks import SHARED_PORTS
+from sim_node.world.autopilots import SHARED_PORTS, VEHICLES, Vehicle, autopiloted
 from sim_node.world.vehicles import BUILTIN, MAX_INSTANCES
 
 HOST = "127.0.0.1"

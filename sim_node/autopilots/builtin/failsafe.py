@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim_node.autopilots.builtin.dialect import CRITICAL, INFO, WARNING, Cause, Mode, OrderRefused
-from sim_node.autopilots.builtin.injected import GPS, OFF
+from sim_node.autopilots.builtin.injected import GPS, OK
 from sim_node.autopilots.builtin.settings import Action
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Failsafe:
     def _watch_position(self, flight: Flight) -> None:
         """Look for a receiver that is silent for longer than a filter can do without it."""
         fix_us = flight.measurements.fix_us
-        if flight.injected.type_of(GPS) == OFF:
+        # A filter rejects a receiver that is stuck or wrong, and then has none.
+        if flight.injected.type_of(GPS) != OK:
             self._deaf_since = self._deaf_since or flight.time_us
             fix_us = min(fix_us, self._deaf_since)
         else:

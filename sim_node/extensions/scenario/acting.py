@@ -15,9 +15,9 @@ from sim_node.simulation import Simulation
 from sim_node.simulation.requests import request
 from sim_node.text import did_you_mean, shown
 from sim_node.world import Multirotor
+from sim_node.world.autopilots import sensors_on
 from sim_node.world.bases import Base
 from sim_node.world.quantities import Number
-from sim_node.world.vehicle_checks import sensors_on
 
 F = TypeVar("F", bound=Callable[..., str])
 # Of an effect; 0 for as long as the run goes on.

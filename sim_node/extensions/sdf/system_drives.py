@@ -14,9 +14,7 @@ from sim_node.extensions.sdf.mechanism import SdfLink
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault
 from sim_node.spatial.geometry import poses, quaternions
-from sim_node.world.base_types.ackermann import Ackermann
-from sim_node.world.base_types.differential import Differential
-from sim_node.world.base_types.mecanum import Mecanum
+from sim_node.world.base_types.kinds import Ackermann, Differential, Mecanum
 from sim_node.world.bases import Base, DriveLimits
 from sim_node.world.commands import VehicleCommands
 from sim_node.world.declared import NONE

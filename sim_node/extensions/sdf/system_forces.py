@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sim_node.extensions.sdf.elements import child, place_of, text, text_of
-from sim_node.extensions.sdf.lift_drag import LiftDrag
 from sim_node.extensions.sdf.plugins import SdfPlugin, system
 from sim_node.extensions.sdf.scopes import ScopeFault, find
+from sim_node.extensions.sdf.wings import LiftDrag
 from sim_node.spatial.geometry.arrays import FloatArray
 from sim_node.world.commands import BodyCommands
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag
