@@ -50,7 +50,7 @@ def autopilot_faults(world: World) -> Iterator[tuple[Vehicle, str, str]]:
     listening: dict[str, str] = {}
     for vehicle, autopilot in autopiloted(world):
         known = AUTOPILOT_TYPES.get(autopilot.type)
-        if vehicle.pilot is not None and not (known and known.pilot):
+        if vehicle.pilot is not None and not (known and (known.pilot or autopilot.installed)):
             yield vehicle, "autopilot", "the vehicle also has a pilot; give it one or the other"
         if known is None:
             continue  # said of the field

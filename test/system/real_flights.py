@@ -23,6 +23,7 @@ from real_kinds import ALTITUDE, LATITUDE, LONGITUDE, ROVER, Kind
 from waiting import until
 
 from sim_node.autopilots.vehicle_co_simulator import attach_autopilots
+from sim_node.mavlink.ports import is_locked, px4_lock
 from sim_node.simulation import Simulation
 from sim_node.spatial.frames.altitudes import coarse_geoid_undulation
 from sim_node.world import load
@@ -82,7 +83,9 @@ class Flight:
         seed: int = 0,
         parameters: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
-        self.kind, self.instance = kind, 0
+        # A PX4 outside of these tests holds its instance.
+        self.kind = kind
+        self.instance = next(each for each in range(100) if not (kind.is_px4 and is_locked(px4_lock(each))))
         path = folder / "world.yaml"
         path.write_text(
             WORLD.format(
@@ -92,7 +95,7 @@ class Flight:
         )  # fmt: skip
         self.simulation = Simulation(load(path), seed=seed)
         (self.co_simulator,) = attach_autopilots(self.simulation)
-        self._row = self.simulation.frames.names.index("v/base_link")
+        self._row = self.simulation.frames.names.index(kind.base)
         self.time = 0.0
         self.texts: list[Text] = []
         # Time and truth at each look; what it believed, by its own clock, which is behind by this (s).

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.usefixtures("autopilots")]
 UNITS, TYPES, INSTANCES = (*range(9), *range(100, 106)), range(8), (0, 1, 3, 8, 9)
 # What PX4 answers on these units: others, and other types of the battery, nobody in it looks at.
 ANSWERED = (0, 1, 2, 3, 4, 6, 8, 101)
-BATTERY, OK, OFF = 100, 0, 1
+GYRO, ACCEL, BATTERY, OK, OFF, STUCK = 0, 1, 100, 0, 1, 2
 ACCEPTED, UNSUPPORTED = mavlink.MAV_RESULT_ACCEPTED, mavlink.MAV_RESULT_UNSUPPORTED
 
 
@@ -30,17 +30,22 @@ def answer(flown: Flight, unit: int, type: int, instance: int) -> int | None:
 
 @pytest.mark.parametrize("kind", [built(PX4)])
 def test_the_built_in_autopilot_accepts_the_failures_that_px4_does(kind: Kind, tmp_path: Path) -> None:
-    different = {}
+    different, asked = {}, 0
     with flight(kind, tmp_path, parameters={"SYS_FAILURE_EN": 1}) as flown:
         flown.run(2.0)
-        # What lets its sensors be silent comes last: `ok` after each failure.
         for unit, instance, type in product(UNITS, INSTANCES, TYPES):
-            found = answer(flown, unit, type, instance)
+            if unit in (GYRO, ACCEL) and type in (OFF, STUCK) and instance in (0, 1):
+                continue  # without the only one, its controllers stand, and nothing answers its simulator any more
             looked_at = unit in ANSWERED or (unit == BATTERY and type in (OK, OFF))
+            if not looked_at and (instance != 0 or type not in (OK, OFF, STUCK)):
+                continue  # nobody answers, and that takes its time
+            found = answer(flown, unit, type, instance)
+            assert flown.co_simulator.wait.lockstep, f"unit {unit}, type {type}, instance {instance} ended the lockstep"
+            asked += 1
             wanted = (ACCEPTED if is_simulated(unit, type, instance) else UNSUPPORTED) if looked_at else None
             if found != wanted:
                 different[unit, type, instance] = found, wanted
             if type != OK and wanted == ACCEPTED:
                 answer(flown, unit, OK, instance)
-    print(f"{len(UNITS) * len(TYPES) * len(INSTANCES)} combinations of unit, type and instance")
+    print(f"{asked} combinations of unit, type and instance")
     assert different == {}

@@ -45,6 +45,7 @@ class Certificate:
         violated_at: When, s of simulation time, or None.
         each: The robustness of each expectation, or None.
         digest: SHA-256 of the samples of its signals and of its state at the end; empty if there is none.
+        autopilot: What flew instead of the world's autopilots: px4, ardupilot, or empty.
         versions: Versions of Python, of packages that compute a run, and the machine.
     """
 
@@ -63,6 +64,7 @@ class Certificate:
     each: Mapping[str, float | None] = field(default_factory=dict)
     digest: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    autopilot: str = ""
 
     def line(self) -> str:
         """Return it as a line of JSON."""
@@ -93,6 +95,7 @@ def certificate(line: str) -> Certificate:
         data = json.loads(line)
         if data.pop("certificate") != FORMAT:
             raise CertificateFault(f"a certificate of another format; allowed: {FORMAT}")
+        data.setdefault("autopilot", "")  # of earlier certificates
         return Certificate(**{each.name: data[each.name] for each in fields(Certificate)})
     except (ValueError, KeyError, TypeError, AttributeError):
         raise CertificateFault("not a certificate of sim_node test") from None

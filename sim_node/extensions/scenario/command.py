@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from sim_node.autopilots.installed import ARDUPILOT, PX4
 from sim_node.cli.arguments import UsageError, span
 from sim_node.cli.colours import coloured
 from sim_node.cli.commands import command
@@ -40,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     runs = parser.add_argument_group("runs")
     runs.add_argument("--runs", metavar="N", type=count, default=1, help="runs of each scenario (default 1)")
     add_vary(runs, "what differs between the runs")
+    autopilot = "let px4 or ardupilot of this machine fly instead of the scenarios' autopilots"
+    runs.add_argument("--autopilot", metavar="NAME", choices=(PX4, ARDUPILOT), default="", help=autopilot)
     runs.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all randomness (default 0)")
     runs.add_argument("--duration", metavar="S", type=span, help="simulated seconds of each run, instead of its own")
     runs.add_argument(
@@ -94,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.timeout,
         arguments.keep,
         tuple(arguments.allow),
+        arguments.autopilot,
     )
     tested = _test(chosen, plan, arguments.output, resume=arguments.resume)
     if arguments.junit is not None:
@@ -153,7 +157,11 @@ def _margin(certificate: Certificate) -> str:
 
 def _again(arguments: argparse.Namespace) -> int:
     """Run the run of a certificate, and print whether it is the same."""
-    refuse(arguments, "--again", ("list", "only", "runs", "vary", "seed", "duration", "workers", "engine", "resume"))
+    refuse(
+        arguments,
+        "--again",
+        ("list", "only", "runs", "vary", "seed", "duration", "workers", "engine", "resume", "autopilot"),
+    )
     if arguments.scenarios:
         raise UsageError("--again runs the run of its certificate, and takes no SCENARIO")
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.extensions.sdf.document import relative_to
-from sim_node.extensions.sdf.elements import SdfReading, child, place_of, text, text_of
+from sim_node.extensions.sdf.elements import FALSE, SdfReading, child, place_of, text, text_of
 from sim_node.extensions.sdf.mechanism import SdfMechanism, recording
 from sim_node.extensions.sdf.scopes import SdfScope, frame_name, relative, world_pose
 from sim_node.spatial.geometry import poses, quaternions
@@ -23,6 +23,7 @@ NO_NOISE = {
     **dict.fromkeys(("scale_error", "misalignment", "resolution"), 0.0),
 }
 XYZ = "x y z"
+GAUSS = 1e-4  # T
 
 
 def noise_of(reading: SdfReading, *owners: Element | None, ranges: bool = False) -> Any:
@@ -83,6 +84,28 @@ def _noises(**paths: tuple[str, ...]) -> Make:
         return found
 
     return read
+
+
+def _magnetometer(reading: SdfReading, element: Element) -> dict[str, Any]:
+    """Gazebo adds the numbers to a field in gauss, unless its plug-in is told otherwise: gz-sim, Magnetometer.cc."""
+    found = _noises(noise=("magnetometer", XYZ))(reading, element)
+    if isinstance(found["noise"], str) or _in_tesla(reading):
+        return found
+    lengths = ("deviation", "turn_on_bias", "bias_instability", "resolution")
+    return {"noise": {**found["noise"], **{key: GAUSS * found["noise"][key] for key in lengths}}}
+
+
+def _in_tesla(reading: SdfReading) -> bool:
+    """Return whether a plug-in of the files says that magnetometers measure in tesla."""
+    left = list(reading.opened)
+    while left:
+        element = left.pop()
+        left += element.children
+        if element.tag == "use_units_gauss" and element.text is not None:
+            element.read = True
+            if element.text.text.strip() in FALSE:
+                return True
+    return False
 
 
 def _gps(reading: SdfReading, element: Element) -> dict[str, Any]:
@@ -160,7 +183,7 @@ TYPES: dict[str, tuple[tuple[tuple[str, str], ...], Make]] = {
         (("imu", ""),),
         _noises(gyroscope=("imu", "angular_velocity", XYZ), accelerometer=("imu", "linear_acceleration", XYZ)),
     ),
-    "magnetometer": ((("magnetometer", ""),), _noises(noise=("magnetometer", XYZ))),
+    "magnetometer": ((("magnetometer", ""),), _magnetometer),
     "air_pressure": ((("barometer", ""),), _noises(noise=("air_pressure", "pressure", ""))),
     "air_speed": ((("airspeed", ""),), _noises(noise=("air_speed", "pressure", ""))),
     **dict.fromkeys(("navsat", "gps"), ((("gps", ""),), _gps)),
