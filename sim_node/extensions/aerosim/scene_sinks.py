@@ -8,7 +8,7 @@ from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.encoding import encode
 from sim_node.messages.rotor_frames import SPEEDS, Instants, RotorAngles, RotorFrames
 from sim_node.messages.topic import Outlet, Qos, Send, Topic
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.world import FrameTable, World
 
 WHOLE = Topic("scene_graph", "std_msgs/msg/String", topic.LATCHED)
@@ -17,7 +17,7 @@ UPDATE = Topic("scene_graph/update", "std_msgs/msg/String", Qos(depth=100))
 WHOLE_RATE = 1.0
 
 
-class SceneGraphSink:
+class SceneGraphSink(Sink):
     """Publishes the whole scene graph, latched, and its changes as updates.
 
     The whole graph is sent at the start, after a reset, when the structure changes, and at most once per second
@@ -74,9 +74,6 @@ class SceneGraphSink:
             whole(self._stamp(time_ns), _string(self._messages.whole(time_ns, snapshot.poses, angles)))
             self._stale = False
         self._reopened = False
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
 
 def _string(text: str) -> bytes:

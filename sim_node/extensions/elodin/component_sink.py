@@ -12,7 +12,7 @@ from sim_node.messages.clock import Stamp, simulation_stamp
 from sim_node.messages.tf_sink import TF
 from sim_node.messages.topic import AdvertisedTopics, Outlet, Send, Topic
 from sim_node.names import prefixed
-from sim_node.simulation import Snapshot
+from sim_node.simulation import Sink, Snapshot
 from sim_node.world import FrameTable, World
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def published_tables(world: World, prefix: str = "") -> tuple[list[ComponentTabl
     return tables, [] if any(calls) else [table.name for table in tables if table.name not in program.changing]
 
 
-class ComponentSink:
+class ComponentSink(Sink):
     """Publishes the components of a world in Python: at every tick, or once if they never change.
 
     Args:
@@ -96,9 +96,6 @@ class ComponentSink:
         for send, topic in self._due():
             values = snapshot[f"component/{topic.component}"][None, topic.rows]
             send(stamp_ns, topic.encode(values, stamps)[0].tobytes())
-
-    def close(self) -> None:
-        """Do nothing: the outlet belongs to its owner."""
 
     def _due(self) -> Iterator[tuple[Send, ComponentTopic]]:
         once, self._once = self._once, []

@@ -12,7 +12,6 @@ from sim_node.extensions.elodin.structure import without_effect
 from sim_node.session.run_parts import Attendant
 from sim_node.simulation import Simulation, Sink, Snapshot
 from sim_node.simulation.programs import Supervisor
-from sim_node.world import FrameTable, World
 
 # Arguments that only a run of the script itself uses, and the values that ask for nothing.
 _ONLY_OF_SCRIPTS = {
@@ -67,19 +66,13 @@ class Scripted(Attendant):
             engine.stop_recipes = programs.ask_to_end
 
 
-class _Canceled:
+class _Canceled(Sink):
     """A sink that ends a run when a function returns True."""
 
     def __init__(self, is_canceled: Callable[[], Any], stop: Callable[[], None]) -> None:
         self._is_canceled, self._stop = is_canceled, stop
 
-    def open(self, world: World, frames: FrameTable) -> None:
-        """Do nothing."""
-
     def write(self, snapshot: Snapshot) -> None:
         """Stop the run if it is canceled."""
         if self._is_canceled():
             self._stop()
-
-    def close(self) -> None:
-        """Do nothing."""
